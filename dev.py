@@ -79,16 +79,16 @@ def main(argv: list[str]) -> int:
     task, arguments = (argv[0], argv[1:]) if argv else ("", [])
     if task == "test":
         return test(arguments)
-    if task == "lock":
+    if task == "lock" and not arguments:
         return lock()
     if task == "causes":
-        return call([sys.executable, "-m", "installer.generate.causes"])
+        return call([sys.executable, "-m", "installer.generate.causes", *arguments])
     if task == "architecture":
-        return call([sys.executable, "-m", "installer.generate.architecture"])
+        return call([sys.executable, "-m", "installer.generate.architecture", *arguments])
     if task == "language":
         set_up("dev")
         return call([PYTHON, "-m", "installer.generate.catalogues", *arguments])
-    if task in ("", "-h", "--help"):
+    if task in ("", "-h", "--help", "lock"):
         print("usage: dev.py scan|explain|... [ARGUMENTS]   run Convalesce from this checkout")
         print("       dev.py test [PYTEST ARGUMENTS]        format, lint, types, tests")
         print("       dev.py language [LANGUAGE]            make or update a catalogue")

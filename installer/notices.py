@@ -10,6 +10,7 @@ import sys
 from importlib.metadata import distribution
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from installer.parts import BOOTLOADER, DEBIAN, QT, Part, packages
 
 FOLDER = Path(__file__).parents[1] / "resources" / "notices"
@@ -67,4 +68,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     sys.exit(main())

@@ -21,6 +21,7 @@ from core.loader.contents import library_names
 from core.loader.cudnn_version import cudnn_version
 from core.loader.fatbin import machine_code
 from core.loader.linux.cache import parse_cache
+from installer.by_hand import by_hand
 from tests.loader.build import pe
 
 LIMIT = 1.0
@@ -114,8 +115,8 @@ def run(count: int, seed: int) -> Counter[str]:
 
 def main() -> int:
     """Run from the command line; status 1 when anything failed or was slow."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 100_000
-    seed = int(sys.argv[2]) if len(sys.argv) > 2 else 20_261_121
+    given = [*map(int, by_hand(__doc__, "[COUNT]", "[SEED]"))]
+    count, seed = given + [100_000, 20_261_121][len(given) :]
     start = time.monotonic()
     seen = run(count, seed)
     sys.stdout.write(f"{count} inputs in {time.monotonic() - start:.0f} s, seed {seed}\n")

@@ -7,7 +7,6 @@ loaded or run. Each row has what the files themselves hold beside the row of the
 from __future__ import annotations
 
 import struct
-import sys
 import tempfile
 import zipfile
 from pathlib import Path
@@ -20,6 +19,7 @@ from core.loader import read_image
 from core.loader.files import OtherRoot
 from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.scan_options import ScanOptions
+from installer.by_hand import by_hand
 from tests.loader import build
 
 MACHINES = {"aarch64": 183}
@@ -95,4 +95,4 @@ def main(wheels: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "WHEEL...")))

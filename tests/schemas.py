@@ -20,6 +20,7 @@ from jsonschema import validators
 
 from core import __version__
 from core.cli import main as cli
+from installer.by_hand import by_hand
 from installer.windows import manifests
 
 ROOT = Path(__file__).parents[1]
@@ -42,9 +43,6 @@ PUBLISHED = {
 
 def main(arguments: list[str]) -> int:
     """Judge every document; return 1 where one does not hold, 2 where a schema cannot be had."""
-    if len(arguments) != 1:
-        print(__doc__, file=sys.stderr)
-        return 2
     folder = Path(arguments[0])
     status = 0
     for name, schema, text in documents():
@@ -118,4 +116,4 @@ def judged_by_xsd(schema: str, text: str) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER")))

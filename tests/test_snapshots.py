@@ -13,6 +13,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Report
 from core.model.steps import Severity
 from core.report.json_form import from_json, to_json
+from installer.by_hand import by_hand
 
 SNAPSHOTS = Path(__file__).parent / "snapshots"
 RECORDED = sorted(SNAPSHOTS.rglob("*.json"))
@@ -53,4 +54,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     write()

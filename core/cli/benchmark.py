@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.cli.terminal import given_path, option_value
+from core.cli.terminal import given_path, number_within, option_value
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -35,7 +35,10 @@ def add_benchmark_command(commands: Any) -> None:
         help=_("compare the speeds with those of an earlier report"),
     )
     parser.add_argument(
-        "--gpu", type=int, metavar="N", help=_("only this GPU, as nvidia-smi numbers them; all if omitted")
+        "--gpu",
+        type=number_within(0, 999),
+        metavar="N",
+        help=_("only this GPU, as nvidia-smi numbers them; all if omitted"),
     )
     parser.add_argument(
         "--python", type=option_value, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
@@ -80,9 +83,8 @@ def run_benchmark(options: argparse.Namespace) -> int:
             from core.report.speeds import speeds_text
 
             table += "\n" + speeds_text(report, before)
-        terminal.say_result(
-            f"{table}\n{report_text(report, colour=colour)}" if table else report_text(report, colour=colour)
-        )
+        text = report_text(report, colour=colour, width=terminal.text_width())
+        terminal.say_result(f"{table}\n{text}" if table else text)
     return terminal.status_of(report)
 
 

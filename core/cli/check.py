@@ -47,8 +47,12 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help=_("seconds after which the answer is: not known"),
     )
     check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
-    check.add_argument("--python", action="append", default=[], metavar="PATH")
-    check.add_argument("--only", default="", metavar="STEP,...")
+    check.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
+    )
+    check.add_argument(
+        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
+    )
     check.add_argument(
         "--try", action="store_true", dest="trials", help=_("also import the frameworks and run a convolution")
     )

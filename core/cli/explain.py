@@ -17,6 +17,7 @@ from core.cli.terminal import (
     read_report,
     say_json,
     say_result,
+    text_width,
 )
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _
@@ -41,6 +42,7 @@ def run_explain(options: argparse.Namespace) -> int:
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import explain_text
     from core.explain import answer_question, render_text, to_json
+    from core.explain.engine import NOTHING_TEXT
     from core.model.facts import Machine, Snapshot
     from core.model.scan_options import ScanOptions
     from core.report.redact import Cleaner
@@ -54,6 +56,8 @@ def run_explain(options: argparse.Namespace) -> int:
     host = None if options.text_only else current_host
     with progress_on_stderr() as watch, with_earlier_reads(wanted=seen is None and host is not None):
         explanation, snapshot = explain_text(text, seen, host, watch, ScanOptions(pythons=tuple(options.python)))
+    if explanation.sentence == _(NOTHING_TEXT) and _is_lone_path(options.text):
+        raise UsageError(_("There is no file {given}.", given=options.text))
     if options.answer:
         try:
             explanation = answer_question(explanation, options.answer)
@@ -66,13 +70,18 @@ def run_explain(options: argparse.Namespace) -> int:
     if options.json:
         say_json(to_json(explanation))
         return _status(explanation)
-    say_result(render_text(explanation, colour=can_use_colour()))
+    say_result(render_text(explanation, can_use_colour(), text_width()))
     if explanation.question and can_ask():
         number = _asked_answer(explanation)
         if number:
             explanation = answer_question(explanation, number)
-            say_result(render_text(explanation, colour=can_use_colour()))
+            say_result(render_text(explanation, can_use_colour(), text_width()))
     return _status(explanation)
+
+
+def _is_lone_path(given: str) -> bool:
+    """Whether an argument can be the path of a file, and is no message: one word with a separator, or with a home."""
+    return given != "-" and not re.search(r"\s", given) and bool(_PATH.search(given)) and not Path(given).exists()
 
 
 def _asked_answer(explanation: Explanation) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from core import __version__
 from core.cli.scan import _replay, _scan
-from core.cli.terminal import UsageError, given_path, option_value
+from core.cli.terminal import UsageError, given_path, number_within, option_value
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
@@ -105,6 +105,11 @@ def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int
         raise UsageError(
             _("there is no command {name}.", name=repr(arguments[0]))
             + _hint(arguments[0], {f"convalesce {c}": c for c in COMMANDS}, "convalesce --help")
+        )
+    if arguments and arguments[0].startswith("-") and arguments[0] not in ("-h", "--help", "--version"):
+        raise UsageError(
+            _("{command} takes no {argument}.", command="convalesce", argument=repr(arguments[0]))
+            + _hint(arguments[0], {o: o for o in ("--help", "--version", "--language")}, "convalesce --help")
         )
     options, unknown = _parser(arguments[:1]).parse_known_args(arguments)
     if unknown:
@@ -219,9 +224,16 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
     fix.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
-    fix.add_argument("--json", action="store_true")
-    fix.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
-    fix.add_argument("--thorough", action="store_true")
+    fix.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    fix.add_argument(
+        "--python",
+        type=option_value,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=_("an interpreter or environment to examine"),
+    )
+    fix.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
     fix.add_argument(
         "--try",
         action="store_true",
@@ -267,14 +279,21 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
-    explain.add_argument("--json", action="store_true")
+    explain.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
     held = explain.add_mutually_exclusive_group()
     held.add_argument("--report", type=given_path, metavar="REPORT.json", help=_("judge another machine by its report"))
     held.add_argument("--text-only", action="store_true", help=_("judge the text alone, without scanning this machine"))
-    explain.add_argument("--python", type=option_value, action="append", default=[], metavar="PATH")
+    explain.add_argument(
+        "--python",
+        type=option_value,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=_("an interpreter or environment to examine"),
+    )
     explain.add_argument(
         "--answer",
-        type=int,
+        type=number_within(1, 99),
         default=0,
         metavar="N",
         help=_("the answer to the question that explain asked: rank by it"),
@@ -285,8 +304,10 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
-    replay.add_argument("report", type=given_path, metavar="REPORT.json")
-    replay.add_argument("--json", action="store_true")
+    replay.add_argument(
+        "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
+    )
+    replay.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
     replay.set_defaults(command=_replay)
 
 

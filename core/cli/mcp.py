@@ -45,7 +45,9 @@ INSTRUCTIONS = (
 def add_mcp_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``mcp`` to the command line."""
     mcp = commands.add_parser("mcp", help=_("serve an AI assistant over the Model Context Protocol; read-only"))
-    mcp.add_argument("--python", action="append", default=[], metavar="PATH")
+    mcp.add_argument(
+        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
+    )
     mcp.set_defaults(command=run_mcp)
 
 

@@ -25,7 +25,9 @@ MAX_WORD_CHARACTERS = 80
 def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``report`` to the command line."""
     report = commands.add_parser("report", help=_("show a recorded report in another form, or next to another one"))
-    report.add_argument("report", type=given_path, metavar="REPORT.json")
+    report.add_argument(
+        "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
+    )
     form = report.add_mutually_exclusive_group()
     form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
     form.add_argument("--markdown", action="store_true", help=_("for an issue tracker"))
@@ -33,7 +35,9 @@ def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
         "--against", type=given_path, metavar="OTHER.json", help=_("what differs from another machine's report")
     )
     report.add_argument("--json", action="store_true", help=_("with --against: print one JSON document"))
-    report.add_argument("--out", type=given_path, metavar="FILE")
+    report.add_argument(
+        "--out", type=given_path, metavar="FILE", help=_("write to FILE in one step, and print nothing")
+    )
     report.add_argument("--full-names", action="store_true", help=_("keep user, host and device names"))
     report.set_defaults(command=_report)
 
@@ -44,7 +48,7 @@ def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     triage.add_argument(
         "folder", type=given_path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")
     )
-    triage.add_argument("--json", action="store_true")
+    triage.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
     told = triage.add_mutually_exclusive_group()
     told.add_argument(
         "--suspects",
@@ -89,7 +93,7 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
     from core.cli import terminal
 
     if options.json:
-        raise terminal.UsageError("--json goes with --against; the report itself is JSON already.")
+        raise terminal.UsageError(_("--json goes with --against; the report itself is JSON already."))
     if options.html:
         from core.report.html import as_html
 
@@ -126,7 +130,7 @@ def _triage(options: argparse.Namespace) -> int:
         return _export(options)
     table = tabulate_reports(_items(options.folder))
     for bad in table.malformed:
-        print("convalesce: " + _("skipped {file}: {problem}", file=bad.file, problem=bad.problem), file=sys.stderr)
+        print("convalesce: " + _("skipped: {file} {problem}.", file=bad.file, problem=bad.problem), file=sys.stderr)
     terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))
     return OK
 
@@ -208,7 +212,7 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
     if options.json:
         terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
     else:
-        terminal.say_result(page_text(found, colour=terminal.can_use_colour()))
+        terminal.say_result(page_text(found, colour=terminal.can_use_colour(), width=terminal.text_width()))
     return OK
 
 

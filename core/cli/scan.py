@@ -14,6 +14,7 @@ from core.cli.terminal import (
     say_json,
     say_result,
     status_of,
+    text_width,
     write_file,
 )
 from core.common.i18n import _
@@ -129,7 +130,7 @@ def _show(report: Report, *, as_json: bool) -> int:
 
         code = session_code.encode_code(session_code.decoded_report(report))
         say_result(
-            report_text(report, colour=can_use_colour())
+            report_text(report, colour=can_use_colour(), width=text_width())
             + "\n"
             + _("To pass it on over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 MAX_REPORT_BYTES = 64 * 1024 * 1024
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Most bytes of an error text that are read; the rest of a longer log is ignored."""
+NARROWEST = 40
+"""Columns: in fewer, a text of indented lines is no better for being wrapped."""
 
 
 _DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]")
@@ -32,6 +34,24 @@ _DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2
 
 class UsageError(Exception):
     """The command was used wrongly; the message is one sentence."""
+
+
+def number_within(low: int, high: int) -> Callable[[str], int]:
+    """Return what reads the value of an option that is a whole number from ``low`` to ``high``."""
+
+    def read(text: str) -> int:
+        from argparse import ArgumentTypeError
+
+        from core.common.versions import whole_number
+
+        number = whole_number(text)
+        if number is None or not low <= number <= high:
+            raise ArgumentTypeError(
+                _("{value} is not a number from {least} to {most}", value=repr(text), least=low, most=high)
+            )
+        return number
+
+    return read
 
 
 def option_value(text: str) -> str:
@@ -160,6 +180,15 @@ def report_write_errors(path: Path) -> Iterator[None]:
 def can_use_colour() -> bool:
     """Whether colour may be used: on a terminal that understands escape sequences, unless NO_COLOR is set."""
     return sys.stdout.isatty() and reader_of(sys.stdout).escapes and not os.environ.get("NO_COLOR")
+
+
+def text_width() -> int:
+    """How many columns a text may take: those of a narrow terminal, else as many as are read with ease."""
+    from shutil import get_terminal_size
+
+    from core.report.text import TEXT_WIDTH
+
+    return max(NARROWEST, min(TEXT_WIDTH, get_terminal_size().columns)) if sys.stdout.isatty() else TEXT_WIDTH
 
 
 _BEYOND_ASCII = late_pattern(r"[^\x00-\x7f]")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -44,4 +45,5 @@ def main() -> None:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(prog="python -m core.report.json_schema", description=__doc__).parse_args()
     main()

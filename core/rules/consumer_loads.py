@@ -184,7 +184,9 @@ def roll_call_failures(
     rows = []
     calls, ended = _failures_of(roll, row, needing)
     for call in calls:
-        answer = f"{call.result if call.result is not None else _('failed')} {translate_fact(call.meaning)}".strip()
+        meaning = translate_fact(call.meaning)
+        parts = (_("failed") + ":" * bool(meaning), meaning) if call.result is None else (str(call.result), meaning)
+        answer = " ".join(parts).strip()
         rows.append(observation(f"{call.function} {_file(call)}".strip(), answer, _("roll call in a child process")))
     if ended:
         rows.append(observation(_("The child process"), translate_fact(roll.ended), _("roll call in a child process")))

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from core.common.i18n import _, format_significant, join_sentences, n_, translate_fact
+from core.common.text import join_names
 from core.knowledge.horizon import is_beyond_horizon
 from core.knowledge.releases import files_lost
 from core.model.facts import Attempt, CudnnCopy, Gpu, How, LibraryFile, Load, Snapshot, Toolkit
@@ -288,11 +289,20 @@ def _reason(row: GridRow, cell: GridCell) -> str:
 
 def choice_rows(grid: CompatibilityGrid) -> tuple[TableRow, ...]:
     """Return for each framework which environment to use; empty if there is no choice."""
-    from core.report.grid import environment_choices
+    return tuple(TableRow(pair) for pair in grid.best) if _is_choice(grid) else ()
 
-    if sum(bool(r.cells) for r in grid.rows) < 2:
-        return ()
-    return tuple(TableRow((framework, where)) for framework, where in environment_choices(grid))
+
+def choice_sentence(grid: CompatibilityGrid) -> str:
+    """Return for which frameworks no environment is known to use the GPU; empty if there is no choice, or none of them."""
+    best = dict(grid.best)
+    without = [column for column in grid.columns if column not in best]
+    if not without or not _is_choice(grid):
+        return ""
+    return f"{join_names(without)}: {_('none is known to use the GPU')}"
+
+
+def _is_choice(grid: CompatibilityGrid) -> bool:
+    return sum(bool(r.cells) for r in grid.rows) >= 2
 
 
 def grid_legend(grid: CompatibilityGrid) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFormLayout, QFrame, QGridLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QGridLayout, QVBoxLayout, QWidget
 
 from core.common.i18n import _
 from core.model.facts import Gpu, Snapshot
@@ -84,14 +84,16 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     enlarge(name, 1.1)
     box.addWidget(name)
     box.addWidget(plain_label(_("GPU {n}", n=gpu.index), muted=True))
-    form = QFormLayout()
-    form.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-    form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
-    form.setHorizontalSpacing(12)
-    form.setVerticalSpacing(2)
-    for label, value in facts:
-        form.addRow(plain_label(label, muted=True, selectable=False), plain_label(value))
-    box.addLayout(form)
+    rows = QGridLayout()
+    rows.setHorizontalSpacing(12)
+    rows.setVerticalSpacing(2)
+    rows.setColumnStretch(1, 1)
+    for i, (label, value) in enumerate(facts):
+        shown = plain_label(value)
+        shown.setWordWrap(False)  # the label beside it breaks instead
+        rows.addWidget(plain_label(label, muted=True, selectable=False), i, 0)
+        rows.addWidget(shown, i, 1)
+    box.addLayout(rows)
     grid.addLayout(box, 0, 1)
     return card
 
@@ -144,6 +146,8 @@ def _frameworks(report: Report, theme: Theme) -> QWidget | None:
     if chosen := detail_rows.choice_rows(grid):
         headers = (_("For this framework"), _("use this environment"))
         box.addWidget(RowTable(_("Which one to use"), headers, chosen, theme, paths=(1,)))
+    if none := detail_rows.choice_sentence(grid):
+        box.addWidget(plain_label(none))
     columns = (_("Environment"), _("Python"), *grid.columns)
     rows = _rows(Step.FRAMEWORKS, detail_rows.environment_rows(report), report)
     box.addWidget(RowTable(_("Python environments"), columns, rows, theme, paths=(0,)))

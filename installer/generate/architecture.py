@@ -9,6 +9,8 @@ import textwrap
 import tomllib
 from pathlib import Path
 
+from installer.by_hand import by_hand
+
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs" / "architecture.md"
 CONTRACT = "The floors of the house"
@@ -64,4 +66,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     sys.exit(main())

@@ -15,6 +15,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
+from installer.by_hand import by_hand
 from installer.generate.texts import ROOT, every_text
 
 LOCALE = ROOT / "resources" / "locale"
@@ -106,4 +107,4 @@ def as_mo(catalog: Catalog) -> bytes:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "[LANGUAGE...]")))

@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+from installer.by_hand import by_hand
+
 ROOT = Path(__file__).resolve().parents[2]
 ROWS = ROOT / "resources" / "knowledge" / "causes.json"
 MODULE = ROOT / "core" / "knowledge" / "causes.py"
@@ -30,4 +32,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     sys.exit(main())

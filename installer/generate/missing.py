@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import argparse
 import gettext
 import sys
 
@@ -16,6 +17,9 @@ HELP = ROOT / "resources" / "help"
 
 def main(arguments: list[str]) -> int:
     """Print how many texts and help pages each language lacks."""
+    parser = argparse.ArgumentParser(prog="python -m installer.generate.missing")
+    parser.add_argument("--release", action="store_true", help="a text that is missing is exit status 1")
+    release = parser.parse_args(arguments).release
     names = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
     missing = {name: (untranslated(name), without_page(name)) for name in names}
     for name, (texts, pages) in missing.items():
@@ -24,7 +28,7 @@ def main(arguments: list[str]) -> int:
             print(f"warning: {count} (python3 dev.py language {name})", file=sys.stderr)
         if pages:
             print(f"warning: {name}: {len(pages)} help pages are shown in English: {', '.join(pages)}", file=sys.stderr)
-    return 1 if "--release" in arguments and any(any(lacks) for lacks in missing.values()) else 0
+    return 1 if release and any(any(lacks) for lacks in missing.values()) else 0
 
 
 def without_page(name: str) -> list[str]:

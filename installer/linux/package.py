@@ -14,6 +14,7 @@ from pathlib import Path
 
 from core import __version__
 from installer import bill, parts
+from installer.by_hand import by_hand
 from installer.linux import deb, desktop, rpm, tarball
 from installer.linux.elf import images, needed
 
@@ -73,4 +74,4 @@ def prune(internal: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FROZEN/", "FOLDER/")))

@@ -10,6 +10,7 @@ import sys
 from pathlib import Path
 
 from installer import bill
+from installer.by_hand import by_hand
 from installer.parts import Part, frozen_in, packages, unknown
 
 RUN_TIME = Part(
@@ -35,4 +36,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FROZEN/", "ARTEFACT...")))

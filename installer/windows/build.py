@@ -17,6 +17,7 @@ from pathlib import Path
 
 from core import __version__
 from core.common.frozen import PORTABLE_MARKER
+from installer.by_hand import by_hand
 from installer.windows.environment import Environment, environment
 from installer.windows.msi import make_msi
 from installer.windows.nsis import make_setup
@@ -123,4 +124,4 @@ def _dos_time(seconds: int) -> tuple[int, int, int, int, int, int]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "[FOLDER]")))

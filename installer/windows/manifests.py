@@ -14,6 +14,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from core import __version__
+from installer.by_hand import by_hand
 from installer.windows.msi import guid
 
 IDENTIFIER = "Convalesce.Convalesce"
@@ -139,4 +140,4 @@ def _lines(value: Mapping[str, object], indent: str = "") -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/", "ADDRESS")))

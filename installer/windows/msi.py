@@ -20,6 +20,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
 
+from installer.by_hand import by_hand
+
 UPGRADE = "{B0F3C7E2-3C2B-5E0B-9F62-6C6C1C2E7A41}"
 SPACE = uuid.UUID("4d0e8f2b-6a43-5c7e-8d2f-0b7a3f5f1c90")
 SCHEMA = "http://schemas.microsoft.com/wix/2006/wi"
@@ -213,4 +215,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FROZEN/", "ICON", "TARGET", "VERSION")))

@@ -22,6 +22,7 @@ from core.host.linux.host import LinuxHost
 from core.model.facts import Direction, FrameworkRun, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials import Trial
+from installer.by_hand import by_hand
 from tests.faultlab.wheels import cache
 
 ONNX = ("onnxruntime==1.22.1", "numpy==2.2.6")
@@ -64,9 +65,10 @@ def onnxruntime() -> Path:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[2:]:
+    python, *names = by_hand(__doc__, "PYTHON", "MODULE...")
+    for name in names:
         start = time.monotonic()
-        its = run(sys.argv[1], name, problems("fp16", "bf16", "tf32", "fp32"))
+        its = run(python, name, problems("fp16", "bf16", "tf32", "fp32"))
         print(
             f"{its.framework}: right {its.right}, on a GPU {its.gpu}, CUDA {its.cuda!r}, {time.monotonic() - start:.1f} s"
         )

@@ -15,6 +15,7 @@ from collections.abc import Callable
 
 from core.explain import explain, render_text
 from core.explain.engine import NOTHING_TEXT
+from installer.by_hand import by_hand
 from tests.explain.threads import all_threads
 
 SIZE = 10_000_000
@@ -73,4 +74,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     raise SystemExit(main())

@@ -12,6 +12,7 @@ from core.model.facts import Environment, Machine, Snapshot, Variable
 from core.model.findings import Report
 from core.report.json_form import to_json
 from core.report.redact import redact
+from installer.by_hand import by_hand
 
 PEOPLE = tuple(f"person{i}x" for i in range(200))
 
@@ -46,4 +47,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     sys.exit(main())

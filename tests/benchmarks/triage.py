@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from tests.test_snapshots import RECORDED
 
 ROOT = Path(__file__).parents[2]
@@ -74,4 +75,4 @@ def main(count: int = 100_000) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(*map(int, sys.argv[1:2])))
+    raise SystemExit(main(*map(int, by_hand(__doc__, "[COUNT]"))))

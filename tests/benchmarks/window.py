@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from installer.by_hand import by_hand
+
 if TYPE_CHECKING:
     from core.common.progress import Progress
     from core.model.findings import Report
@@ -194,7 +196,7 @@ def main(arguments: list[str]) -> int:
     import tempfile
 
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
-    if arguments:
+    if arguments:  # the child that is measured
         print(json.dumps(stalls(ours=arguments == ["ours"])))
         return 0
     with tempfile.TemporaryDirectory() as scratch:
@@ -218,4 +220,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "[PART]")))

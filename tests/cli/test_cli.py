@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import io
 import json
 import os
@@ -515,3 +516,48 @@ def test_explain_text_only_and_a_report_exclude_each_other() -> None:
     with pytest.raises(SystemExit) as ended:
         main.main(["explain", "--text-only", "--report", "x.json", "126"])
     assert ended.value.code == 2
+
+
+# --- help and width ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", main.COMMANDS)
+def test_every_option_of_a_command_says_what_it_is(command: str) -> None:
+    commands = next(a for a in main._parser()._actions if isinstance(a, argparse._SubParsersAction))
+    assert [a.dest for a in commands.choices[command]._actions if not a.help] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--wrong",), "convalesce takes no '--wrong'. convalesce --help lists what is available."),
+        (("--versoin",), "Did you mean --version?"),
+        (("benchmark", "--gpu", "x"), "'x' is not a number from 0 to 999"),
+        (("explain", "--answer", "-1", "126"), "'-1' is not a number from 1 to 99"),
+    ],
+)
+def test_a_wrong_option_is_told_in_words(
+    arguments: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(*arguments) == USAGE
+    assert said in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("columns", "width"), [("40", 40), ("10", 40), ("80", 80), ("300", 96)])
+def test_a_text_takes_no_more_columns_than_the_terminal_has(
+    columns: str, width: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    assert terminal.text_width() == 96
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    assert terminal.text_width() == width
+
+
+def test_one_report_and_one_file_are_counted_in_the_singular(
+    good: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "odd.json").write_text("{}")
+    assert run("triage", tmp_path) == OK
+    told = capsys.readouterr()
+    assert "1 report; 1 file was skipped" in told.out
+    assert "skipped: odd.json is not a report" in told.err

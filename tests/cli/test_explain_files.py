@@ -12,7 +12,9 @@ import pytest
 from core.cli.main import main
 
 
-@pytest.mark.parametrize("name", ["nosuch.log", "logs/nosuch.txt", r"C:\logs\no such.log", "error.png"])
+@pytest.mark.parametrize(
+    "name", ["nosuch.log", "logs/nosuch.txt", r"C:\logs\no such.log", "error.png", "/var/nosuch", "~/nosuch"]
+)
 def test_a_file_that_is_not_there_is_an_error(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

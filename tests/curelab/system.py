@@ -24,6 +24,7 @@ from core.model.findings import Report
 from core.model.steps import Severity
 from core.transaction.journal import Journal
 from core.transaction.variable_store import LinuxVariables
+from installer.by_hand import by_hand
 from tests import machines
 from tests.loader import build
 
@@ -101,6 +102,10 @@ def run() -> str:
 
 
 if __name__ == "__main__":
-    said = inside(Path(sys.argv[2])) if sys.argv[1:2] == ["inside"] else run()
+    if sys.argv[1:2] == ["inside"]:
+        said = inside(Path(sys.argv[2]))
+    else:
+        by_hand(__doc__)
+        said = run()
     print(said or "cured, undone")
     sys.exit(bool(said))

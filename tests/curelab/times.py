@@ -31,6 +31,7 @@ from core.doctor import package_repair
 from core.fixes.packages import twin
 from core.fixes.packages.installer import Installer, UvInstaller
 from core.host.this_host import this_host
+from installer.by_hand import by_hand
 from tests.curelab import environments, run
 from tests.curelab.packing import installed, packed_again
 from tests.curelab.rows import Row, has
@@ -50,7 +51,8 @@ ROW = Row(
 
 def main() -> int:
     """Measure, and print a line a figure."""
-    original = Path(sys.argv[1]).resolve() if sys.argv[1:] else master("torch-2.8")
+    given = by_hand(__doc__, "[ENVIRONMENT/]")
+    original = Path(given[0]).resolve() if given else master("torch-2.8")
     with tempfile.TemporaryDirectory(prefix="times-", dir=original.parent) as folder:
         work = Path(folder)
         subprocess.run(["cp", "-al", original, work / "env"], check=True)

@@ -17,6 +17,7 @@ from pathlib import Path
 from core.model.facts import FrameworkTrial
 from core.model.findings import GridCell, Report
 from core.report.json_form import from_json
+from installer.by_hand import by_hand
 
 OTHER = (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/local/cuda/lib64"))
 """Where a distribution has its cuDNN."""
@@ -116,4 +117,4 @@ def scan(case: Case, other: str, out: Path) -> tuple[Report, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "OUT")))

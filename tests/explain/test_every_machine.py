@@ -14,6 +14,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.explain import explain
 from core.model.facts import Snapshot
 from core.model.findings import Finding
+from installer.by_hand import by_hand
 from tests.explain.cases import CASES
 from tests.explain.threads import SETS, all_threads
 
@@ -77,4 +78,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     write()

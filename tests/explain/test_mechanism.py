@@ -8,20 +8,23 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.explain.mechanism.complaints import reports_mixed_releases, same_answer
+from core.explain.mechanism.complaints import CAUSED_COMPLAINTS, asks_in_vain, reports_mixed_releases, same_answer
 from core.explain.mechanism.driver_answers import driver_marks
 from core.explain.mechanism.fault_facts import FaultFacts, fault_facts
 from core.explain.mechanism.libraries import is_same_library
 from core.explain.mechanism.mechanism import find_mechanism
 from core.explain.mechanism.objections import (
+    after_suspend,
     another_copy,
     another_framework,
     another_gpu,
     another_library,
     another_maker,
     another_release,
+    another_system,
     compiler_reports,
     driver_responds,
+    engines_message,
     inside_container,
     program_selects_gpus,
 )
@@ -266,3 +269,45 @@ def test_a_fault_is_about_the_part_that_did_not_open() -> None:
     ):
         loaded = replace(seen, loads=(m.load(copy, m.PYTHON, roll_call=roll),))
         assert [f.name for f in fault_facts("corrupt_or_truncated_file", loaded, ()).files] == files
+
+
+def test_an_engines_message_may_come_from_the_driver_of_its_host() -> None:
+    text = read_text('docker: Error: could not select device driver "" with capabilities: [[gpu]].')
+    dead = CudaInit(status=999, status_name="CUDA_ERROR_UNKNOWN", device_count=0)
+    broken = m.with_driver(m.wheel_machine(), cuda=dead)
+    assert driver_marks(broken)
+    assert engines_message(text, about()) == "The message comes from a container engine."
+    assert not engines_message(text, about(seen=broken))
+    assert not engines_message(text, about(seen=m.container_machine()))
+
+
+@pytest.mark.parametrize(
+    ("text", "said", "asks"),
+    [
+        ("ImportError: /a/site-packages/x/_C.so: undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE", "/a/site-packages/x/_C.so"), True),
+        ("ImportError: /a/site-packages/x/_C.so: undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE", "/a/site-packages/y/_D.so"), False),
+        ("undefined symbol: _ZN5torch3abcE", ("_ZN5torch3abcE",), True),
+        ("undefined symbol: _ZN5torch3abcE", ("_ZN5torch9otherE",), False),
+    ],
+)  # fmt: skip
+def test_a_symbol_is_the_findings_where_the_text_blames_no_other_module(
+    text: str, said: tuple[str, ...], asks: bool
+) -> None:
+    assert asks_in_vain(read_text(text), about(said=said)) is asks
+
+
+@pytest.mark.parametrize(("resumed", "said"), [(0.0, True), (5.0, False), (None, False)])
+def test_a_suspend_is_none_of_a_machine_that_has_not_slept(resumed: float | None, said: bool) -> None:
+    text = read_text("CUDA error after resume from suspend")
+    asleep = next(c for c, rows in CAUSED_COMPLAINTS.items() if "the driver's answer" in rows)
+    seen = m.with_driver(m.wheel_machine(), resumed=resumed)
+    assert "suspend" in text.marks
+    assert bool(after_suspend(text, about(asleep, seen=seen))) is said
+    assert not after_suspend(text, about(asleep, seen=replace(seen, driver=None)))
+
+
+def test_a_text_of_the_other_system_is_told_but_under_wsl_both_are_at_home() -> None:
+    text = read_text(r"Could not load library cudnn64_9.dll. Error code 126 C:\\x.dll")
+    assert another_system(text, about())
+    assert not another_system(text, about(seen=m.windows_machine()))
+    assert not another_system(text, about(seen=m.wsl_machine()))

@@ -15,6 +15,7 @@ from core.explain.verdicts import PROOFS, REFUTATIONS
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues
 from core.report.help_pages import cure_text
+from installer.by_hand import by_hand
 from tests.measure_explain import DOCUMENT
 from tests.rules.test_driver import TABLE as MACHINES
 
@@ -76,4 +77,5 @@ def test_the_drivers_own_answer_proves_it(machine: str, text: str, cause: str) -
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     print("\n".join(map(row, NEWER)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.explain import explain
+from core.explain.verdicts import _prefer_specific
 from tests.explain.cases import CASES
 
 SHARED = {
@@ -35,3 +36,13 @@ def test_the_first_cause_is_the_true_one(name: str) -> None:
     assert first.cause == case.cause
     assert first.evidence
     assert (first.verdict, explained.link) == (("open", "possible") if name in SHARED else ("proved", "proved"))
+
+
+@pytest.mark.parametrize(("verdict", "left"), [("proved", "open"), ("open", "proved"), ("refuted", "proved")])
+def test_a_finding_that_is_proved_comes_before_what_was_proved_without_one(verdict: str, left: str) -> None:
+    verdicts: dict[str, dict[str, object]] = {
+        "gpu_hidden_by_env": {"verdict": verdict, "finding": object()},
+        "framework_cpu_only_build": {"verdict": "proved"},
+    }
+    _prefer_specific(verdicts)  # type: ignore[arg-type]  # the names of causes
+    assert verdicts["framework_cpu_only_build"]["verdict"] == left

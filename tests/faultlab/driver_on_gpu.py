@@ -10,6 +10,7 @@ libraries there, for a dry run.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -362,14 +363,15 @@ HELD_OUT = (
 
 def main(argv: list[str]) -> int:
     """Run the scenes named (all of them by default) and print the table; exit status 1 on any miss."""
-    standin = ""
-    scenes = HELD_OUT if "--held-out" in argv else SCENES
-    argv = [a for a in argv if a != "--held-out"]
-    if "--standin" in argv:
-        at = argv.index("--standin")
-        standin = argv[at + 1]
-        argv = argv[:at] + argv[at + 2 :]
-    out = Path(argv[0])
+    parser = argparse.ArgumentParser(prog="python -m tests.faultlab.driver_on_gpu")
+    parser.add_argument("out", type=Path)
+    parser.add_argument("names", nargs="*", metavar="NAME", help="faults to plant beside none; all by default")
+    parser.add_argument(
+        "--standin", default="", metavar="FOLDER", help="where the driver's libraries are, for a dry run"
+    )
+    parser.add_argument("--held-out", action="store_true", help="the second set, written after the rules")
+    chosen = parser.parse_args(argv)
+    out: Path = chosen.out
     out.mkdir(parents=True, exist_ok=True)
     if os.geteuid() != 0 or subprocess.run(["unshare", "-m", "true"], check=False).returncode:
         print("this needs root and mount namespaces (unshare -m)")
@@ -378,10 +380,10 @@ def main(argv: list[str]) -> int:
     base = next((b for b in ("/opt", "/usr/local", "/var/lib") if Path(b).is_dir()), "/")
     with tempfile.TemporaryDirectory(prefix="driver-lab-", dir=base) as work:
         Path(work).chmod(0o755)
-        place = find(Path(work), standin)
+        place = find(Path(work), chosen.standin)
         print(f"driver {place.version} in {place.folder}, {sys.executable}, work in {work}", flush=True)
-        for scene in scenes:
-            if argv[1:] and scene.name not in (*argv[1:], "healthy"):
+        for scene in HELD_OUT if chosen.held_out else SCENES:
+            if chosen.names and scene.name not in (*chosen.names, "healthy"):
                 continue
             if time.monotonic() - began > BUDGET:
                 row = f"left out  {scene.name:<38} no time left"

@@ -21,6 +21,7 @@ from pathlib import Path
 
 from core.model.findings import Report
 from core.report.json_form import from_json
+from installer.by_hand import by_hand
 
 STUB = "int cuInit(unsigned f){(void)f;return 34;} int cuDriverGetVersion(int*v){*v=0;return 34;}"
 
@@ -229,4 +230,4 @@ def scan(fault: Fault, place: Place, out: Path) -> tuple[Report, float]:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "OUT", "[NAME...]")))

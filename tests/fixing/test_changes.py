@@ -11,6 +11,7 @@ from core.model import changes, path_list
 from core.model.changes import Change, EditPath, FileItem, FileSet, PersistentScope, SetVariable, Value
 from core.model.findings import Fix
 from core.model.path_list import PathError
+from core.transaction.preconditions import _both_scopes
 
 SEVERAL: tuple[Change, ...] = (
     SetVariable(name="CUDA_PATH", scope="user", before=Value(text="C:\\gone", kind="REG_SZ"), after=None),
@@ -363,3 +364,19 @@ def test_no_edit_of_windows_path_makes_an_empty_entry_within(
     if system == "windows" and change.entry:
         within = [path_list.split_entries(v.text, system)[:-1].count("") if v else 0 for v in (before, change.after)]
         assert within[1] <= within[0]
+
+
+@pytest.mark.parametrize(("length", "fits"), [(32_766 - 5, True), (32_766 - 4, False)])
+def test_the_two_paths_of_windows_fit_into_one_variable_together(length: int, fits: bool) -> None:
+    class Store:
+        """The machine's PATH has four characters."""
+
+        system = "windows"
+
+        def read(self, _name: str, _scope: str, _at: str) -> Value:
+            return Value(text="C:\\a")
+
+    change = EditPath(
+        name="PATH", scope="user", system="windows", entry="x", old=None, new=0, after=Value(text="x" * length)
+    )
+    assert bool(_both_scopes(change, Store())) is not fits  # type: ignore[arg-type]  # a store that reads

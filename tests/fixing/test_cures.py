@@ -13,6 +13,7 @@ from fnmatch import fnmatch
 
 import pytest
 
+from installer.by_hand import by_hand
 from tests.faultlab.faults import Fault, table
 from tests.faultlab.run import NoMachineError, built, on_machine
 from tests.faultlab.wheels import CUDNN_9_1_CUDA_11, fetched
@@ -73,4 +74,4 @@ def main(names: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "[NAME...]")))

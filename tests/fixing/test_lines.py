@@ -14,13 +14,15 @@ from core.doctor import repair
 from core.doctor.examine import diagnose_snapshot
 from core.doctor.repair import RepairContext
 from core.doctor.scan import PROBES, take_snapshot
+from core.fixes.lines import _rows
 from core.host.interface import Host
 from core.host.linux.host import LinuxHost
 from core.host.policy import Policy
 from core.host.startup.edit import Edit, edit_text
 from core.model.changes import ChangeError, EditLine
-from core.model.facts import LineForm
+from core.model.facts import LineForm, Start, StartLine
 from core.model.findings import Report
+from core.model.remedies import Place, PreferFolder, TakeOut
 from core.transaction.broker import closed_list
 from core.transaction.broker.ground import RealGround
 from core.transaction.execute import Plan, execute, undo
@@ -481,3 +483,43 @@ def test_an_edit_stands_as_long_as_its_lines_do(tmp_path: Path) -> None:
         journal=Journal(tmp_path / "state"),
     )
     assert is_edit_in_place(change)
+
+
+def test_a_toolkit_is_named_for_everybody_where_nobody_changes_what_is_below_it() -> None:
+    class Toolkit(Ground):
+        """The toolkit's folder has one folder, which others can change or not."""
+
+        loose = ""
+
+        def kind(self, path: str) -> str:
+            return "folder" if path.startswith("/opt/cuda") else "file"
+
+        def names(self, path: str) -> tuple[str, ...]:
+            return ("bin",) if path == "/opt/cuda" else ()
+
+        def changeable_part(self, path: str) -> str:
+            return path if path == self.loose else ""
+
+    row = replace(
+        GOOD,
+        name="CUDA_HOME",
+        value="/opt/cuda",
+        before="export CUDA_HOME=/opt/gone\n",
+        after="export CUDA_HOME=/opt/cuda\n",
+    )
+    ground = Toolkit({})
+    assert not any("can be changed" in r for r in closed_list.refusal_sentences((row,), ground))
+    ground.loose = "/opt/cuda/bin"
+    assert "/opt/cuda/bin can be changed" in closed_list.refusal_sentences((row,), ground)[0]
+
+
+def test_each_folder_of_a_remedy_is_taken_out_of_the_line_that_names_it() -> None:
+    row = StartLine(name=L, does="set", value=f"{A}:{B}", file="/home/ada/.bashrc", line=3)
+    way = Start(id="terminal", kind="terminal", lines=(row,))
+    places = (Place(folder=A, prefix="/x"), Place(folder="/opt/c", prefix="/x"))
+    assert [entry for _row, entry in _rows(TakeOut(variable=L, places=places), way)] == [A]
+    for over, rows in ((A, [A]), ("/opt/c", [])):
+        assert [
+            entry
+            for _row, entry in _rows(PreferFolder(over=over, by="LD_LIBRARY_PATH", places=(Place(folder=A),)), way)
+        ] == rows

@@ -16,9 +16,10 @@ from msgspec.structs import replace
 
 from core.common.progress import CancelledError, Progress
 from core.fixes import archives, cudnn_set
-from core.fixes.archives import ArchiveError
+from core.fixes.archives import ArchiveError, _ExtractionBudget, _Limited
 from core.fixes.cudnn_set import CudnnSet, SetRequirement
 from core.host import scratch
+from core.host.safe_folder import CHUNK_BYTES
 from core.model.changes import ChangeError
 from core.model.facts import CudnnCopy
 from core.transaction.execute import Plan, execute, undo
@@ -440,3 +441,29 @@ def test_the_person_can_stop_it(libraries: Callable[..., Path], tmp_path: Path, 
 )
 def test_a_members_name_is_used_without_the_folder_that_is_the_archive(name: str, used: str) -> None:
     assert archives.check_name(name) == used
+
+
+def test_two_files_of_one_name_in_a_zip_are_refused_and_two_entries_of_a_folder_are_not(
+    tmp_path: Path, journal: Journal
+) -> None:
+    for name, entries, words in (
+        ("evil", ("bin/cudnn64_9.dll",) * 2, "two files named"),
+        ("odd", ("bin/", "bin/"), ""),
+    ):
+        with zipfile.ZipFile(tmp_path / f"{name}.zip", "w") as archive:
+            archive.writestr(entries[0], b"")
+            with pytest.warns(UserWarning, match="Duplicate name"):
+                archive.writestr(entries[1], b"")
+        with pytest.raises(ArchiveError) as refused:
+            recognise(tmp_path / f"{name}.zip", journal)
+        assert ("two files named" in str(refused.value)) is bool(words)
+
+
+def test_an_archive_is_read_ahead_in_pieces_and_never_skipped() -> None:
+    class Forward(io.BytesIO):
+        def seek(self, offset: int, whence: int = 0) -> int:
+            raise AssertionError("it is read, not sought")
+
+    there = 2 * CHUNK_BYTES + 1
+    stream = _Limited(Forward(bytes(there + 1)), _ExtractionBudget(there, Path("/nowhere"), Progress()))
+    assert (stream.seek(there), stream.tell()) == (there, there)

@@ -12,6 +12,8 @@ import sys
 import time
 from pathlib import Path
 
+from installer.by_hand import by_hand
+
 STAGES = ("Loading every", "GPU 0: looking", "GPU 0: The driver", "GPU 0: NVRTC", "GPU 0: cuBLAS", "GPU 0: cuDNN", "GPU 0: Checking", "GPU 0: Comparing", "GPU 0: Measuring")  # fmt: skip
 
 
@@ -55,7 +57,7 @@ def one(environment: str) -> None:
 
 def main() -> None:
     """Run the variants in turn; the first is as cold as the machine was."""
-    environment, *folders = sys.argv[1:]
+    environment, *folders = by_hand(__doc__, "ENV/", "[FOLDER...]")
     places = [environment, *folders, str(Path(sys.base_prefix, "lib")), str(Path(__file__).parents[2])]
     for name in ("as found", "warm", "cold", "cold", "warm"):
         size = f" ({forget(places):.1f} GB forgotten)" if name == "cold" else ""
@@ -65,7 +67,7 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "--one":
+    if sys.argv[1:2] == ["--one"]:
         one(sys.argv[2])
     else:
         main()

@@ -1,10 +1,11 @@
-"""Pictures of every page, dialog and door: ``python -m tests.gui.pictures FOLDER [NAME...]``, or ``--readme`` for the docs.
+"""Pictures of every page, dialog and door: ``python -m tests.gui.pictures [FOLDER] [NAME...]``, or ``--readme`` for the docs.
 
 Each NAME is a variant (see VARIANTS): window size, text size, colours, and strings as long as German ones.
 """
 
 from __future__ import annotations
 
+import argparse
 import gettext
 import os
 import sys
@@ -268,12 +269,19 @@ def for_the_docs() -> None:
 
 def main(arguments: list[str]) -> int:
     """Take the pictures that are asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tests.gui.pictures")
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("pictures"))
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"a variant: {', '.join(VARIANTS)}; all by default")
+    parser.add_argument("--readme", action="store_true", help="take the pictures of docs/pictures instead")
+    chosen = parser.parse_args(arguments)
+    for name in chosen.names:
+        if name not in VARIANTS:
+            parser.error(f"{name!r} is no variant; the variants are {', '.join(VARIANTS)}")
     _app = make_application()
-    if arguments == ["--readme"]:
+    if chosen.readme:
         for_the_docs()
-        return 0
-    folder = Path(arguments[0]) if arguments else Path("pictures")
-    everything(folder, arguments[1:] or list(VARIANTS))
+    else:
+        everything(chosen.folder, chosen.names or list(VARIANTS))
     return 0
 
 

@@ -7,7 +7,6 @@ Prints what was read.
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,6 +26,7 @@ from core.model.scan_options import ScanOptions
 from core.rules.frameworks import advice
 from core.rules.frameworks.fit import framework_tables
 from gui.window.app import make_application
+from installer.by_hand import by_hand
 from tests.curelab.environments import Environment
 from tests.curelab.index import index
 from tests.curelab.rows import ROWS, Row
@@ -76,4 +76,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "FOLDER")))

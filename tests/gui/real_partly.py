@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 
 import msgspec
@@ -18,6 +17,7 @@ from gui.controller import Controller
 from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.window import Window
+from installer.by_hand import by_hand
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
@@ -73,4 +73,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "PREFIX/")))

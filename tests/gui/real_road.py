@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -24,6 +23,7 @@ from gui.road.waiting import WaitingScreen
 from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.wizard import Wizard
+from installer.by_hand import by_hand
 from tests.gui.hand import Hand
 from tests.gui.screen import read_text
 
@@ -129,4 +129,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "PREFIX/", "[MESSAGE...]")))

@@ -1,12 +1,11 @@
 """On a real display and the real host: find a planted fault, cure it, verify it and undo it, by mouse and keyboard.
 
-``python -m tests.gui.real_run PREFIX... -- FILE``: FILE is missing in the first environment. Prints what was seen.
+``python -m tests.gui.real_run PREFIX... FILE``: FILE is missing in the first environment. Prints what was seen.
 """
 
 from __future__ import annotations
 
 import json
-import sys
 import tempfile
 import threading
 from collections.abc import Callable
@@ -21,6 +20,7 @@ from gui.controller import Controller
 from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.window import Window
+from installer.by_hand import by_hand
 from tests.gui.hand import Hand
 from tests.gui.screen import shown_text
 
@@ -85,7 +85,7 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
 def main(arguments: list[str]) -> int:
     """Run by mouse, and again by keyboard alone."""
     app = make_application()
-    *prefixes, _dashes, file = arguments
+    *prefixes, file = arguments
     with tempfile.TemporaryDirectory() as scratch:
         rounds = [run(tuple(prefixes), Path(file).exists, scratch, keyboard=k) for k in (False, True)]
     states = [getattr(e, "state", "bad") for e in Journal(state_folder()).entries()]
@@ -94,4 +94,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "PREFIX...", "FILE")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 from PySide6.QtCore import QSettings
@@ -12,6 +11,7 @@ from gui.controller import Controller
 from gui.window.app import make_application
 from gui.window.frame import Frame
 from gui.window.wizard import Wizard
+from installer.by_hand import by_hand
 from tests.gui import recorded
 from tests.gui.engines import Repairing
 from tests.gui.test_walk import BEFORE
@@ -32,4 +32,4 @@ def main(folder: Path) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(Path(sys.argv[1])))
+    raise SystemExit(main(Path(by_hand(__doc__, "FOLDER/")[0])))

@@ -93,8 +93,10 @@ def assert_whole(window: QWidget) -> None:
     for widget in window.findChildren(QWidget):
         if not widget.isVisible() or not widget.visibleRegion().boundingRect().isValid():
             continue
-        if isinstance(widget, QLabel) and widget.text() and widget.wordWrap():
-            assert widget.height() >= widget.heightForWidth(widget.width()) - 1, widget.text()
+        if isinstance(widget, QLabel) and widget.text().split():
+            assert not widget.wordWrap() or widget.height() >= widget.heightForWidth(widget.width()) - 1, widget.text()
+            widest = max(widget.fontMetrics().horizontalAdvance(word) for word in widget.text().split())
+            assert widget.contentsRect().width() >= widest, widget.text()
         elif isinstance(widget, MachineText):
             assert widget.height() >= widget.document().size().height() - 1, widget.toPlainText()
         elif isinstance(widget, QPushButton | QToolButton):

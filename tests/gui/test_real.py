@@ -64,7 +64,7 @@ def test_found_cured_verified_and_undone_on_a_real_display(
     }  # fmt: skip
     (tmp_path / "home").mkdir()
     done = subprocess.run(
-        [sys.executable, "-m", "tests.gui.real_run", str(broken), str(sound), "--", str(file)],
+        [sys.executable, "-m", "tests.gui.real_run", str(broken), str(sound), str(file)],
         cwd=ROOT, env=env, capture_output=True, text=True, timeout=300, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr[-3000:]

@@ -77,10 +77,14 @@ def test_the_grid_says_for_each_environment_what_will_use_the_gpu() -> None:
     assert len(rows) == 50
     assert all(len(row.cells) == 2 + len(report.grid.columns) for row in rows)
     assert rows[0].inner[0].cells[0].startswith("PyTorch 2.6.0: ")
-    chosen = {row.cells[0]: row.cells[1] for row in detail_rows.choice_rows(report.grid)}
-    assert set(chosen) == set(report.grid.columns)
-    assert chosen["PyTorch"] == "none is known to use the GPU"
-    assert detail_rows.choice_rows(replace(report.grid, rows=report.grid.rows[:1])) == ()
+    assert detail_rows.choice_rows(report.grid) == ()
+    none = "PyTorch, TensorFlow, JAX and ONNX Runtime: none is known to use the GPU"
+    assert detail_rows.choice_sentence(report.grid) == none
+    one = replace(report.grid, best=(("PyTorch", "/home/ada/ml"),))
+    assert [row.cells for row in detail_rows.choice_rows(one)] == [("PyTorch", "/home/ada/ml")]
+    assert detail_rows.choice_sentence(one) == "TensorFlow, JAX and ONNX Runtime: none is known to use the GPU"
+    alone = replace(one, rows=report.grid.rows[:1])
+    assert (detail_rows.choice_rows(alone), detail_rows.choice_sentence(alone)) == ((), "")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 
+from installer.by_hand import by_hand
 from tests.installer import ROOT, SYSTEMS, due, passed, signature
 
 
@@ -37,4 +38,4 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "[SYSTEM...]")))

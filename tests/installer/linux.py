@@ -15,6 +15,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from tests.installer import ROOT, linux_checks, linux_story
 from tests.installer.linux_root import NoRootError, base
 
@@ -67,4 +68,4 @@ def bill(artefact: Path) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "[FOLDER/]")))

@@ -17,6 +17,7 @@ import tempfile
 import venv
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from tests.installer import ROOT
 from tests.installer.linux_display import first_paint
 
@@ -77,4 +78,4 @@ def starts(programs: tuple[Path, Path], home: Path) -> tuple[float, float, float
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/", "[HELLO/]")))

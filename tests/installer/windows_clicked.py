@@ -19,6 +19,7 @@ from types import TracebackType
 
 assert sys.platform == "win32"
 
+from installer.by_hand import by_hand  # noqa: E402
 from tests.installer.windows_machine import (  # noqa: E402 - on Windows alone
     difference,
     fresh,
@@ -390,4 +391,4 @@ def say(what: str, pressed: str, status: int) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/")))

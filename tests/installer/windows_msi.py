@@ -13,6 +13,7 @@ from pathlib import Path
 
 assert sys.platform == "win32"
 
+from installer.by_hand import by_hand  # noqa: E402
 from tests.installer.windows_machine import difference, run_silently, state, tree, until  # noqa: E402 - on Windows alone
 
 HOME = Path(os.environ["PROGRAMFILES"], "Convalesce")
@@ -81,4 +82,4 @@ def say(text: str) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/")))

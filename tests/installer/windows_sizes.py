@@ -15,6 +15,8 @@ import sys
 import time
 from pathlib import Path
 
+from installer.by_hand import by_hand
+
 STARTS = 7
 
 
@@ -100,4 +102,4 @@ def start(program: Path) -> float:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/")))

@@ -20,6 +20,7 @@ from typing import Any
 assert sys.platform == "win32"
 
 from core.host.windows.host import WindowsHost  # noqa: E402 - known on Windows alone
+from installer.by_hand import by_hand  # noqa: E402
 from tests.installer import windows_msi  # noqa: E402
 from tests.installer.windows_machine import (  # noqa: E402
     close,
@@ -307,4 +308,4 @@ def _first_difference(one: str, two: str) -> list[tuple[str, str]]:
 
 if __name__ == "__main__":
     WindowsHost()
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER/")))

@@ -42,6 +42,7 @@ from core.transaction.broker import ground, lines
 from core.transaction.elevation import ElevationOrder
 from core.transaction.execute import Outcome, Plan
 from core.transaction.package_exchange import TWINS, folder_fingerprint
+from installer.by_hand import by_hand
 from tests.malice.checker import objections, picture
 from tests.malice.conftest import EVE, Box, give, grant
 
@@ -406,7 +407,7 @@ def untold(plan: tuple[Change, ...]) -> list[str]:
     return rows
 
 
-def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
+def run(count: int = 10_000, seed: int = 1) -> tuple[Counter[str], list[str]]:
     """Try ``count`` plans; return how they ended, and the objections, each with its plan."""
     quick = "/dev/shm"
     root = Path(tempfile.mkdtemp(prefix="convalesce-fuzz-", dir=quick if Path(quick).is_dir() else "/var/tmp"))
@@ -429,6 +430,6 @@ def run(count: int, seed: int) -> tuple[Counter[str], list[str]]:
 
 
 if __name__ == "__main__":
-    told, against = run(int(sys.argv[1]) if sys.argv[1:] else 10_000, int(sys.argv[2]) if sys.argv[2:] else 1)
+    told, against = run(*map(int, by_hand(__doc__, "[COUNT]", "[SEED]")))
     print("\n".join([*against[:20], f"{dict(told)}, {len(against)} objections"]))
     sys.exit(bool(against))

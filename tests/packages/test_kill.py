@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -18,6 +17,7 @@ from core.transaction import package_exchange
 from core.transaction.execute import execute, recover, undo
 from core.transaction.journal import Entry, Journal
 from core.transaction.variable_store import LinuxVariables
+from installer.by_hand import by_hand
 from tests.fixing import test_kill
 from tests.fixing.test_kill import in_child
 from tests.packages.trees import NEW, OLD, SITE, lay_out, plan, state, twin_of
@@ -92,7 +92,7 @@ def test_killed_anywhere(
 
 
 if __name__ == "__main__":
-    number = int(sys.argv[1]) // 4
+    number = int(by_hand(__doc__, "COUNT")[0]) // 4
     real = exchange._exchange
     for way in (real, lambda _one, _other: False):
         exchange._exchange = way

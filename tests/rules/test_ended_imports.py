@@ -7,11 +7,21 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, EndedImport, FoundModule, ImportSearch, Remains, SearchEntry, Snapshot
+from core.model.facts import (
+    Distribution,
+    EndedImport,
+    FoundModule,
+    FrameworkTrial,
+    ImportSearch,
+    Remains,
+    SearchEntry,
+    Snapshot,
+)
 from core.model.findings import Finding
 from core.model.remedies import InstallPackages, PutPackageBack
 from core.model.steps import Severity
-from core.rules.frameworks.ended_imports import ended_imports
+from core.rules.frameworks.ended_imports import _leads_outside, _other_byte_code, _why_byte_code, ended_imports
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.imports import packages_for_another_python
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
 
@@ -215,3 +225,48 @@ def test_a_release_that_the_metadata_permits_is_not_asked_for_again(
     assert f"--upgrade peft {wanted}" in found.fix.advice
     names = ("peft", wanted)
     assert found.remedy == (InstallPackages(prefix=PREFIX, remove=names, install=names) if exchanged else None)
+
+
+def home(machine: Snapshot) -> EnvironmentView:
+    return next(iter(environment_views(machine)))
+
+
+def test_only_a_recorded_module_leads_outside_its_environment() -> None:
+    outside, here = "/srv/models/typing_extensions.py", home(seen())
+    assert _leads_outside(here, ended(importer="", path=outside))
+    assert not _leads_outside(here, ended(path=outside))
+    assert not _leads_outside(here, ended(importer="", path=OWN))
+    assert not _leads_outside(here, ended(importer=""))
+
+
+def test_an_import_that_worked_in_a_trial_is_a_note() -> None:
+    worked = FrameworkTrial(prefix=PREFIX, framework="torch", version="2.6.0", reached="import")
+    for trial, severity in ((worked, Severity.NOTE), (replace(worked, problem="x"), Severity.ERROR)):
+        assert card(replace(seen(ended()), trials=(trial,))).severity is severity
+
+
+@pytest.mark.parametrize(
+    ("fields", "words"),
+    [
+        ({"kind": "no name"}, "made from another text"),
+        ({"kind": "damaged"}, "instead of the source, and it is cut off"),
+        ({"kind": "damaged", "path": f"{SITE}/x.pyc"}, "made by another Python"),
+    ],
+    ids=str,
+)
+def test_what_is_said_of_byte_code(fields: dict[str, Any], words: str) -> None:
+    known = {"path": f"{SITE}/__pycache__/x.cpython-311.pyc"}
+    assert words in _why_byte_code(ended(**(known | fields)))
+
+
+@pytest.mark.parametrize(
+    ("machine", "path", "command"),
+    [
+        (seen(), "/a/__pycache__/x.pyc", "mv /a/__pycache__/x.pyc /a/__pycache__/x.pyc.damaged"),
+        (seen(machine=windows_machine()), "C:\\a\\x.pyc", "ren C:\\a\\x.pyc x.pyc.damaged"),
+    ],
+    ids=["Linux", "Windows"],
+)
+def test_byte_code_gets_another_name(machine: Snapshot, path: str, command: str) -> None:
+    fix, _remedy = _other_byte_code(home(machine), path)
+    assert command in fix.advice.replace("'", "").replace('"', "")

@@ -382,3 +382,8 @@ def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:
         found = card(seen)
         assert found.fix is not None
         assert ("scan again" in found.fix.advice) is told
+
+
+def test_folders_are_added_where_they_have_everything_that_is_lacking() -> None:
+    both = (edge(elsewhere=(NCCL,)), edge(name="libcufft.so.11"))
+    assert not isinstance(card(machine(closure(edges=both))).remedy, AddFolder)

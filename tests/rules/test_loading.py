@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from core.model.facts import (
     Attempt,
     Call,
+    Changeable,
     Consumer,
     Distribution,
     Environment,
@@ -19,11 +20,15 @@ from core.model.facts import (
     Load,
     Mark,
     PathEntry,
+    Resolution,
     RollCall,
     Snapshot,
 )
 from core.model.findings import Finding
 from core.model.steps import Severity
+from core.rules.consumer_loads import consumer_loads
+from core.rules.cudnn.loading import changeable_copy, untrusted_copy
+from core.rules.cudnn.not_found import search_stopped
 from core.rules.root_cause import diagnose
 from core.rules.wording import CONCERNS_LABEL
 from tests import machines as m
@@ -485,3 +490,38 @@ def test_entry_that_nearly_names_the_folder_is_shown(entry: str, marks: tuple[Ma
     )
     assert finding.cause == "cudnn_not_on_search_path"
     assert says in [e.label for e in finding.evidence]
+
+
+def test_what_others_can_change_is_told_once_it_was_loaded() -> None:
+    seen = m.wheel_machine()
+    (load, *others) = seen.loads or ()
+    at = Changeable(path="/srv", writers=("staff",))
+    for call, told in ((load.roll_call, 1), (None, 0)):
+        loads = (replace(load, changeable=at, roll_call=call), *others)
+        c = next(c for c in consumer_loads(replace(seen, loads=loads)) if c.load.changeable)
+        assert len([*changeable_copy(c)]) == told
+
+
+@pytest.mark.parametrize(("name", "told"), [("libcudnn.so.9", 1), ("libcublas.so.12", 0)])
+def test_an_unusable_file_of_cudnns_is_told_here_and_a_toolkits_by_its_own_rule(name: str, told: int) -> None:
+    seen = m.wheel_machine()
+    files = [f for c in seen.cudnn or () for f in (*c.files, *c.links)] + [
+        f for t in seen.toolkits or () for f in t.libraries
+    ]
+    path = next(f.path for f in files if f.path.endswith(f"/{name}"))
+    stopped = Resolution(name=name, attempts=(Attempt(path=path, how=How.RUNPATH, outcome="unreadable", stops=True),))
+    loads = tuple(replace(load, resolutions=(stopped,)) for load in (seen.loads or ())[:1])
+    (c,) = consumer_loads(replace(seen, loads=loads))
+    assert stopped.winner is not None
+    assert len([*search_stopped(c)]) == told
+
+
+@pytest.mark.parametrize(("elevated", "words"), [(True, "administrator rights"), (False, "You did not name it")])
+def test_why_a_copy_was_not_tried(elevated: bool, words: str) -> None:
+    seen = m.wheel_machine()
+    seen = replace(seen, machine=replace(seen.machine, elevated=elevated))
+    (load, *_others) = seen.loads or ()
+    refused = replace(load, changeable=Changeable(path="/srv", writers=("staff",)), refused=True)
+    (c,) = consumer_loads(replace(seen, loads=(refused,)))
+    (found,) = untrusted_copy(c)
+    assert words in found.why

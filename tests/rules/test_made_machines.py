@@ -14,6 +14,7 @@ import pytest
 
 from core.doctor.examine import diagnose_snapshot
 from core.model.findings import Finding, Report
+from installer.by_hand import by_hand
 from tests.test_same_everywhere import MACHINES
 
 WRITTEN = Path(__file__).with_name("made_machines.txt")
@@ -83,4 +84,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     write()

@@ -447,3 +447,10 @@ def test_the_horizon_follows_from_the_rows(name: str, version: str | None, newer
 )
 def test_a_distribution_belongs_to_a_family(distribution: str, its: str | None) -> None:
     assert release_family(distribution) == its
+
+
+def test_each_sign_of_a_tegra_is_enough() -> None:
+    server = arm(m.wheel_machine(), GRACE)
+    assert is_tegra(arm(m.wheel_machine(), GRACE, "5.15.148-tegra"))
+    assert is_tegra(replace(server, machine=replace(server.machine, tegra="R36")))
+    assert is_tegra(arm(m.wheel_machine(), ORIN))

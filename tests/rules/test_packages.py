@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,20 +11,32 @@ from core.model.facts import (
     BuiltForNumpy1,
     DamagedFile,
     Distribution,
+    EndedImport,
+    FoundModule,
+    FrameworkBuild,
+    Frameworks,
     ImportSearch,
     OverwrittenPackage,
+    PackageRecords,
     PythonEnvironment,
+    Remains,
+    SharedFiles,
     Snapshot,
     StartLook,
+    Toolkit,
 )
+from core.model.findings import Finding
+from core.model.remedies import PutPackageBack
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.packages import duplicate_packages, overwritten_packages
-from core.rules.frameworks.records import WHOLE_STATE, _is_broken
+from core.rules.frameworks.environments import _without_framework, other_compiler
+from core.rules.frameworks.imports import empty_packages
+from core.rules.frameworks.packages import duplicate_packages, overwritten_packages, shared_files
+from core.rules.frameworks.records import WHOLE_STATE, _is_broken, _packages_reported_by_imports
 from core.rules.frameworks.requirements import jax_without_its_other_half, numpy_abi
 from core.rules.newer import newer_packages
 from core.rules.ways import snapshot_for_way
-from tests.machines import PREFIX, python, wheel_machine
+from tests.machines import PREFIX, python, wheel_machine, windows_machine
 
 OTHER = "/home/ada/other"
 
@@ -146,3 +160,66 @@ def test_another_way_of_starting_has_its_own_search_where_it_was_looked_at() -> 
     assert snapshot_for_way(machine, look).imports == mine
     assert snapshot_for_way(machine, replace(look, imports=theirs)).imports == theirs
     assert snapshot_for_way(machine, replace(look, imports=())).imports == ()
+
+
+def test_two_packages_that_the_table_knows_hide_no_others() -> None:
+    known = SharedFiles(distributions=("onnxruntime 1.20.1", "onnxruntime-gpu 1.20.1"), files=3, example="/a.so")
+    others = SharedFiles(distributions=("one 1.0", "other 1.0"), files=2, example="/b.so")
+    its = seen(has(PREFIX, torch="2.6.0"))
+    (found,) = shared_files(replace(its, records=(PackageRecords(prefix=PREFIX, shared=(known, others)),)))
+    assert found.id == "frameworks.shared-one"
+
+
+@pytest.mark.parametrize(
+    ("kind", "recorded", "names"),
+    [("absent", False, {"x"}), ("unfit", True, {"x"}), ("unfit", False, set()), ("foreign", True, set())],
+)
+def test_whose_files_the_rules_about_imports_report(kind: Any, recorded: bool, names: set[str]) -> None:
+    ended = EndedImport(
+        starts=("torch",), importer="/a.py", line=1, wanted="x", kind=kind, recorded=recorded, owner="x 1.0"
+    )
+    its = replace(seen(has(PREFIX)), imports=(ImportSearch(prefix=PREFIX, ended=(ended,)),))
+    (home,) = environment_views(its)
+    assert _packages_reported_by_imports(home) == names
+
+
+def test_the_environments_that_have_a_framework_are_named_beside_the_active_one_without() -> None:
+    build = FrameworkBuild(distribution="torch", version="2.6.0", cuda="12.4", prefix=PREFIX)
+    active = replace(has("/home/ada/active"), ways=("PATH",))
+    plain, whole = has(OTHER), has(PREFIX, torch="2.6.0")
+    its = replace(seen(active, plain, whole), frameworks=Frameworks(builds=(build,)))
+    (found,) = _without_framework(its, "PATH")
+    assert [e.value for e in found.evidence] == [PREFIX]
+
+
+def compilers(machine: Snapshot, *pythons: PythonEnvironment, fitting: bool = True) -> list[Finding]:
+    """Return what is said of nvcc of CUDA 11.8 on PATH, beside a toolkit that fits PyTorch or without one."""
+    nvcc = Toolkit(root="/cuda-11.8", origin="system", version="11.8", nvcc="/cuda-11.8/bin/nvcc", named_by=("PATH",))
+    right = Toolkit(root="/cuda-12.4", origin="system", version="12.4", nvcc="/cuda-12.4/bin/nvcc")
+    build = FrameworkBuild(distribution="torch", version="2.6.0", cuda="12.4", prefix=PREFIX)
+    frameworks = Frameworks(builds=(build,))
+    toolkits = (nvcc, right) if fitting else (nvcc,)
+    return [*other_compiler(replace(machine, toolkits=toolkits, pythons=pythons, frameworks=frameworks))]
+
+
+def test_a_compiler_for_another_cuda_is_told_of_every_environment_with_pytorch() -> None:
+    (found,) = compilers(wheel_machine(), has(OTHER), has(PREFIX, torch="2.6.0"))
+    assert found.subject == PREFIX
+    assert found.fix is not None
+    assert "export CUDA_HOME=/cuda-12.4" in found.fix.advice
+    (found,) = compilers(wheel_machine(), has(PREFIX, torch="2.6.0"), fitting=False)
+    assert found.fix is not None
+    assert "Install the CUDA 12.4 toolkit" in found.fix.advice
+    (found,) = compilers(windows_machine(), has(PREFIX, torch="2.6.0"))
+    assert found.fix is not None
+    assert "$env:CUDA_HOME = " in found.fix.advice
+
+
+@pytest.mark.parametrize(("owner", "version"), [("torch 2.6.0", "2.6.0"), ("torch", "")])
+def test_an_emptied_package_is_put_back_where_its_release_is_known(owner: str, version: str) -> None:
+    found = FoundModule(name="torch", kind="namespace", path=f"{PREFIX}/torch", owner=owner)
+    remains = Remains(path=f"{PREFIX}/~orch", kind="renamed", distribution="torch")
+    search = ImportSearch(prefix=PREFIX, modules=(found,), remains=(remains,))
+    (said,) = empty_packages(replace(seen(has(PREFIX, torch="2.6.0")), imports=(search,)))
+    put = PutPackageBack(prefix=PREFIX, package="torch", version=version) if version else None
+    assert said.remedy == put

@@ -7,12 +7,23 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
+from core.model.facts import (
+    Attempt,
+    Changeable,
+    ExaminedProgram,
+    Execution,
+    How,
+    LibraryFile,
+    Resolution,
+    Snapshot,
+    Toolkit,
+)
 from core.model.findings import Finding
 from core.model.remedies import AddFolder
 from core.model.steps import Severity
 from core.rules import programs
-from tests.machines import found, nothing, search, wheel_machine
+from core.rules.not_run import _not_run_finding
+from tests.machines import found, nothing, search, wheel_machine, windows_machine
 
 PATH = "/opt/app/bin/serve"
 UNFIT = Attempt(path="/opt/app/lib/libcudart.so.11.0", how=How.RUNPATH, outcome="wrong architecture")
@@ -102,3 +113,35 @@ def test_a_program_starts_without_what_only_its_plugin_is_linked_against(by: str
     name = "libcufft.so.11"
     [lost] = told(resolutions=(search(name, nothing(f"/usr/lib/{name}"), by=by),), linked=(name,))
     assert ("It starts" in lost.why) is starts
+
+
+def test_a_damaged_file_makes_no_folder_one_to_search() -> None:
+    library = LibraryFile(path="/opt/cuda/lib/libodd.so.1", name="libodd.so.1")
+    for state, folder in (("good", "/opt/cuda/lib"), ("damaged", "")):
+        toolkit = Toolkit(root="/opt/cuda", origin="system", libraries=(replace(library, state=state),))
+        machine = replace(seen(), toolkits=(toolkit,))
+        assert programs._folder_with("libodd.so.1", machine, ExaminedProgram(named="serve", path=PATH)) == folder
+
+
+def test_folders_are_added_on_windows_where_nothing_else_is_lacking() -> None:
+    places = {"a.dll": "C:\\a", "b.dll": "C:\\b"}
+    windows = windows_machine()
+    for machine, names, remedy in (
+        (windows, ["a.dll", "b.dll"], AddFolder(folder="C:\\a", more=("C:\\b",))),
+        (windows, ["a.dll", "c.dll"], None),
+        (windows, [], None),
+        (wheel_machine(), ["a.dll"], None),
+    ):
+        assert programs._folders_remedy(places if names else {}, names, machine) == remedy
+
+
+def test_what_others_can_change_is_named() -> None:
+    one = Execution(what="nvcc", path="/srv/bin/nvcc", changeable=Changeable(path="/srv", writers=("staff",)))
+    for run, place in ((one, "/srv"), (replace(one, changeable=None), "/srv/bin/nvcc")):
+        assert _not_run_finding(run).title.endswith(f"others can change {place}.")
+
+
+def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:
+    for by, name in (("", PATH), ("/opt/app/lib/libx.so", "/opt/app/lib/libx.so")):
+        (found,) = told(resolutions=(search("libodd.so.1", nothing("/usr/lib/libodd.so.1"), by=by),), linked=())
+        assert any(e.label == f"Wanted by {name}" for e in found.evidence)

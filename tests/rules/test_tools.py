@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from core.model.facts import CdiSpecification, CudaInit, Snapshot, Tools
 from core.model.steps import Severity
 from core.rules.root_cause import diagnose
+from core.rules.tools import description_of_lost_files
 from tests import machines as m
 from tests.explain.test_building import DOCKER, PODMAN, bare, built, described, fabric, links, two_gpus
 
@@ -105,3 +106,15 @@ def test_a_module_that_was_loaded_anew_no_longer_counts_what_it_said_before() ->
 
 def test_a_fabric_manager_that_runs_is_not_called_the_cause() -> None:
     assert "fabric_manager_not_running" not in {f.cause for f in diagnose(fabric(fabric_manager=True))}
+
+
+def test_an_older_description_hides_no_other_one() -> None:
+    seen = described("/usr/lib/libnvidia-x.so.1")
+    assert seen.tools is not None
+    assert seen.driver is not None
+    (older,) = seen.driver.cdi or ()
+    (one,) = seen.tools.descriptions
+    other = replace(one, path="/etc/cdi/other.yaml")
+    seen = m.with_driver(seen, cdi=(replace(older, version="1.2.3"),))
+    (found,) = description_of_lost_files(replace(seen, tools=replace(seen.tools, descriptions=(one, other))))
+    assert found.subject == other.path

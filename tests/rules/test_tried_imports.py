@@ -12,8 +12,9 @@ from core.model.facts import Distribution, FrameworkTrial, ImportFailure, Packag
 from core.model.findings import Finding
 from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, Unset
 from core.model.steps import Severity
+from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.trials import trial_results
-from core.rules.frameworks.tried_imports import failed_packages
+from core.rules.frameworks.tried_imports import _unreadable_file, failed_packages
 from core.rules.root_cause import diagnose
 from tests.machines import PREFIX, SITE, no_gpu_machine, python, wheel_machine
 
@@ -193,3 +194,19 @@ def test_what_lacks_nothing_but_a_gpu_is_no_fault_of_the_search_path() -> None:
     (found,) = trial_results(seen(base=no_gpu_machine(), clean=without, **told))
     assert found.cause == ""
     assert found.severity <= Severity.NOTE
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause"),
+    [
+        ({"closed": True}, "library_unreadable"),
+        ({"kind": "PermissionError"}, "library_unreadable"),
+        ({"text": "[Errno 13] Permission denied: 'x'"}, "library_unreadable"),
+        ({}, ""),
+    ],
+    ids=str,
+)
+def test_each_sign_of_a_file_that_may_not_be_read(fields: dict[str, Any], cause: str) -> None:
+    (home,) = environment_views(seen())
+    told = _unreadable_file(home, failure(path="/x/y.py", **fields))
+    assert (told.cause if told else "") == cause

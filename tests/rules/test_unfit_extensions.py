@@ -11,7 +11,7 @@ from core.model.facts import Distribution, EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
-from core.rules.frameworks.unfit_extensions import unfit_extensions
+from core.rules.frameworks.unfit_extensions import _fault, unfit_extensions
 from core.rules.root_cause import diagnose
 from tests.machines import PREFIX, SITE, python, wheel_machine
 
@@ -149,3 +149,9 @@ def test_a_module_that_no_import_was_seen_to_reach_is_at_fault_only_where_its_ow
     (found,) = cards(unfit(edge, wanted="cv2.gapi", importer=""))
     assert found.severity.name == severity
     assert ("has a module that does not load" in found.title) == (severity == "ERROR")
+
+
+def test_packages_for_another_c_library_are_a_fault_each() -> None:
+    musl = lacking("libc.musl-x86_64.so.1")
+    assert _fault(unfit(musl)) == ("opencv-python 4.12.0", "")
+    assert _fault(unfit(lacking("libGL.so.1"))) == ("", "libGL.so.1")

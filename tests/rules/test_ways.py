@@ -214,3 +214,10 @@ def test_the_words_of_every_kind() -> None:
     words = way_words(seen, ("process", *(f"{k}:x" for k in kinds)))
     assert words.startswith("this session, ")
     assert "{" not in words
+
+
+def test_variables_of_the_loader_are_compared_together_and_others_alone() -> None:
+    seen = two_worlds({}, {"LD_LIBRARY_PATH": "/b", "LD_PRELOAD": "/c.so", "HF_HOME": "/h"})
+    (look,) = seen.start_looks or ()
+    groups = [*Comparison(seen, replace(look, loads=()), lambda _its: [])._groups()]
+    assert [set(g) for g in groups] == [{"LD_LIBRARY_PATH", "LD_PRELOAD"}, {"HF_HOME"}]

@@ -8,6 +8,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from tests.startup.matrix import SHELLS, run_row
 from tests.startup.places import EVERYBODYS, PLACES, VALUES, Place
 
@@ -63,6 +64,8 @@ def in_private_etc(scratch: Path) -> list[str]:
 
 def main() -> int:
     """Run every row, write the table, and return how many rows went wrong."""
+    if EVERYBODYS_WORD not in sys.argv:
+        by_hand(__doc__)
     lines = [HEAD, f"| Place | Account's shell | Ways | {' | '.join(VALUES)} |", f"|---|---|---|{'---|' * len(VALUES)}"]
     scratch = Path(tempfile.mkdtemp(prefix="convalesce-startup-", dir=Path.home()))
     try:

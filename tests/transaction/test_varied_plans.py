@@ -29,6 +29,7 @@ from core.model.system_steps import STEP_KINDS, SystemStep
 from core.transaction.broker import closed_list
 from core.transaction.journal import Journal
 from core.transaction.preconditions import resolve_changes, unmet_preconditions
+from installer.by_hand import by_hand
 from tests.transaction.memory_store import MemoryWriter
 from tests.variation.facts import facts_of
 
@@ -297,4 +298,5 @@ def write() -> None:
 
 
 if __name__ == "__main__":
+    by_hand(__doc__)
     write()

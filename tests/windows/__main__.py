@@ -34,6 +34,9 @@ probes' tests that build a Linux machine, and fixes by POSIX means, which the fa
 
 def main(arguments: list[str]) -> int:
     """Set the lab up where need be, run pytest (or Python) in it, pass its output on and return its status."""
+    if arguments in (["-h"], ["--help"]):
+        print(__doc__)
+        return 0
     if arguments[:1] == ["--shell"]:
         command = arguments[1:]
     else:

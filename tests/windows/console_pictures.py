@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
+from installer.by_hand import by_hand
 from tests.windows.lab import ROOT, Lab, session
 
 COMMANDS = {"scan": "scan", "explain": "explain 126 --text-only", "fix": "fix --dry-run"}
@@ -119,4 +120,4 @@ def until(holds: Callable[[], bool]) -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main(by_hand(__doc__, "FOLDER")))

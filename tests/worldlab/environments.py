@@ -14,6 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
+from installer.by_hand import by_hand
 from tests.faultlab.wheels import cache
 from tests.lock import one_at_a_time
 
@@ -120,5 +121,5 @@ def remove(folder: Path) -> None:
 
 
 if __name__ == "__main__":
-    for wanted_name in sys.argv[1:] or ENVIRONMENTS:
+    for wanted_name in by_hand(__doc__, "[NAME...]") or ENVIRONMENTS:
         print(master(wanted_name), flush=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.common.i18n import _, format_number
+from core.common.i18n import _, n_
 from core.common.text import printable
 from core.common.text_width import pad
 from core.model.facts import Frozen
@@ -170,11 +170,9 @@ def triage_json(table: TriageTable) -> bytes:
 def triage_text(table: TriageTable) -> str:
     """Return the table for a terminal; ``--json`` has every machine, this the worst."""
     lines = [
-        _(
-            "{reports} reports; {bad} files skipped",
-            reports=format_number(table.reports),
-            bad=format_number(len(table.malformed)),
-        )
+        n_("{n} report", "{n} reports", table.reports)
+        + "; "
+        + n_("{n} file was skipped", "{n} files were skipped", len(table.malformed))
     ]
     if not table.reports:
         lines.append(_("A report is what `convalesce scan --json` prints: a file *.json, or a line of a file *.jsonl."))

@@ -9,12 +9,12 @@ from core.common.i18n import _, format_number
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.model.facts import Snapshot
+from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.builds import on_gpu
-from core.rules.frameworks.environment_view import environment_views
-from core.rules.frameworks.fit import framework_tables
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.fit import RequiredInstructions, framework_tables
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 BYTES_PER_GIB = 1 << 30
@@ -37,44 +37,50 @@ def without_instructions(seen: Snapshot) -> Iterator[Finding]:
                     or version_tuple(d.version) < version_tuple(row.first)
                 ):
                     continue
-                if is_beyond_horizon(release_family(d.name), d.version):
-                    continue
-                names = join_names(INSTRUCTION_NAMES[n] for n in lacking)
-                yield make_finding(
-                    Step.FRAMEWORKS,
-                    home.severity,
-                    f"instructions-{d.name}",
-                    _(
-                        "{package} in {prefix} needs a processor with {names}.",
-                        package=f"{d.name} {d.version}",
-                        prefix=home.python.prefix,
-                        names=names,
-                    ),
-                    cause="cpu_instruction_set_missing",
-                    why=_(
-                        "This processor does not have these instructions, or the virtual machine does not pass them on. The import ends with an illegal instruction."
-                    ),
-                    evidence=[
-                        observation(
-                            _("The processor has"),
-                            join_names((INSTRUCTION_NAMES[n] for n in here), 9) or _("none of these"),
-                            _("the system's list"),
-                        ),
-                        observation(_("The build needs"), names, row.source),
-                        home.concerns(PACKAGE_OWNERS.get(d.name, d.name)),
-                    ],
-                    subject=home.python.prefix,
-                    fix=manual_fix(
-                        _("Use a computer with {names}, or a build that does not need them", names=names),
-                        _("In a virtual machine: pass through the host's processor."),
-                        _(
-                            "The publisher's own packages need {names} from {package} {first} on.",
-                            names=names,
-                            package=d.name,
-                            first=row.first,
-                        ),
-                    ),
-                )
+                if not is_beyond_horizon(release_family(d.name), d.version):
+                    yield _without_instructions(home, d, row, lacking)
+
+
+def _without_instructions(
+    home: EnvironmentView, d: Distribution, row: RequiredInstructions, lacking: list[str]
+) -> Finding:
+    here = home.seen.machine.instructions or ()
+    names = join_names(INSTRUCTION_NAMES[n] for n in lacking)
+    return make_finding(
+        Step.FRAMEWORKS,
+        home.severity,
+        f"instructions-{d.name}",
+        _(
+            "{package} in {prefix} needs a processor with {names}.",
+            package=f"{d.name} {d.version}",
+            prefix=home.python.prefix,
+            names=names,
+        ),
+        cause="cpu_instruction_set_missing",
+        why=_(
+            "This processor does not have these instructions, or the virtual machine does not pass them on. The import ends with an illegal instruction."
+        ),
+        evidence=[
+            observation(
+                _("The processor has"),
+                join_names((INSTRUCTION_NAMES[n] for n in here), 9) or _("none of these"),
+                _("the system's list"),
+            ),
+            observation(_("The build needs"), names, row.source),
+            home.concerns(PACKAGE_OWNERS.get(d.name, d.name)),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(
+            _("Use a computer with {names}, or a build that does not need them", names=names),
+            _("In a virtual machine: pass through the host's processor."),
+            _(
+                "The publisher's own packages need {names} from {package} {first} on.",
+                names=names,
+                package=d.name,
+                first=row.first,
+            ),
+        ),
+    )
 
 
 def page_file(seen: Snapshot) -> Iterator[Finding]:

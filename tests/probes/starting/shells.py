@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from core.host.startup.state import State, Surroundings
 from core.model.facts import Machine, Snapshot
@@ -47,6 +50,21 @@ def ground(home: Path, texts: Mapping[str, str] | None = None) -> Ground:
     """Return this machine with another home; files of ``texts`` have these texts."""
     person = Person("ada", os.geteuid(), str(home), "/bin/bash")
     return Ground(Sysroot("linux"), person, surroundings(texts), {}, str(home))
+
+
+def project(home: Path) -> Path:
+    """Make a project with a Python environment of its own in a home, and return the environment."""
+    env = home / "work/.venv"
+    (env / "bin").mkdir(parents=True)
+    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
+    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    return env
+
+
+def in_project(home: Path, **env: str) -> Ground:
+    """Return this machine as somebody with these variables sees it in the project of a home."""
+    given = {"HOME": str(home), "PATH": "/usr/bin:/bin", **env}
+    return replace(ground(home), env=given, folder=str(home / "work"))
 
 
 def begin(home: Path) -> State:

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.services import service_ways
 from core.probes.starting.tasks import task_ways
-from tests.probes.starting.shells import ground
+from tests.probes.starting.shells import in_project, project
 
 VALUE = "LD_LIBRARY_PATH=/a"
 UNIT = ".config/systemd/user/x.service"
@@ -23,10 +20,7 @@ UNIT = ".config/systemd/user/x.service"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home with a project and its environment."""
-    env = tmp_path / "work/.venv"
-    (env / "bin").mkdir(parents=True)
-    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    env = project(tmp_path)
     (env / "bin/activate").write_text(f'VIRTUAL_ENV="{env}"\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport VIRTUAL_ENV PATH\n')
     (tmp_path / "work/main.py").write_text("import os; print(os.environ.get('LD_LIBRARY_PATH'))")
     (tmp_path / "work/.env").write_text(f"{VALUE}\n")
@@ -38,7 +32,7 @@ def values(home: Path, name: str, text: str) -> list[str | None]:
     (home / name).parent.mkdir(parents=True, exist_ok=True)
     (home / name).write_text(text)
     env = home / "work/.venv"
-    made = replace(ground(home), env={"HOME": str(home), "PATH": "/usr/bin:/bin"}, folder=str(home / "work"))
+    made = in_project(home)
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
     ways = (*task_ways(made, its), *service_ways(made, its))
     return [w.state.environment().get("LD_LIBRARY_PATH") for w in ways if w.prefix == str(env)]

@@ -7,17 +7,15 @@ import sys
 from pathlib import Path
 
 import pytest
-from msgspec.structs import replace
 
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
-from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import flask_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.tasks import task_ways
-from tests.probes.starting.shells import ground
+from tests.probes.starting.shells import in_project, project
 
 NAME = "XLA_FLAGS"
 
@@ -25,18 +23,10 @@ NAME = "XLA_FLAGS"
 @pytest.fixture
 def home(tmp_path: Path) -> Path:
     """A home with a project and its environment, which has Flask and python-dotenv."""
-    env = tmp_path / "work/.venv"
-    (env / "bin").mkdir(parents=True)
-    (env / "pyvenv.cfg").write_text("home = /usr/bin\n")
-    (env / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    env = project(tmp_path)
     for package in ("flask", "dotenv"):
         (env / "site" / package).mkdir(parents=True)
     return tmp_path
-
-
-def here(home: Path, **env: str) -> Ground:
-    given = {"HOME": str(home), "PATH": "/usr/bin:/bin", **env}
-    return replace(ground(home), env=given, folder=str(home / "work"))
 
 
 def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
@@ -67,7 +57,7 @@ FOLDERS: dict[str, tuple[str, dict[str, str], str | None]] = {
 @pytest.mark.parametrize(("command", "files", "value"), FOLDERS.values(), ids=FOLDERS)
 def test_a_folder_of_variables(command: str, files: dict[str, str], value: str | None, home: Path):
     write(home, {"work/run.sh": f"#!/bin/sh\n{command}\n", **{f"work/v/{n}": t for n, t in files.items()}})
-    given = here(home, **{NAME: "--old"})
+    given = in_project(home, **{NAME: "--old"})
     (way,) = [w for w in script_ways(given, pythons(home)) if w.prefix]
     assert way.state.environment().get(NAME) == value
     rows = [(r.file, r.line) for r in way.state.lines.get(NAME, ()) if not r.overridden]
@@ -78,7 +68,7 @@ def test_a_supervised_service(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(starters, "SUPERVISED", (f"{home}/sv",))
     write(home, {"sv/serve/run": "#!/bin/sh\nexec chpst -e ./env {home}/work/.venv/bin/python x.py\n"})
     write(home, {f"sv/serve/env/{NAME}": "--a\n"})
-    (way,) = [w for w in script_ways(here(home), pythons(home)) if w.prefix]
+    (way,) = [w for w in script_ways(in_project(home), pythons(home)) if w.prefix]
     assert (way.kind, way.at, way.state.environment().get(NAME)) == ("service", f"{home}/sv/serve/run", "--a")
 
 
@@ -100,7 +90,7 @@ FLASK: dict[str, tuple[dict[str, str], dict[str, str], str | None]] = {
 @pytest.mark.parametrize(("files", "env", "value"), FLASK.values(), ids=FLASK)
 def test_flasks_files(files: dict[str, str], env: dict[str, str], value: str | None, home: Path):
     write(home, files)
-    ways = list(flask_ways(here(home, **env), pythons(home)))
+    ways = list(flask_ways(in_project(home, **env), pythons(home)))
     assert [w.state.environment().get(NAME) for w in ways] == ([value] if value else [])
 
 
@@ -108,7 +98,7 @@ def test_flasks_files(files: dict[str, str], env: dict[str, str], value: str | N
 def test_flask_reads_no_file_without_its_packages(package: str, home: Path):
     write(home, {"work/.flaskenv": f"{NAME}=--a\n"})
     (home / "work/.venv/site" / package).rmdir()
-    assert not list(flask_ways(here(home), pythons(home)))
+    assert not list(flask_ways(in_project(home), pythons(home)))
 
 
 @pytest.mark.parametrize(
@@ -189,7 +179,7 @@ INVOKE: dict[str, tuple[dict[str, str], list[str | None]]] = {
 @pytest.mark.parametrize(("files", "told"), INVOKE.values(), ids=INVOKE)
 def test_tasks_that_python_defines(files: dict[str, str], told: list[str | None], home: Path):
     write(home, files)
-    ways = [w for w in task_ways(here(home, **{NAME: "--old"}), pythons(home)) if w.prefix]
+    ways = [w for w in task_ways(in_project(home, **{NAME: "--old"}), pythons(home)) if w.prefix]
     assert [w.state.environment().get(NAME) for w in ways] == told
 
 
@@ -203,4 +193,6 @@ def test_a_session_of_nox_has_an_environment_of_its_own(home: Path):
     )
     write(home, {"work/noxfile.py": text})
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
-    assert [(w.at, w.prefix) for w in task_ways(here(home), its)] == [(f"{home}/work/noxfile.py: tests", str(env))]
+    assert [(w.at, w.prefix) for w in task_ways(in_project(home), its)] == [
+        (f"{home}/work/noxfile.py: tests", str(env))
+    ]

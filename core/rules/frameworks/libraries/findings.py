@@ -9,7 +9,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.model.facts import How, Snapshot
+from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, parent
@@ -178,27 +178,26 @@ def _failed_opening(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, 
     return cause, title, _("A child process opened it as the framework does.")
 
 
+def _unmet_symbol(gap: Gap, wants: str, offers: str, who: str) -> str:
+    """Return the sentence about a symbol, or a version of symbols, that one file wants and another has not."""
+    what = gap.name or gap.version
+    if not gap.provider:
+        return _("No loaded library provides {what}, which {wants} of {who} needs.", what=what, wants=wants, who=who)
+    return _(
+        "{offers} does not provide {what}, which {wants} of {who} needs.",
+        offers=offers,
+        what=what,
+        wants=wants,
+        who=who,
+    )
+
+
 def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
     """Return what a missing symbol shows: every file exists, but they do not belong together."""
     gap = lack.gaps[0]
     system = lack.home.seen.machine.system
     wants, offers = file_name(system, gap.wanted_by), file_name(system, gap.provider)
-    what = gap.name or gap.version
-    if gap.provider:
-        title = _(
-            "{offers} does not provide {what}, which {wants} of {who} needs.",
-            offers=offers,
-            what=what,
-            wants=wants,
-            who=values["who"],
-        )
-    else:
-        title = _(
-            "No loaded library provides {what}, which {wants} of {who} needs.",
-            what=what,
-            wants=wants,
-            who=values["who"],
-        )
+    title = _unmet_symbol(gap, wants, offers, values["who"])
     if {d.path for d in lack.recorded} & {gap.wanted_by, gap.provider}:
         why = _(
             "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
