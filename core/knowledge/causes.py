@@ -99,6 +99,7 @@ Cause = Literal[
     "training_numerics",
     "harmless_message",
     "system_library_missing",
+    "service_confined",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

@@ -13,6 +13,7 @@ from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.rules import (
     collectives,
+    confinement,
     contracts,
     environment,
     newer,
@@ -50,6 +51,7 @@ RULES: tuple[Rule, ...] = (
     *environment.RULES,
     *contracts.RULES,
     *which_python.RULES,
+    *confinement.RULES,
     *programs.RULES,
     *frameworks.RULES,
     *libraries.RULES,

@@ -13,7 +13,7 @@ from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import PAM_SETTINGS, Ground, with_pam
 from core.probes.starting.started_programs import flask_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.tasks import task_ways
@@ -204,3 +204,21 @@ def test_a_session_of_nox_has_an_environment_of_its_own(home: Path):
     write(home, {"work/noxfile.py": text})
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
     assert [(w.at, w.prefix) for w in task_ways(here(home), its)] == [(f"{home}/work/noxfile.py: tests", str(env))]
+
+
+# --- pam_env --------------------------------------------------------------------------------------------------------------
+
+
+ONCE = "session required pam_env.so\n# session required pam_env.so\n"
+TWICE = "session required pam_env.so readenv=1\nsession required pam_env.so readenv=1 envfile=/etc/default/locale\n"
+
+
+@pytest.mark.parametrize(("login", "both"), [(ONCE, "environment"), (TWICE, "settings")], ids=["once", "twice"])
+def test_pam_envs_own_settings(login: str, both: str, home: Path):
+    """What su(1) of Debian, which calls pam_env twice, gave a shell with these files: the same."""
+    settings = "# a comment\nXLA_FLAGS DEFAULT=--a OVERRIDE=\nMY_HOME\tDEFAULT=@{HOME}/x\nBOTH DEFAULT=settings\n"
+    files = {PAM_SETTINGS: settings, "/etc/environment": "BOTH=environment\n", "/etc/pam.d/login": login}
+    state = with_pam(ground(home, files), State({"HOME": str(home)}, {"HOME"}))
+    told = {n: state.environment().get(n) for n in ("XLA_FLAGS", "MY_HOME", "BOTH")}
+    assert told == {"XLA_FLAGS": "--a", "MY_HOME": f"{home}/x", "BOTH": both}
+    assert {(r.file, r.line) for r in state.lines["XLA_FLAGS"]} == {(PAM_SETTINGS, 2)}
