@@ -222,3 +222,47 @@ def test_pam_envs_own_settings(login: str, both: str, home: Path):
     told = {n: state.environment().get(n) for n in ("XLA_FLAGS", "MY_HOME", "BOTH")}
     assert told == {"XLA_FLAGS": "--a", "MY_HOME": f"{home}/x", "BOTH": both}
     assert {(r.file, r.line) for r in state.lines["XLA_FLAGS"]} == {(PAM_SETTINGS, 2)}
+
+
+# --- just, Task and honcho: what they really gave a command, session XLA_FLAGS=--old or none (just 1.x, Task 3, honcho 2) --------------
+
+RUN = "    .venv/bin/python main.py\n"
+TASK = "version: '3'\n{}tasks:\n  t:\n    cmds:\n      - .venv/bin/python main.py\n"
+STARTERS: dict[str, tuple[dict[str, str], str | None, str | None]] = {
+    "just exports all": ({"justfile": f"set export\n{NAME} := '--a'\nt:\n{RUN}"}, "--a", "--a"),
+    "just exports none": ({"justfile": f"set export := false\n{NAME} := '--a'\nt:\n{RUN}"}, "--old", None),
+    "just loads a file": ({"justfile": f"set dotenv-load\nt:\n{RUN}", ".env": f"{NAME}=--a # why"}, "--old", "--a"),
+    "a file of another name": (
+        {"justfile": f"set dotenv-filename := 'my.env'\nt:\n{RUN}", "my.env": f"{NAME}=--a", ".env": f"{NAME}=--b"},
+        "--old",
+        "--a",
+    ),
+    "a file elsewhere": (
+        {"justfile": f'set dotenv-path := "sub/x.env"\nt:\n{RUN}', "sub/x.env": f"{NAME}=--a"},
+        "--old",
+        "--a",
+    ),
+    "a file that counts over the session": (
+        {"justfile": f"set dotenv-load\nset dotenv-override\nt:\n{RUN}", ".env": f"{NAME}=--a"},
+        "--a",
+        "--a",
+    ),
+    "just loads nothing": ({"justfile": f"t:\n{RUN}", ".env": f"{NAME}=--a"}, "--old", None),
+    "Task's env": ({"Taskfile.yml": TASK.format(f"env:\n  {NAME}: --a\n")}, "--old", "--a"),
+    "Task's file": ({"Taskfile.yml": TASK.format("dotenv: ['.env']\n"), ".env": f"{NAME}=--a"}, "--old", "--a"),
+    "honcho": ({"Procfile": "web: .venv/bin/python main.py\n", ".env": f"  {NAME}=--a # why\n"}, "--a", "--a"),
+    "honcho and export": (
+        {"Procfile": "web: .venv/bin/python main.py\n", ".env": f"export {NAME}=--a\n"},
+        "--old",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_whose_value_counts(name: str, home: Path):
+    files, with_session, without = STARTERS[name]
+    write(home, {f"work/{n}": t for n, t in files.items()})
+    for given, value in ((here(home, **{NAME: "--old"}), with_session), (here(home), without)):
+        (way,) = [w for w in task_ways(given, pythons(home)) if w.prefix]
+        assert way.state.environment().get(NAME) == value
