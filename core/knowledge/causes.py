@@ -100,6 +100,7 @@ Cause = Literal[
     "harmless_message",
     "system_library_missing",
     "address_space_limited",
+    "service_confined",
 ]
 """Written by ``python3 dev.py causes`` from the rows; do not edit. A misspelt cause fails the type check."""
 

@@ -28,6 +28,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "libcuda_wrong_library": N_("A file that is not the GPU driver's takes its place."),
     "python_dll_search_change": N_("Python does not search the folder that has the libraries of {who}."),
     "process_env_not_inherited": N_("A program still runs with old settings, and must be restarted."),
+    "service_confined": N_("A setting of the service keeps its program from what it needs."),
     "wrong_environment_active": N_("Another Python environment is in use than the one that you prepared."),
     "framework_cpu_only_build": N_("The variant without GPU support is installed in {who}."),
     "duplicate_framework_packages": N_("Two variants of one package overwrite each other in {who}."),

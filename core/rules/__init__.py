@@ -13,6 +13,7 @@ from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.rules import (
     collectives,
+    confinement,
     environment,
     newer,
     not_run,
@@ -51,6 +52,7 @@ RULES: tuple[Rule, ...] = (
     *contracts.RULES,
     *own_code.RULES,
     *which_python.RULES,
+    *confinement.RULES,
     *programs.RULES,
     *frameworks.RULES,
     *libraries.RULES,

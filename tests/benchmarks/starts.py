@@ -17,7 +17,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.scan import ROOT, SELF, alternate, row, timed
+from tests.benchmarks.scan import ROOT, alternate, row, timed
 
 IMPORTED = ("torch", "tensorflow", "jax")
 
@@ -33,9 +33,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="starts-") as folder:
         home = Path(folder, "home")
         made = six_ways(home, prefix)
-        env = {**os.environ, "PYTHONPATH": str(ROOT), "HOME": str(home), "SHELL": "/bin/bash"}
-        env.pop("PYTHONDONTWRITEBYTECODE", None)
-        scan = [sys.executable, "-c", FROM.format(folder=str(home / "work")), "scan", "--json", "--python", str(prefix)]
+        env = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash"}
+        for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH"):  # an installed program needs none, and has its bytecode
+            env.pop(name, None)
+        scan = scan_from(home / "work", prefix)
         seen = read_kinds(scan, env)
         print(f"   ways of starting with a variable of their own: {', '.join(seen)}")
         if missing := made - set(seen):
@@ -46,12 +47,11 @@ def main() -> int:
             ours, theirs = alternate(lambda: timed(scan, env), lambda: timed(other, env), given.rounds)
             rows.append(row("six ways / collect_env", ours, theirs, at_most=0.25))
         names = [n for n in IMPORTED if has(python, n, env)]
-        plain = {k: v for k, v in env.items() if k != "PYTHONPATH"}
-        tried = [*SELF, "scan", "--json", "--python", str(prefix)]
+        tried = scan_from(ROOT, prefix)
         alone = [[python, "-c", f"import {n}"] for n in names]
         added, own = alternate(
             lambda: timed([*tried, "--try"], env) - timed(tried, env),
-            lambda: sum(timed(command, plain) for command in alone),
+            lambda: sum(timed(command, env) for command in alone),
             given.rounds,
         )
         rows.append(row(f"--try / import {', '.join(names)}", added, own, at_most=1.2))
@@ -60,15 +60,20 @@ def main() -> int:
     return 0 if all(good for _, good in rows) else 1
 
 
-FROM = "import os, sys; os.chdir({folder!r}); from core.cli.main import main; sys.exit(main())"
+FROM = "import os, sys; os.chdir({folder!r}); sys.path[0] = {root!r}; from core.cli.main import main; sys.exit(main())"
 """A scan is run from the folder that is worked in."""
+
+
+def scan_from(folder: Path, prefix: Path) -> list[str]:
+    """Return the command that scans an environment from a working folder."""
+    code = FROM.format(folder=str(folder), root=str(ROOT))
+    return [sys.executable, "-c", code, "scan", "--json", "--python", str(prefix)]
 
 
 def has(python: str, module: str, env: dict[str, str]) -> bool:
     """Whether an environment has a module."""
     found = f"import importlib.util as u, sys; sys.exit(u.find_spec({module!r}) is None)"
-    own = {k: v for k, v in env.items() if k != "PYTHONPATH"}
-    return subprocess.run([python, "-c", found], env=own, check=False, capture_output=True).returncode == 0
+    return subprocess.run([python, "-c", found], env=env, check=False, capture_output=True).returncode == 0
 
 
 def six_ways(home: Path, prefix: Path) -> set[str]:

@@ -239,6 +239,37 @@ def test_a_library_that_ends_the_process(tmp_path: Path) -> None:
     assert "SIGSEGV" in opening.ended
 
 
+TENSORFLOW = ("tensorflow", "2.20.0", ())
+
+
+def tensorflow(prefix: Path) -> Path:
+    """Build a TensorFlow of three libraries, with all that it opens by name beside them but cuSOLVER."""
+    folder = site(prefix) / "tensorflow"
+    own = "-Wl,--enable-new-dtags,-rpath,$ORIGIN"
+    build.library(folder / "libtensorflow_framework.so.2", own)
+    build.library(folder / "libtensorflow_cc.so.2")
+    build.library(folder / "python/_pywrap_tensorflow_internal.so")
+    for name in ("cudart.so.12", "cublas.so.12", "cublasLt.so.12", "cufft.so.11", "cusparse.so.12"):
+        build.library(folder / f"lib{name}")
+    (folder / "python/platform").mkdir()
+    (folder / "python/platform/build_info.py").write_text("build_info = dict([('cuda_version', '12.5.1')])\n")
+    return folder
+
+
+def test_a_large_framework_is_opened_only_where_that_settles_something(tmp_path: Path) -> None:
+    """Opening TensorFlow's 1.2 GB cannot refute that a library which it opens by name is not found."""
+    folder = tensorflow(tmp_path)
+    its = looked(tmp_path, TENSORFLOW)["tensorflow"]
+    assert [(e.name, e.by_name) for e in its.edges] == [("libcusolver.so.11", True)]
+    assert its.openings in (None, ())
+    own = build.library(folder / "libown.so.1")
+    build.library(folder / "libtensorflow_cc.so.2", *LINK, str(own))
+    own.unlink()
+    its = looked(tmp_path, TENSORFLOW)["tensorflow"]
+    assert [e.name for e in its.edges if not e.by_name] == ["libown.so.1"]
+    assert any("libown.so.1: cannot open shared object file" in o.problem for o in its.openings or ())
+
+
 def test_every_row_has_its_source() -> None:
     rows = gpu_binaries().frameworks
     assert [row.distribution for row in rows if not row.source or not (row.linux or row.windows)] == []

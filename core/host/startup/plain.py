@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Container
 
 from core.host.startup.state import State
 from core.model.facts import LineForm
@@ -12,16 +12,22 @@ _NAME = r"[A-Za-z_]\w*"
 
 
 def read_assignments(
-    text: str, file: str, state: State, *, expands: bool = False, form: LineForm = "assignments"
+    text: str,
+    file: str,
+    state: State,
+    *,
+    expands: bool = False,
+    form: LineForm = "assignments",
+    keeps: Container[str] = (),
 ) -> None:
     """Apply the assignments of /etc/environment, environment.d/*.conf or .env to ``state``.
 
-    ``expands``: replace ${NAME} (environment.d(5)).
+    ``expands``: replace ${NAME} (environment.d(5)). ``keeps``: variables that keep the values which they have.
     """
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
-        if found is None or line.lstrip().startswith(("#", ";")):
+        if found is None or found[1] in keeps or line.lstrip().startswith(("#", ";")):
             continue
         value = found[2].strip()
         if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
@@ -32,13 +38,16 @@ def read_assignments(
         state.exported.add(found[1])
 
 
-def read_dotenv(text: str, file: str, state: State) -> None:
-    """Apply a file as python-dotenv does: spaces around "=" and a comment behind a value are left out, ${NAME} alone is replaced."""
+def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) -> None:
+    """Apply a file as python-dotenv does: spaces around "=" and a comment behind a value are left out, ${NAME} alone is replaced.
+
+    ``keeps``: variables that keep the values which they have.
+    """
     state.files.append(file)
     row = re.compile(rf"(?:export\s+)?({_NAME})\s*=(.*)")
     quoted = re.compile(r"\"([^\"]*)\"(?=\s|\Z)|'([^']*)'(?=\s|\Z)")
     for number, line in enumerate(text.splitlines(), 1):
-        if found := row.fullmatch(line.strip()):
+        if (found := row.fullmatch(line.strip())) and found[1] not in keeps:
             told = found[2].strip()
             whole = quoted.match(told)
             value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()

@@ -37,6 +37,8 @@ class Unit(msgspec.Struct, frozen=True):
     folder: str = ""
     at: tuple[str, int] = ("", 1)
     """File and line of the command."""
+    settings: Mapping[str, tuple[Row, ...]] = {}
+    """Every setting that counts, each with its lines; an empty assignment has discarded the lines before it."""
 
 
 def unit_rows(text: str, file: str) -> Iterator[Row]:
@@ -105,7 +107,8 @@ def apply_unit(
     )
     at = (single["ExecStart"].file, single["ExecStart"].line) if text else ("", 1)
     folder = folder.lstrip("-")
-    return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at)
+    settings = {key: tuple(its) for key, its in lists.items()}
+    return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at, settings)
 
 
 def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, str], *, own: bool) -> None:

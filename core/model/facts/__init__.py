@@ -110,7 +110,16 @@ from core.model.facts.machine import (
     marker_facts,
 )
 from core.model.facts.snapshot import Snapshot
-from core.model.facts.starting import ExaminedProgram, LineForm, Start, StartedPython, StartKind, StartLine, StartLook
+from core.model.facts.starting import (
+    Confinement,
+    ExaminedProgram,
+    LineForm,
+    Start,
+    StartedPython,
+    StartKind,
+    StartLine,
+    StartLook,
+)
 from core.model.facts.tools import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools
 
 __all__ = [
@@ -125,6 +134,7 @@ __all__ = [
     "Check",
     "Closure",
     "ComputeCache",
+    "Confinement",
     "Consumer",
     "ContainerEngine",
     "CudaInit",

@@ -103,6 +103,24 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 
 
+class Confinement(Frozen, frozen=True, kw_only=True):
+    """A setting of a service that keeps its program away from something (systemd.exec(5), systemd.resource-control(5))."""
+
+    kind: Literal["devices", "code", "memory", "place", "user"]
+    """devices: the GPU's device nodes. code: memory that is written and then run. memory: address space. place: a folder is hidden.
+    user: the account of the service may not enter a folder."""
+    setting: str
+    """As it is written: "PrivateDevices=yes"."""
+    file: str
+    line: int
+    path: str = ""
+    """The device node that is not allowed, or the folder that is closed."""
+    needed: str = ""
+    """Of place and user: the file behind it."""
+    size: int | None = None
+    """Of memory: the bytes of address space that it leaves."""
+
+
 class Start(Frozen, frozen=True, kw_only=True):
     """One way of starting programs, and the variables that they get by it."""
 
@@ -116,6 +134,7 @@ class Start(Frozen, frozen=True, kw_only=True):
     argv: tuple[str, ...] = ()
     """The command that it starts, if stated."""
     runs: tuple[StartedPython, ...] = ()
+    confined: tuple[Confinement, ...] = ()
     variables: tuple[Variable, ...] = ()
     """Variables that matter as programs get them."""
     lines: tuple[StartLine, ...] = ()

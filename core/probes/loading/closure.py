@@ -251,11 +251,13 @@ class Walk:
         )
 
     def _opened_in_child(self) -> tuple[Opening, ...] | None:
-        """Open the libraries in a child: always if that is cheap, else if something looks wrong or the scan is
+        """Open the libraries in a child: always if that is cheap, else if that can settle what looks wrong, or the scan is
         thorough.
         """
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
+        # what they open by name later stays a lack even where they open
+        unsettled = bool(self.gaps) or any(not e.by_name for e in self.edges)
         if not (suspect or self._setting.python.is_wanted):
             return None  # an environment that nobody asked about and that misses no file
         consumer = self._setting.python.consumer(f"{self._distribution.name} {self._distribution.version}").full_id
@@ -263,7 +265,7 @@ class Walk:
         if before is not None and not suspect and before.files == tuple(self._files):
             return before.openings
         steps = self.steps
-        if self.heavy and not (suspect or request.thorough):
+        if self.heavy and not (unsettled or request.thorough):
             steps = [s for s in self.steps[self._before :] if s.work]
         elif self._base and not suspect and self._base.heavy:
             return None

@@ -15,6 +15,7 @@ from core.probes.sysroot import Sysroot
 
 MOST_BYTES = 1 << 18
 """Maximum number of bytes read of a start-up file."""
+PAM_SETTINGS = "/etc/security/pam_env.conf"
 ENVIRONMENT_FOLDERS = (
     "/etc/environment.d",
     "/run/environment.d",
@@ -103,9 +104,20 @@ def login_state(ground: Ground, shell: str = "") -> State:
 
 
 def with_pam(ground: Ground, state: State) -> State:
-    """Add what pam_env sets in every session: /etc/environment, and ~/.pam_environment where pam_env still reads it."""
+    """Add what pam_env(8) sets in every session: its own settings, /etc/environment, and ~/.pam_environment where it still reads that.
+
+    Debian calls it twice, the second time with a file of the language alone: the settings count over /etc/environment there.
+    """
+    settings = ground.read(PAM_SETTINGS)
+    if settings is not None:
+        read_pam(settings, PAM_SETTINGS, state)
     if (text := ground.read("/etc/environment")) is not None:
         read_assignments(text, "/etc/environment", state)
+        if (
+            settings is not None
+            and len(re.findall(r"(?m)^[^#\n]*\bpam_env\.so\b", ground.read("/etc/pam.d/login") or "")) > 1
+        ):
+            read_pam(settings, PAM_SETTINGS, state)
     path = ground.at_home(".pam_environment")
     if (text := ground.read(path)) is not None:
         read_pam(text, path, state)

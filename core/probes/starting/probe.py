@@ -151,6 +151,7 @@ def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
         at=way.at,
         prefix=way.prefix,
         argv=tuple(path_text(a) for a in way.argv),
+        confined=way.confined,
         variables=variables,
         lines=tuple(lines),
         taken=tuple(_removed_variables(state, env, known)),

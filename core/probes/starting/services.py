@@ -11,6 +11,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.host.startup.units import Row, Unit, apply_unit, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
+from core.probes.starting.confinement import confinements
 from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.ways import Reached, environment_in
 
@@ -87,7 +88,9 @@ def _service(
     if mine or prefix or MAY_START_PYTHON.search(unit.command):
         started = next(_started(unit, way, ground, pythons), None)
     if mine or prefix or started:
-        yield started or way
+        found = started or way
+        confined = tuple(confinements(unit, found.prefix, ground, own=own)) if found.prefix else ()
+        yield replace(found, confined=confined) if confined else found
 
 
 def _conf(ground: Ground, *, own: bool) -> Iterator[str]:

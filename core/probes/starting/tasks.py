@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
-from core.host.startup.plain import json_line, json_value, read_assignments
+from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
@@ -200,12 +200,19 @@ def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
 
 
 def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a justfile's recipes (just's manual, "Exporting Variables", "Dotenv Settings")."""
+    """Yield a justfile's recipes (just's manual, "Exporting Variables", "Dotenv Settings").
+
+    A variable that just was started with keeps its value over one of the file, unless dotenv-override is set.
+    """
     known: dict[str, str] = {}
-    if re.search(r"(?m)^set\s+dotenv-load(?!\s*:=\s*false)", text):
-        env_file = f"{ground.folder}/.env"
+    settings = {name: value.strip() for name, value in re.findall(r"(?m)^set[ \t]+([\w-]+)(?:[ \t]*:=(.*))?$", text)}
+    files = [settings[n].strip("\"'") for n in ("dotenv-path", "dotenv-filename") if settings.get(n)]
+    if files or settings.get("dotenv-load", "false") != "false":
+        env_file = posixpath.normpath(posixpath.join(ground.folder, files[0] if files else ".env"))
         if (its := ground.read(env_file)) is not None:
-            read_assignments(its, env_file, state, expands=True)
+            overrides = settings.get("dotenv-override", "false") != "false"
+            read_dotenv(its, env_file, state, () if overrides else ground.env)
+    exports_all = settings.get("export", "false") != "false"
     recipe = ""
     commands: list[tuple[str, int, str]] = []
     for number, line in _joined(text):
@@ -213,7 +220,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             value = found[3].strip()
             quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
             known[found[2]] = _of_just(value[1:-1], known) if quoted else UNKNOWN
-            if found[1]:
+            if found[1] or exports_all:
                 state.set_variable(found[2], known[found[2]], path, number, "assignments")
                 state.exported.add(found[2])
         elif found := re.match(r"@?([\w-]+)(?![\w-])[^:]*:(?!=)", line):
@@ -232,7 +239,8 @@ def _of_just(text: str, known: dict[str, str]) -> str:
 def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     """Yield a Taskfile's commands (Task's documentation, "Environment variables" and ".env files").
 
-    It reads the usual form of YAML: blocks with one member or item a line.
+    A variable that Task was started with keeps its value over all of these. It reads the usual form of YAML: blocks with one member or
+    item a line.
     """
     above: list[tuple[int, str]] = []
     of_task: dict[str, State] = {}
@@ -254,10 +262,10 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
         elif name == "dotenv" or (item and where == ["dotenv"]):
             for file in re.findall(r"[\w./-]+", value or line[2:]):
                 if (its := ground.read(place := posixpath.join(ground.folder, file))) is not None:
-                    read_assignments(its, place, state, expands=True)
+                    read_assignments(its, place, state, expands=True, keeps=ground.env)
         elif where == ["env"] or (task and where[2:] == ["env"]):
             owner = of_task.setdefault(task, _copy(state)) if task else state
-            if re.fullmatch(_NAME, name):
+            if re.fullmatch(_NAME, name) and name not in ground.env:
                 owner.set_variable(name, _of_task(value, ground) if value else UNKNOWN, path, number, "assignments")
                 owner.exported.add(name)
         elif value and ((task and name == "cmd") or where == ["tasks"]):
@@ -327,10 +335,13 @@ def _npm(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Procfile's processes; foreman and honcho, which start them, read the .env beside it."""
+    """Yield a Procfile's processes; honcho and foreman, which start them, read the .env beside it.
+
+    To them a line that begins with "export" sets nothing (honcho's environ.py, foreman's env.rb).
+    """
     env_file = f"{ground.folder}/.env"
     if (its := ground.read(env_file)) is not None:
-        read_assignments(its, env_file, state)
+        read_dotenv(re.sub(r"(?m)^[ \t]*export\b.*$", "", its), env_file, state)
     for number, line in enumerate(text.splitlines(), 1):
         if found := re.match(r"([\w-]+):\s*(\S.*)$", line):
             yield found[1], number, found[2], _copy(state)

@@ -10,7 +10,7 @@ from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment, StartedPython, StartKind
+from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind
 from core.model.facts.base import Frozen
 from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
@@ -32,6 +32,7 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """The name, not the location, gives that environment."""
     runs: tuple[StartedPython, ...] = ()
     """A Python that lacks what the program imports."""
+    confined: tuple[Confinement, ...] = ()
 
 
 def desktop_session(ground: Ground) -> State:

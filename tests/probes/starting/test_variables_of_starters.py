@@ -12,10 +12,11 @@ from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
+from core.probes.starting.machine import PAM_SETTINGS, with_pam
 from core.probes.starting.started_programs import flask_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.tasks import task_ways
-from tests.probes.starting.shells import in_project, project
+from tests.probes.starting.shells import ground, in_project, project
 
 NAME = "XLA_FLAGS"
 
@@ -196,3 +197,65 @@ def test_a_session_of_nox_has_an_environment_of_its_own(home: Path):
     assert [(w.at, w.prefix) for w in task_ways(in_project(home), its)] == [
         (f"{home}/work/noxfile.py: tests", str(env))
     ]
+
+
+# --- pam_env --------------------------------------------------------------------------------------------------------------
+
+
+ONCE = "session required pam_env.so\n# session required pam_env.so\n"
+TWICE = "session required pam_env.so readenv=1\nsession required pam_env.so readenv=1 envfile=/etc/default/locale\n"
+
+
+@pytest.mark.parametrize(("login", "both"), [(ONCE, "environment"), (TWICE, "settings")], ids=["once", "twice"])
+def test_pam_envs_own_settings(login: str, both: str, home: Path):
+    """What su(1) of Debian, which calls pam_env twice, gave a shell with these files: the same."""
+    settings = "# a comment\nXLA_FLAGS DEFAULT=--a OVERRIDE=\nMY_HOME\tDEFAULT=@{HOME}/x\nBOTH DEFAULT=settings\n"
+    files = {PAM_SETTINGS: settings, "/etc/environment": "BOTH=environment\n", "/etc/pam.d/login": login}
+    state = with_pam(ground(home, files), State({"HOME": str(home)}, {"HOME"}))
+    told = {n: state.environment().get(n) for n in ("XLA_FLAGS", "MY_HOME", "BOTH")}
+    assert told == {"XLA_FLAGS": "--a", "MY_HOME": f"{home}/x", "BOTH": both}
+    assert {(r.file, r.line) for r in state.lines["XLA_FLAGS"]} == {(PAM_SETTINGS, 2)}
+
+
+# --- just, Task and honcho: what they really gave a command, session XLA_FLAGS=--old or none (just 1.x, Task 3, honcho 2) --------------
+
+RUN = "    .venv/bin/python main.py\n"
+TASK = "version: '3'\n{}tasks:\n  t:\n    cmds:\n      - .venv/bin/python main.py\n"
+STARTERS: dict[str, tuple[dict[str, str], str | None, str | None]] = {
+    "just exports all": ({"justfile": f"set export\n{NAME} := '--a'\nt:\n{RUN}"}, "--a", "--a"),
+    "just exports none": ({"justfile": f"set export := false\n{NAME} := '--a'\nt:\n{RUN}"}, "--old", None),
+    "just loads a file": ({"justfile": f"set dotenv-load\nt:\n{RUN}", ".env": f"{NAME}=--a # why"}, "--old", "--a"),
+    "a file of another name": (
+        {"justfile": f"set dotenv-filename := 'my.env'\nt:\n{RUN}", "my.env": f"{NAME}=--a", ".env": f"{NAME}=--b"},
+        "--old",
+        "--a",
+    ),
+    "a file elsewhere": (
+        {"justfile": f'set dotenv-path := "sub/x.env"\nt:\n{RUN}', "sub/x.env": f"{NAME}=--a"},
+        "--old",
+        "--a",
+    ),
+    "a file that counts over the session": (
+        {"justfile": f"set dotenv-load\nset dotenv-override\nt:\n{RUN}", ".env": f"{NAME}=--a"},
+        "--a",
+        "--a",
+    ),
+    "just loads nothing": ({"justfile": f"t:\n{RUN}", ".env": f"{NAME}=--a"}, "--old", None),
+    "Task's env": ({"Taskfile.yml": TASK.format(f"env:\n  {NAME}: --a\n")}, "--old", "--a"),
+    "Task's file": ({"Taskfile.yml": TASK.format("dotenv: ['.env']\n"), ".env": f"{NAME}=--a"}, "--old", "--a"),
+    "honcho": ({"Procfile": "web: .venv/bin/python main.py\n", ".env": f"  {NAME}=--a # why\n"}, "--a", "--a"),
+    "honcho and export": (
+        {"Procfile": "web: .venv/bin/python main.py\n", ".env": f"export {NAME}=--a\n"},
+        "--old",
+        None,
+    ),
+}
+
+
+@pytest.mark.parametrize("name", STARTERS)
+def test_whose_value_counts(name: str, home: Path):
+    files, with_session, without = STARTERS[name]
+    write(home, {f"work/{n}": t for n, t in files.items()})
+    for given, value in ((in_project(home, **{NAME: "--old"}), with_session), (in_project(home), without)):
+        (way,) = [w for w in task_ways(given, pythons(home)) if w.prefix]
+        assert way.state.environment().get(NAME) == value
