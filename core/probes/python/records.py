@@ -258,9 +258,23 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", size, there, unwatched))
         )
         found += itertools.islice(unfit, MOST_GONE)
+        found += _closed_folders(what, folders, names, where)
     for one in found:
         where.stat(one.path)
     return tuple(found), True
+
+
+def _closed_folders(
+    what: Distribution, folders: Iterable[str], names: Listings, where: Sysroot
+) -> Iterator[DamagedFile]:
+    """Yield the start of each package whose folder this user may not look into."""
+    for folder in folders:
+        place = place_of(what, folder, where)
+        if "../" not in folder and listing(place, names, where) is None and where.is_folder(place):
+            its = DamagedFile(path=where.join(place, "__init__.py"), distribution=what.name, version=what.version,
+                              location=what.location, state="unreadable")  # fmt: skip
+            if not STRIPPED_PATHS.search(folder):
+                yield its
 
 
 def _unfit_module(  # noqa: PLR0917 - a row of RECORD
