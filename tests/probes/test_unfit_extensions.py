@@ -136,6 +136,16 @@ def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+def test_a_package_of_nvidia_that_has_modules_is_looked_at_as_any_other(tmp_path: Path) -> None:
+    _module, library = package(tmp_path)
+    info = tmp_path / "site" / "odd-1.0.dist-info"
+    info.rename(info.with_name("nvidia_odd_cu12-1.0.dist-info"))
+    assert unfit(tmp_path) == ()
+    library.unlink()
+    assert unfit(tmp_path) == (("odd._core", "libodd.so.1", "absent", True),)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
 @pytest.mark.parametrize(
     ("there", "expected"),
     [
