@@ -306,6 +306,20 @@ def test_a_library_that_code_names_has_what_it_needs(
     assert unfit(tmp_path) == expected
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize("spelt", [True, False])
+def test_a_library_that_code_names_may_itself_be_damaged(tmp_path: Path, *, spelt: bool) -> None:
+    site = tmp_path / "site"
+    library = build.library(site / "odd" / "lib" / "libodd.so")
+    (site / "odd" / "__init__.py").write_text("ctypes.CDLL(here / 'libodd.so')\n" if spelt else "x = 1\n")
+    (site / "odd-1.0.dist-info").mkdir()
+    (site / "odd-1.0.dist-info" / "RECORD").write_text("odd/__init__.py,sha256=x,1\nodd/lib/libodd.so,sha256=x,1\n")
+    assert unfit(tmp_path) == ()
+    library.write_bytes(bytes(4096) + library.read_bytes()[4096:])
+    told = unfit(tmp_path)
+    assert [(u[1], u[2], u[3]) for u in told] == ([(str(library), "damaged", True)] if spelt else [])
+
+
 OPENED = OpenedLibrary(
     distributions="odd",
     module="odd",

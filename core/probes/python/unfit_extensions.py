@@ -259,13 +259,15 @@ class _Look:
         ]
         process, loads, unfit = self._process(), set[str](), list[UnfitExtension]()
         for path in sorted(plain, key=lambda p: (p.count("/"), p))[:MAX_LIBRARIES_OF_ONE]:
-            edges = [e for e in process.open(path)[1] if e.state == "absent" and not _left_to_others(e)]
+            every = process.open(path)[1]
+            edges = [e for e in every if path in (e.name, e.path) or (e.state == "absent" and not _left_to_others(e))]
+            itself = any(path in (e.name, e.path) for e in edges)
             own = [e for e in edges if self._where.name(e.name) in {self._where.name(p) for p in rows}]
             if not edges:
                 loads.add(self._where.name(path))
-            elif not own:  # a library of the package itself: what opens this one may open that one first
+            elif itself or not own:  # a library of the package itself: what opens this one may open that one first
                 owner = f"{what.name} {what.version}"
-                unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], is_library=True))
+                unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], itself, is_library=True))
         for one in unfit:
             name = self._where.name(one.path)
             if name not in loads and self._is_spelt(name, what):
