@@ -138,6 +138,34 @@ def test_an_extension_is_who_is_linked_against_pytorch_whatever_its_metadata_say
 
 
 @pytest.mark.parametrize(
+    ("file", "source", "cudart", "pins", "lacks"),
+    [
+        ("_search.so", "int PyInit__search(void) { return 0; }", False, (), True),
+        ("_search.cpython-311-x86_64-linux-gnu.so", "int f(void) { return 0; }", False, (), True),
+        ("_search.so", "int PyInit__search(void) { return 0; }", True, (), False),  # its code may open that one first
+        ("libplugin.so", "int f(void) { return 0; }", False, (), False),  # nothing says that an import comes to it
+        ("_search.cpython-39-x86_64-linux-gnu.so", "int f(void) { return 0; }", False, (), False),
+        ("_search.so", "int PyInit__search(void) { return 0; }", False, ("torch>=2",), False),  # behind torch
+    ],
+)
+def test_any_package_whose_module_is_linked_against_cuda_needs_it(
+    tmp_path: Path, file: str, source: str, cudart: bool, pins: tuple[str, ...], lacks: bool
+) -> None:
+    runtime = build.library(
+        site(tmp_path) / "nvidia/cuda_runtime/lib/libcudart.so.12", source="int c(void) { return 1; }"
+    )
+    build.library(site(tmp_path) / "vectors" / file, *LINK, str(runtime), source=source)
+    record = site(tmp_path) / "vectors_gpu-1.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text(f"vectors/{file},sha256=x,1\n")
+    if not cudart:
+        runtime.unlink()
+    found = looked(tmp_path, ("vectors-gpu", "1.0", pins))
+    told = [(e.name, e.state) for c in found.values() for e in c.edges]
+    assert (list(found), told) == ((["vectors-gpu"], [("libcudart.so.12", "absent")]) if lacks else ([], []))
+
+
+@pytest.mark.parametrize(
     ("symbol", "text", "gaps"),
     [
         ("_ZN5torch4goneEv", "import torch\ntorch.ops.load_library(path)\n", ["_ZN5torch4goneEv"]),

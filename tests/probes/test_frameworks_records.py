@@ -12,6 +12,7 @@ from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
+from core.loader.sections import open_layout
 from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
 from core.probes import wheel_record
 from core.probes.probe import ProbeRequest
@@ -82,6 +83,14 @@ def lengthen(path: Path) -> None:
     path.write_bytes(path.read_bytes() + b"\0" * 64)
 
 
+def blank(path: Path) -> None:
+    """Leave zeros in the place of its symbols."""
+    with open_layout(path) as file:
+        (place,) = file.sections_named(".dynsym")
+    content = path.read_bytes()
+    path.write_bytes(content[: place.offset] + bytes(place.size) + content[place.offset + place.size :])
+
+
 @pytest.mark.parametrize(
     ("harm", "thorough", "state", "header"),
     [
@@ -89,6 +98,7 @@ def lengthen(path: Path) -> None:
         (cut, False, "size differs", "truncated"),
         (lengthen, False, "size differs", "good"),
         (flip, True, "hash differs", ""),
+        (blank, False, "hash differs", "zeros"),
     ],
 )
 def test_one_harmed_library(

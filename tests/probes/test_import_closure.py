@@ -105,6 +105,14 @@ def maker(module, table):
 """
 
 USERS: dict[str, Case] = {
+    "a name that only a set-up script binds": (
+        {"user/__init__.py": "import torch\ntry:\n    __USER_SETUP__\nexcept NameError:\n    __USER_SETUP__ = False\nif __USER_SETUP__:\n    x = 1\nelse:\n    import gone\n"},
+        ("absent", "gone", ""),
+    ),
+    "a name that is bound before it is tried": (
+        {"user/__init__.py": "import torch\n_BUILT = True\ntry:\n    _BUILT\nexcept NameError:\n    _BUILT = False\nif not _BUILT:\n    import gone\n"},
+        None,
+    ),
     "all is there": ({"user/__init__.py": "import torch\nx = torch.fx.Graph\n", "torch/fx.py": "class Graph: pass\n", "torch/__init__.py": "from . import fx\n"}, None),
     "a module that the package gave up": (
         {"user/__init__.py": "from . import a\n", "user/a.py": "import torch.ops.matmul\n", "torch/__init__.py": "def __getattr__(name):\n    raise AttributeError(name)\n"},

@@ -136,6 +136,16 @@ def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+def test_a_package_of_nvidia_that_has_modules_is_looked_at_as_any_other(tmp_path: Path) -> None:
+    _module, library = package(tmp_path)
+    info = tmp_path / "site" / "odd-1.0.dist-info"
+    info.rename(info.with_name("nvidia_odd_cu12-1.0.dist-info"))
+    assert unfit(tmp_path) == ()
+    library.unlink()
+    assert unfit(tmp_path) == (("odd._core", "libodd.so.1", "absent", True),)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
 @pytest.mark.parametrize(
     ("there", "expected"),
     [
@@ -294,6 +304,20 @@ def test_a_library_that_code_names_has_what_it_needs(
     own = (p for p in (start, *rows) if "elsewhere" not in p.parts)
     (site / "odd-1.0.dist-info" / "RECORD").write_text("".join(f"{p.relative_to(site)},sha256=x,1\n" for p in own))
     assert unfit(tmp_path) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize("spelt", [True, False])
+def test_a_library_that_code_names_may_itself_be_damaged(tmp_path: Path, *, spelt: bool) -> None:
+    site = tmp_path / "site"
+    library = build.library(site / "odd" / "lib" / "libodd.so")
+    (site / "odd" / "__init__.py").write_text("ctypes.CDLL(here / 'libodd.so')\n" if spelt else "x = 1\n")
+    (site / "odd-1.0.dist-info").mkdir()
+    (site / "odd-1.0.dist-info" / "RECORD").write_text("odd/__init__.py,sha256=x,1\nodd/lib/libodd.so,sha256=x,1\n")
+    assert unfit(tmp_path) == ()
+    library.write_bytes(bytes(4096) + library.read_bytes()[4096:])
+    told = unfit(tmp_path)
+    assert [(u[1], u[2], u[3]) for u in told] == ([(str(library), "damaged", True)] if spelt else [])
 
 
 OPENED = OpenedLibrary(

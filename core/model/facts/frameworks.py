@@ -142,7 +142,8 @@ class DamagedFile(Frozen, frozen=True, kw_only=True):
     """The folder of packages that it was installed into, where that is known."""
     state: Literal["missing", "size differs", "hash differs", "unreadable"]
     header: str = ""
-    """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library."""
+    """What its header shows where the size differs: "truncated", "empty"; "good" for a complete library.
+    "zeros": at the recorded size, a page of zeros where none can be."""
     stripped: bool = False
     """Of an extension module: only what is not loaded was taken away."""
     size: int | None = None

@@ -25,6 +25,7 @@ from core.model.facts import Distribution, PythonEnvironment, marker_facts, path
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.kept_looks import kept_look
 from core.probes.loading.built_for import built_for
+from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.noexec import Noexec
@@ -145,6 +146,27 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
                 walk.open_extensions(first.cuda_version(row))
                 if walk.binaries:
                     yield walk.closure()
+    yield from _other_closures(setting, {d.name for d, _row in rows})
+
+
+def _other_closures(setting: Setting, frameworks: set[str]) -> Iterator[Closure]:
+    """Yield the closures of GPU packages that no table knows and that lack a library; others have nothing to tell.
+
+    What needs a framework is opened behind it, and fails with it.
+    """
+    python, machine = setting.python, setting.request.seen.machine
+    facts = marker_facts(machine.system, python.architecture or machine.architecture, python.version)
+    for one in gpu_packages(python, setting.where, setting.request):
+        name = one.what.name
+        if name in frameworks or name.startswith(("nvidia-", "tensorrt", "jax-", "triton")):
+            continue
+        full = next((d for d in python.distributions if d.name == name), one.what)
+        if any(_requires(full, of, facts) for of in gpu_binaries().extensions_of):
+            continue
+        walk = Walk(setting, _process(setting), full)
+        walk.open_modules(one.modules)
+        if walk.edges:
+            yield walk.closure()
 
 
 def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
@@ -380,6 +402,18 @@ class Walk:
                 self.steps.append(OpeningStep(path))
             asked = [e for e in edges if e.name not in own and (GPU_LIBRARY.fullmatch(e.name) or e.state != "absent")]
             self._add(opened if not edges else [], asked)
+
+    def open_modules(self, paths: Sequence[str]) -> None:
+        """Find what the extension modules of a package lack that no table knows.
+
+        Its Python code may open a library first that lies in the environment, so that only a library counts that is not there at all.
+        """
+        for path in paths:
+            _opened, edges = self._process.open(path)
+            lacking = [e for e in edges if CUDA_LIBRARY.fullmatch(e.name) and not self._files_elsewhere(e)]
+            if lacking:
+                self.binaries.append(path)
+                self._add([], lacking)
 
     @cached_property
     def _opens_libraries(self) -> bool:

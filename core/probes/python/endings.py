@@ -49,11 +49,10 @@ class Endings:
         behind = next(
             (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
         )  # fmt: skip
-        closed = next(
-            (p for p in (its.path, *(self._where.join(p, name_of_it) for p in places)) if p in self._closed), ""
-        )
-        if kind == "absent" and closed:
-            kind, its = "unreadable", Module("namespace", closed)
+        if kind == "absent":
+            asked = (its.path, *(places if above else ()), *(self._where.join(p, name_of_it) for p in places))
+            if closed := next((p for p in asked if self._may_not_enter(p)), ""):
+                kind, its = "unreadable", Module("namespace", closed)
         ended = EndedImport(
             starts=(),
             importer=path_text(importer),
@@ -63,7 +62,10 @@ class Endings:
             name=name,
             path=path_text(its.path or (top.path if top.kind != "none" else "")),
             entry=top.entry,
-            owner=loser or self._odd.get(its.path, "") or (f"{owner.name} {owner.version}" if owner else ""),
+            owner=loser
+            or self._odd.get(its.path, "")
+            or self._odd.get(self._where.join(its.path, "__init__.py"), "")
+            or (f"{owner.name} {owner.version}" if owner else ""),
             recorded=bool(loser),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",
@@ -151,7 +153,11 @@ class Endings:
 
     def is_closed(self, its: Module) -> bool:
         """Whether a package lies in a folder that this user may not look into: Python takes it for an empty namespace."""
-        return its.kind == "namespace" and its.path in self._closed
+        return its.kind == "namespace" and self._may_not_enter(its.path)
+
+    def _may_not_enter(self, folder: str) -> bool:
+        """Whether this user may not look into a folder, on the record's word or its own."""
+        return folder in self._closed or (self._where.is_folder(folder) and self._where.entries(folder) is None)
 
     def _is_python(self, text: str) -> bool:
         """Whether a text can be compiled; also one for a newer Python than this one, which cannot tell."""

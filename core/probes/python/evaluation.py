@@ -7,6 +7,7 @@ Source: https://docs.python.org/3/reference/expressions.html#evaluation-order an
 from __future__ import annotations
 
 import ast
+import builtins
 import operator
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -325,6 +326,23 @@ def _catches(kind: ast.expr | None, error: str) -> bool | None:
         return True
     its_own = any(name[0] in above for above in _ABOVE.values()) or _OTHERS.fullmatch(name[0])
     return False if its_own and error in _ABOVE else None
+
+
+def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | None:
+    """Return the handler that Python comes to where a module tries a name of its own that nothing binds before; None for any other.
+
+    NumPy and SciPy ask so whether their own set-up script imports them. No ``import *`` brings a name with an underscore.
+    """
+    match node:
+        case ast.Try(
+            body=[ast.Expr(value=ast.Name(id=name))],
+            handlers=[ast.ExceptHandler(type=ast.Name(id="NameError")) as handler],
+            orelse=[],
+            finalbody=[],
+        ) if name.startswith("_") and name not in vars(builtins):
+            before = "\n".join(text.splitlines()[: node.body[0].lineno - 1])
+            return None if re.search(rf"\b{name}\b", before) else handler
+    return None
 
 
 def name_of_error(raised: ast.expr | None) -> str:

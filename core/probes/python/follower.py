@@ -30,6 +30,7 @@ from core.probes.python.evaluation import (
     catches,
     chains,
     defined,
+    handler_of_unbound_name,
     has_future_annotations,
     is_harmless,
     may_return,
@@ -568,6 +569,8 @@ class Follower:
 
     def _try(self, node: ast.Try, frame: _Frame) -> Steps:
         """Do what is tried; where that surely ends, what the handler does that catches it."""
+        if (surely := handler_of_unbound_name(node, frame.text)) is not None:
+            return (yield from self._block(surely.body, frame))
         goes_on = True
         try:
             goes_on = yield from self._block(node.body, frame)

@@ -35,6 +35,9 @@ MOST_BYTES = 48 << 20
 USER_BYTES, MOST_USERS = 24 << 20, 150
 """Bytes of source read of packages that use a framework, and the number of packages followed besides frameworks."""
 
+SHARED_TOPS = ("nvidia", "google")
+"""Packages in which many distributions have a part of their own."""
+
 INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
 """Packages that no program asks for by itself."""
 
@@ -489,7 +492,7 @@ def _own_start(ended: EndedImport, one: UnfitExtension, follower: Follower) -> l
             continue
         its = follower.follow(package)
         if its is not None and its.path == ended.path:
-            return packages[:1]
+            return packages[1:2] if packages[0] in SHARED_TOPS else packages[:1]
     return []
 
 

@@ -21,6 +21,7 @@ from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.versions import whole_number
 from core.loader import read_image
+from core.loader.zeros import zeroed_section
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.model.paths import normalise
 from core.probes.kept_looks import kept_look
@@ -118,7 +119,7 @@ def _environment(
         return None
     owners = Counter(one.path for one in listed)
     mine = [one for one in listed if owners[one.path] == 1]  # Another rule reports overwritten files.
-    damaged, whole = _compare_sizes(mine, where)
+    damaged, whole = _compare_sizes(mine, where, inside=hashed is not None)
     known = {normalise(where.system, one.path) for one in listed} | {
         normalise(where.system, one.path) for one in modules
     }
@@ -141,8 +142,12 @@ def _environment(
     )
 
 
-def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[DamagedFile], list[ListedLibrary]]:
-    """Return the libraries that are missing or have another size than recorded, and the others."""
+def _compare_sizes(
+    listed: list[ListedLibrary], where: Sysroot, *, inside: bool
+) -> tuple[list[DamagedFile], list[ListedLibrary]]:
+    """Return the libraries that are missing or have another size than recorded, and the others; ``inside``: also those in which a look
+    finds zeros that cannot be there.
+    """
     names: Listings = {}
     damaged: list[DamagedFile] = []
     whole: list[ListedLibrary] = []
@@ -157,6 +162,8 @@ def _compare_sizes(listed: list[ListedLibrary], where: Sysroot) -> tuple[list[Da
             damaged.append(
                 replace(_damaged_file(one, "size differs"), size=seen.st_size, header=header, stripped=stripped)
             )
+        elif inside and zeroed_section(one.path, root=where.root):
+            damaged.append(replace(_damaged_file(one, "hash differs"), size=seen.st_size, header="zeros"))
         else:
             whole.append(one)
     if any(d.state == "missing" for d in damaged):
@@ -258,9 +265,23 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", size, there, unwatched))
         )
         found += itertools.islice(unfit, MOST_GONE)
+        found += _closed_folders(what, folders, names, where)
     for one in found:
         where.stat(one.path)
     return tuple(found), True
+
+
+def _closed_folders(
+    what: Distribution, folders: Iterable[str], names: Listings, where: Sysroot
+) -> Iterator[DamagedFile]:
+    """Yield the start of each package whose folder this user may not look into."""
+    for folder in folders:
+        place = place_of(what, folder, where)
+        if "../" not in folder and listing(place, names, where) is None and where.is_folder(place):
+            its = DamagedFile(path=where.join(place, "__init__.py"), distribution=what.name, version=what.version,
+                              location=what.location, state="unreadable")  # fmt: skip
+            if not STRIPPED_PATHS.search(folder):
+                yield its
 
 
 def _unfit_module(  # noqa: PLR0917 - a row of RECORD

@@ -40,7 +40,7 @@ from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 
 LEFT_OUT = late_pattern(
-    r"nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda.*|onnxruntime.*|ctranslate2|cupy.*|numpy"
+    r"torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|jaxlib|jax-cuda.*|onnxruntime.*|ctranslate2|cupy.*|numpy"
     r"|paddlepaddle.*|mxnet.*|triton.*|xformers|bitsandbytes|flash-attn.*|tensorrt.*|llama-cpp-python|vllm"
 )
 """Distributions whose own binaries the closures examine."""
@@ -157,7 +157,10 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
             if what is None or what.name in known:
                 continue
             known.add(what.name)  # If two have one name, Python imports the first.
-            if LEFT_OUT.fullmatch(what.name):
+            if what.name.startswith("nvidia-"):  # some are packages with modules: DALI, nvImageCodec
+                its = (u for u in look.of_distribution(what) if not look.is_elsewhere(u, python.site_packages, beside))
+                found += _chosen(its, look.files_of_modules(what))
+            elif LEFT_OUT.fullmatch(what.name):
                 found += look.of_framework(what)
             else:
                 all_of_it = (*look.of_distribution(what), *look.of_libraries(what))
@@ -228,7 +231,7 @@ class _Look:
 
     def of_framework(self, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield those of a framework whose own file does not load: a glance at its header is enough to let most go."""
-        rows = () if what.name.startswith("nvidia-") else record_rows(what, LIBRARY_ROW, self._where)
+        rows = record_rows(what, LIBRARY_ROW, self._where)
         unsound = [p for p in self._modules(rows, what) if not self._is_sound(p) and self._where.exists(p)]
         process = self._process()
         for path in unsound:
@@ -256,13 +259,15 @@ class _Look:
         ]
         process, loads, unfit = self._process(), set[str](), list[UnfitExtension]()
         for path in sorted(plain, key=lambda p: (p.count("/"), p))[:MAX_LIBRARIES_OF_ONE]:
-            edges = [e for e in process.open(path)[1] if e.state == "absent" and not _left_to_others(e)]
+            every = process.open(path)[1]
+            edges = [e for e in every if path in (e.name, e.path) or (e.state == "absent" and not _left_to_others(e))]
+            itself = any(path in (e.name, e.path) for e in edges)
             own = [e for e in edges if self._where.name(e.name) in {self._where.name(p) for p in rows}]
             if not edges:
                 loads.add(self._where.name(path))
-            elif not own:  # a library of the package itself: what opens this one may open that one first
+            elif itself or not own:  # a library of the package itself: what opens this one may open that one first
                 owner = f"{what.name} {what.version}"
-                unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], is_library=True))
+                unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], itself, is_library=True))
         for one in unfit:
             name = self._where.name(one.path)
             if name not in loads and self._is_spelt(name, what):

@@ -204,6 +204,8 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
         return observation(
             file.path, _("is empty") if file.header else _("contains zeros in the place of text"), source
         )
+    if file.state == "hash differs" and file.header == "zeros":
+        return observation(file.path, _("contains zeros where code or names must be"), source)
     if file.state == "hash differs":
         return observation(file.path, _("has another SHA-256 than was recorded"), source)
     size, recorded = format_number(file.size or 0), format_number(file.recorded or 0)
