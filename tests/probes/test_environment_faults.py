@@ -132,6 +132,58 @@ def test_another_layout_of_the_standard_library(layout: str, prefix: Path):
     assert kinds == ([] if works(prefix, **env) else ["no standard library"])
 
 
+STANDARD = "import re, random, typing, dataclasses, inspect, subprocess, ctypes, threading, importlib.metadata, asyncio"
+
+
+def library_of(base: str) -> Path:
+    code = "import sysconfig; print(sysconfig.get_paths()['stdlib'])"
+    return Path(subprocess.run([base, "-c", code], capture_output=True, text=True, check=True).stdout.strip())
+
+
+def takes(prefix: Path, library: Path) -> bool:
+    """Whether the real interpreter imports what frameworks ask of a standard library that stands before its own."""
+    env = {"HOME": "/nowhere", "PYTHONPATH": str(library)}
+    done = subprocess.run([prefix / "bin/python", "-c", STANDARD], env=env, capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def told(prefix: Path, library: Path) -> list[str]:
+    found, seen = look(prefix, PYTHONPATH=str(library))
+    errors = [f for rule in RULES for f in rule(seen) if f.severity is Severity.ERROR]
+    assert [f.cause for f in errors] == ["module_shadowed"] * len(found.faults)
+    return [f"{f.kind} {f.path}" for f in found.faults]
+
+
+@pytest.mark.parametrize("other", PYTHONS, ids=lambda p: Path(p).parent.parent.name)
+def test_the_library_of_another_python_is_told_where_the_interpreter_refuses_it(other: str, prefix: Path):
+    library = library_of(other)
+    assert told(prefix, library) == ([] if takes(prefix, library) else [f"another library {library}"])
+
+
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_copied_library(altered: bool, prefix: Path, tmp_path: Path):
+    copy, unwanted = (
+        tmp_path / "Lib",
+        ("site-packages", "dist-packages", "test", "lib-dynload", "__pycache__", "config-*"),
+    )
+    shutil.copytree(library_of(BASE), copy, ignore=shutil.ignore_patterns(*unwanted), symlinks=True)
+    (file,) = [
+        f
+        for n in ("re/_constants.py", "sre_constants.py")
+        if (f := copy / n).is_file() and "\nMAGIC =" in f.read_text()
+    ]
+    if altered:
+        file.write_text(file.read_text().replace("\nMAGIC = ", "\nMAGIC = 1"))
+    assert takes(prefix, copy) is not altered
+    assert told(prefix, copy) == ([f"another library {copy}"] if altered else [])
+
+
+def test_a_folder_with_some_names_of_the_library_is_none(prefix: Path, tmp_path: Path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/os.py").write_text("from posixpath import *\n")
+    assert told(prefix, tmp_path / "own") == []
+
+
 def test_libpython_that_is_gone(prefix: Path, tmp_path: Path):
     compiler = shutil.which("gcc")
     if compiler is None:

@@ -258,6 +258,18 @@ FAULTS: list[tuple[EnvironmentFault, Severity]] = [
 ]
 
 
+@pytest.mark.parametrize(
+    ("source", "takes_out"), [("PYTHONPATH", True), ("/opt/py/lib/python3.10", False), (f"{SITE}/company.pth", False)]
+)
+def test_the_library_of_another_python(source: str, takes_out: bool):
+    fault = EnvironmentFault(kind="another library", path="/opt/py/lib/python3.10", source=source, detail="3.10")
+    (told,) = found(seen(faults=(fault,)))
+    assert (told.severity, told.cause) == (Severity.ERROR, "module_shadowed")
+    assert told.fix is not None
+    assert (told.remedy is not None) is takes_out
+    assert "3.10" in told.title
+
+
 @pytest.mark.parametrize(("fault", "severity"), FAULTS)
 def test_an_environment_that_no_longer_fits_its_python(fault: EnvironmentFault, severity: Severity):
     (told,) = found(seen(faults=(fault,)))
