@@ -21,7 +21,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
 from core.probes.python.faults import remains_of_pip
 from core.probes.sysroot import Sysroot
-from core.rules.frameworks import broken
+from core.rules.frameworks import broken, packages
 from core.rules.frameworks import imports as import_rules
 from tests.probes.test_search_path import PYTHONS
 
@@ -334,3 +334,54 @@ def test_on_a_busy_machine_what_nobody_wants_is_left_out_and_told(
     assert [f.prefix for f in found] == ([str(prefix)] if followed else [])
     left_out = Unexamined(path=str(prefix), what="imports", seconds=-1.0)
     assert missed == ([] if followed else [left_out])
+
+
+# --- records in front --------------------------------------------------------------------------------------------------
+
+RELEASE = "import importlib.metadata as m; print(m.version('part'))"
+
+
+def released(prefix: Path, folder: Path, **env: str) -> str:
+    """Return the release that a program gets from the real interpreter for a package, started in a folder."""
+    command = [prefix / "bin/python", "-c", RELEASE]
+    done = subprocess.run(command, env={"HOME": "/nowhere", **env}, cwd=folder, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def stale(folder: Path, version: str, *, whole: bool = False) -> None:
+    folder.mkdir(exist_ok=True)
+    record(folder, "part", version)
+    if whole:
+        (folder / "part").mkdir()
+        (folder / "part/__init__.py").write_text("")
+
+
+@pytest.mark.parametrize(("where", "version"), [("work", "0.5"), ("tools", "0.5"), ("", ""), ("elsewhere", "0.5")])
+def test_a_record_without_its_package_in_front_is_what_programs_read(
+    where: str, version: str, prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    site = site_of(prefix)
+    record(site, "part", "2.0")
+    with (site / "torch-2.8.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write("Requires-Dist: part>=1.5\n")
+    work, env = tmp_path / "work", {"PYTHONPATH": str(tmp_path / "tools")}
+    work.mkdir()
+    if where:
+        stale(tmp_path / where, version)
+    monkeypatch.chdir(work)
+    _found, seen = look(prefix, **env)
+    (its,) = [p for p in seen.pythons or () if p.prefix == str(prefix)]
+    read = next(d.version for d in its.distributions if d.name == "part")
+    assert read == released(prefix, work, **env)
+    told = [f for f in packages.broken_requirements(seen) if "part" in f.id]
+    assert [(f.cause, str(tmp_path / where) in f.why) for f in told] == ([("requirement_broken", True)] if read == "0.5" else [])
+
+
+def test_a_package_of_the_working_folder_is_no_bare_record(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    record(site_of(prefix), "part", "2.0")
+    with (site_of(prefix) / "torch-2.8.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write("Requires-Dist: part>=1.5\n")
+    stale(tmp_path / "work", "0.5", whole=True)
+    monkeypatch.chdir(tmp_path / "work")
+    _found, seen = look(prefix)
+    assert not [d for p in seen.pythons or () for d in p.distributions if d.location == str(tmp_path / "work")]
