@@ -344,7 +344,9 @@ RELEASE = "import importlib.metadata as m; print(m.version('part'))"
 def released(prefix: Path, folder: Path, **env: str) -> str:
     """Return the release that a program gets from the real interpreter for a package, started in a folder."""
     command = [prefix / "bin/python", "-c", RELEASE]
-    done = subprocess.run(command, env={"HOME": "/nowhere", **env}, cwd=folder, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        command, env={"HOME": "/nowhere", **env}, cwd=folder, capture_output=True, text=True, check=True
+    )
     return done.stdout.strip()
 
 
@@ -374,10 +376,14 @@ def test_a_record_without_its_package_in_front_is_what_programs_read(
     read = next(d.version for d in its.distributions if d.name == "part")
     assert read == released(prefix, work, **env)
     told = [f for f in packages.broken_requirements(seen) if "part" in f.id]
-    assert [(f.cause, str(tmp_path / where) in f.why) for f in told] == ([("requirement_broken", True)] if read == "0.5" else [])
+    assert [(f.cause, str(tmp_path / where) in f.why) for f in told] == (
+        [("requirement_broken", True)] if read == "0.5" else []
+    )
 
 
-def test_a_package_of_the_working_folder_is_no_bare_record(prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_package_of_the_working_folder_is_no_bare_record(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     record(site_of(prefix), "part", "2.0")
     with (site_of(prefix) / "torch-2.8.0.dist-info/METADATA").open("a") as metadata:
         metadata.write("Requires-Dist: part>=1.5\n")

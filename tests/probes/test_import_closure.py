@@ -48,6 +48,26 @@ CASES: dict[str, Case] = {
         },
         None,
     ),
+    "a class of a base that another package's module lacks": (
+        {"torch/__init__.py": "import parts\nclass Mine(parts.paths.Base):\n    pass\n", "parts/__init__.py": "from . import paths\n", "parts/paths.py": "x = 1\n"},
+        ("no name", "parts.paths", "Base"),
+    ),
+    "a class of a base that is there": (
+        {"torch/__init__.py": "import parts\nclass Mine(parts.paths.Base):\n    pass\n", "parts/__init__.py": "from . import paths\n", "parts/paths.py": "class Base:\n    pass\n"},
+        None,
+    ),
+    "a decorator that another package's module lacks": (
+        {"torch/__init__.py": "import parts as p\n@p.cached\ndef f():\n    pass\n", "parts/__init__.py": "x = 1\n"},
+        ("no name", "parts", "cached"),
+    ),
+    "a class in a text": (
+        {"torch/__init__.py": "import parts\nexample = \"\"\"\nclass Mine(parts.Base):\n    pass\n\"\"\"\n", "parts/__init__.py": "x = 1\n"},
+        None,
+    ),
+    "a base that a module is given from elsewhere": (
+        {"torch/__init__.py": "import parts, fills\nclass Mine(parts.Base):\n    pass\n", "parts/__init__.py": "x = 1\n", "fills.py": "import parts\nparts.Base = object\n"},
+        None,
+    ),
     "all is there": ({"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS}, None),
     "a module is absent": ({"torch/__init__.py": "import os\nimport typing_extensions\n"}, ("absent", "typing_extensions", "")),
     "a name is absent": (
@@ -413,6 +433,37 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
     assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
     assert really_ends(site) == bool(expected)
     assert all(e.starts == ("torch",) for e in told)
+
+
+CLONES: dict[str, tuple[str, bool]] = {
+    "the same": ("def check():\n    pass\n", False),
+    "another text": ("def check():\n    return 1\n", False),
+    "a function gone that the start calls": ("def another():\n    pass\n", True),
+}
+
+
+@pytest.mark.parametrize("case", CLONES)
+def test_a_clone_in_front_of_what_it_hides(tmp_path: Path, case: str):
+    text, fails = CLONES[case]
+    start = {"torch/__init__.py": "from torch import parts\nparts.check()\nloaded = parts.check()\n"}
+    plant(tmp_path / "site", {**start, "torch/parts.py": CLONES["the same"][0], "torch-2.6.0.dist-info/METADATA": ""})
+    plant(tmp_path / "work", {**start, "torch/parts.py": text})
+    entries = (
+        SearchEntry(path=str(tmp_path / "work"), origin="start"),
+        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    )
+    code = f"import sys; sys.path[:0] = {[e.path for e in entries]!r}; import torch"
+    assert (
+        subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=False).returncode != 0
+    ) is fails
+    search = ModuleSearch(
+        Interpreter(str(tmp_path), str(tmp_path), VERSION), PythonSearch(entries), "x86_64", Sysroot(system="linux")
+    )
+    torch = Distribution(name="torch", version="2.6.0", location=str(tmp_path / "site"))
+    found = ended_imports(search, (torch,), Sysroot(system="linux"))
+    assert [(e.kind, e.wanted, e.name, e.path) for e in found] == (
+        [("no name", "torch.parts", "check", str(tmp_path / "work/torch/parts.py"))] if fails else []
+    )
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")

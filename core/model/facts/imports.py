@@ -63,6 +63,9 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     module has."""
     whole: bool = False
     """For one that nothing installed and that hides another: it has every file and every name of that one."""
+    alike: bool = False
+    """For one that nothing installed and that hides another: it has most of the files or definitions of that one, and its extension
+    modules: a clone, another release, a copy."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 

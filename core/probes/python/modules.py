@@ -318,6 +318,11 @@ class ModuleSearch:
             and bool(found.hidden)
             and self._has_extension(what, found)
             and stands_in(found, self.where),
+            alike=not owner
+            and bool(found.hidden)
+            and self._has_extension(what, found)
+            and self._has_libraries(found)
+            and self.is_alike(found.path, found.hidden[0]),
             unlike=not owner and bool(found.hidden) and not _shares_a_name(found, self.where),
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
@@ -378,6 +383,16 @@ class ModuleSearch:
             if any(n.startswith(f"{stem}.") and _EXTENSION.search(n) for n in names):
                 return True
         return not what.extension
+
+    def _has_libraries(self, found: FoundModule) -> bool:
+        """Whether a package has the folder of libraries beside it that the hidden one has (auditwheel's NAME.libs): its own compiled
+        modules search there.
+        """
+        sites = [self.where.parent(self.where.parent(p)) for p in (found.path, found.hidden[0])]
+        mine, its = (
+            {n for n in self._folders.names(s) or () if n.endswith(".libs") and n.startswith(found.name)} for s in sites
+        )
+        return its <= mine
 
     def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
         """Return the tags of a wheel if none fits this Python and processor."""

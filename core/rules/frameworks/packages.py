@@ -361,14 +361,19 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
 
 def _record_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribution | None:
     """Return the record that Python finds first, if it hides that of a release in the environment that would do."""
-    first, *others = [d for d in home.python.distributions if d.name == unmet.wanted] or [None]
-    fits = any(is_in_specifier(unmet.specifier, d.version) and d.location != first.location for d in others if d and first)
-    return first if fits else None
+    every = [d for d in home.python.distributions if d.name == unmet.wanted]
+    others = (d for d in every if d.location != every[0].location)
+    return every[0] if any(is_in_specifier(unmet.specifier, d.version) for d in others) else None
 
 
 def _without_record(record: Distribution) -> Fix:
     return manual_fix(
-        _("Rename the record of {name} {version} in {folder}", name=record.name, version=record.version, folder=record.location),
+        _(
+            "Rename the record of {name} {version} in {folder}",
+            name=record.name,
+            version=record.version,
+            folder=record.location,
+        ),
         _("Or keep that folder off Python's search path: start programs in another one, or take it out of PYTHONPATH."),
         restart="program",
     )
