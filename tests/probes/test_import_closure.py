@@ -438,6 +438,10 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
 CLONES: dict[str, tuple[str, bool]] = {
     "the same": ("def check():\n    pass\n", False),
     "another text": ("def check():\n    return 1\n", False),
+    "a function gone of which another file says that it is set": (
+        "def another():\n    pass\n# torch.late sets it\n",
+        True,
+    ),
     "a function gone that the start calls": ("def another():\n    pass\n", True),
 }
 
@@ -445,7 +449,10 @@ CLONES: dict[str, tuple[str, bool]] = {
 @pytest.mark.parametrize("case", CLONES)
 def test_a_clone_in_front_of_what_it_hides(tmp_path: Path, case: str):
     text, fails = CLONES[case]
-    start = {"torch/__init__.py": "from torch import parts\nparts.check()\nloaded = parts.check()\n"}
+    start = {
+        "torch/__init__.py": "from torch import parts\nparts.check()\nloaded = parts.check()\n",
+        "torch/late.py": "def later(parts):\n    parts.check = None\n",
+    }
     plant(tmp_path / "site", {**start, "torch/parts.py": CLONES["the same"][0], "torch-2.6.0.dist-info/METADATA": ""})
     plant(tmp_path / "work", {**start, "torch/parts.py": text})
     entries = (

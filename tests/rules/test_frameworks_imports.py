@@ -104,10 +104,11 @@ def test_a_clone_is_a_fault_where_its_import_ends(alike: bool, ended: tuple[Ende
     assert [f.severity for f in told] == [severity]
 
 
-def test_a_clone_is_no_healthy_one_where_time_ran_out():
+@pytest.mark.parametrize(("wanted_by", "severity"), [(("--python",), Severity.ERROR), ((), Severity.NOTE)])
+def test_a_clone_is_no_healthy_one_where_time_ran_out(wanted_by: tuple[str, ...], severity: Severity):
     machine = seen(in_the_way(0, alike=True))
-    late = replace(machine, unexamined=(Unexamined(path=PREFIX, what="imports", seconds=3.0),))
-    assert [f.severity for f in found(late)] == [Severity.ERROR]
+    gap = Unexamined(path=PREFIX, what="imports", seconds=3.0, wanted_by=wanted_by)
+    assert [f.severity for f in found(replace(machine, unexamined=(gap,)))] == [severity]
 
 
 def test_the_source_of_a_project_is_left_where_it_is():

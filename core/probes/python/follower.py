@@ -21,7 +21,14 @@ from core.knowledge.modules import KnownModule, module_of
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.bound_names import ends_with_raise, stored_names
-from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
+from core.probes.python.dotted_modules import (
+    BEFORE_THE_PACKAGES,
+    MAX_FILE_BYTES,
+    NONE,
+    DottedModules,
+    Module,
+    package_of,
+)
 from core.probes.python.endings import Endings
 from core.probes.python.evaluation import (
     UNKNOWN,
@@ -65,8 +72,6 @@ MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
 LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
-
-BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
 PROTOBUF = "google.protobuf"
 
@@ -692,13 +697,9 @@ class Follower:
 
     def _is_unlike_its_twin(self, its: Module) -> bool:
         """Whether a module lies in front of the packages, and the one that it hides has another size."""
-        if not self._is_in_the_way(its):
-            return False
-        entries = self._search.search.entries
-        inner = its.path[len(entries[its.entry].path) :].lstrip("/\\").replace("\\", "/").split("/")
-        twins = (self._where.stat(self._where.join(e.path, *inner)) for e in entries[its.entry + 1 :])
-        mine, twin = self._where.stat(its.path), next((t for t in twins if t), None)
-        return mine is not None and twin is not None and mine.st_size != twin.st_size
+        twin = self._found.twin(its)
+        mine, other = (self._where.stat(its.path), self._where.stat(twin)) if twin else (None, None)
+        return mine is not None and other is not None and mine.st_size != other.st_size
 
     def _extends_path(self, by: _Frame) -> bool:
         """Whether a module, or a package that it is part of, adds to the search path as it is imported."""

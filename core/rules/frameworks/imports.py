@@ -134,8 +134,8 @@ def _ends(search: ImportSearch, found: FoundModule) -> bool:
 
 
 def _is_cut_short(home: EnvironmentView) -> bool:
-    """Whether time ran out before the imports of an environment were followed."""
-    return any(u.path == home.python.prefix and u.what == "imports" for u in home.seen.unexamined)
+    """Whether time ran out before the imports of a named environment's frameworks were followed; of what only uses them no more is asked."""
+    return any(u.path == home.python.prefix and u.what == "imports" and u.wanted_by for u in home.seen.unexamined)
 
 
 def _is_of_tests(home: EnvironmentView, entry: SearchEntry) -> bool:
