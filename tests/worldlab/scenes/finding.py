@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import py_compile
 import shutil
 import sys
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -70,6 +72,37 @@ def recorded(name: str, version: str, where: str) -> Plant:
     return writes({f"{where}/{info}/METADATA": text, f"{where}/{info}/RECORD": f"{info}/METADATA,,\n"})
 
 
+def zipped_folder(package: str, archive: str) -> Plant:
+    """Pack an installed package into an archive on PYTHONPATH."""
+
+    def plant(world: World) -> None:
+        with zipfile.ZipFile(world.home / archive, "w") as packed:
+            for path in sorted((world.site / package).rglob("*.py")):
+                packed.write(path, path.relative_to(world.site))
+        world.variables["PYTHONPATH"] = str(world.home / archive)
+
+    return plant
+
+
+def linked_site(world: World) -> None:
+    """Have the folder of packages on another drive, with a link in its place."""
+    target = world.folder / "drive/site-packages"
+    target.parent.mkdir()
+    world.site.rename(target)
+    world.site.symlink_to(target)
+
+
+def only_byte_code(module: str) -> Plant:
+    """Ship a module without its source, as an application does that hides it."""
+
+    def plant(world: World) -> None:
+        path = world.site / module
+        py_compile.compile(str(path), cfile=str(path.with_suffix(".pyc")), dfile=module)
+        path.unlink()
+
+    return plant
+
+
 SHADOWED = ("module_shadowed", "package_for_another_python", "python_environment_broken")
 OTHERS = ("module_shadowed", "requirement_broken")
 
@@ -99,5 +132,23 @@ SCENES = (
     Scene("transformers-beside-old-record", "C", "hub", TRANSFORMERS, then(recorded("tokenizers", "0.10.3", "work"), writes({}, cwd="work")), ("requirement_broken", "module_shadowed", "duplicate_framework_packages"), names="tokenizers"),
     Scene("transformers-behind-old-record", "C", "hub", TRANSFORMERS, then(recorded("tokenizers", "0.10.3", "deps"), sets(PYTHONPATH="{home}/deps")), ("requirement_broken", "module_shadowed", "duplicate_framework_packages"), names="tokenizers"),
     Scene("transformers-beside-fitting-record", "healthy", "hub", TRANSFORMERS, then(recorded("tokenizers", "0.21.1", "work"), writes({}, cwd="work"))),
+    # --- fresh ones, class C --------------------------------------------------------------------------------------
+    Scene("torch-beside-own-queue", "C", "torch-2.6", TORCH, writes({"work/queue.py": "jobs = []\n\n\ndef add(job):\n    jobs.append(job)\n"}, cwd="work"), SHADOWED, names="queue.py"),
+    Scene("jax-beside-own-code", "healthy", "jax", ARRAYS, writes({"work/code.py": "LANGUAGE = 'en'\n"}, cwd="work")),
+    Scene("jax-beside-own-types-as-program", "C", "jax", ARRAYS, then(writes({"lib/types.py": "class Item:\n    pass\n"}), sets(PYTHONPATH="{home}/lib")), SHADOWED, names="types.py"),
+    Scene("torch-path-in-quotes", "healthy", "torch-2.6", TORCH, then(writes({"lib/torch.py": "x = 1\n"}), sets(PYTHONPATH="'{home}/lib'"))),
+    Scene("torch-path-with-tilde", "healthy", "torch-2.6", TORCH, then(writes({"lib/torch/__init__.py": "raise ImportError('mine')\n"}), sets(PYTHONPATH="~/lib"))),
+    Scene("torch-path-relative", "C", "torch-2.6", TORCH, then(writes({"work/lib/numpy.py": "x = 1\n", "work/lib/typing_extensions.py": "x = 1\n"}, cwd="work"), sets(PYTHONPATH="lib")), SHADOWED, names="lib"),
+    Scene("torch-path-ends-in-a-colon", "C", "torch-2.6", TORCH, then(writes({"work/sympy.py": "x = 1\n", "work/typing_extensions.py": "x = 1\n"}, cwd="work"), sets(PYTHONPATH="/opt/none:")), SHADOWED, names="typing_extensions.py"),
+    Scene("torch-safe-path-beside-own-queue", "healthy", "torch-2.6", TORCH, then(writes({"work/queue.py": "jobs = []\n"}, cwd="work"), sets(PYTHONSAFEPATH="1"))),
+    Scene("jax-by-a-pth-in-front", "C", "jax", ARRAYS, then(writes({"shared/ml_dtypes.py": "x = 1\n"}), lambda w: (w.site / "zz.pth").write_text(f"import sys; sys.path.insert(0, {str(w.home / 'shared')!r})\n") and None), SHADOWED, names="ml_dtypes"),
+    Scene("jax-of-another-case", "healthy", "jax", ARRAYS, writes({"work/JAX.py": "x = 1\n", "work/Numpy.py": "x = 1\n"}, cwd="work")),
+    Scene("torch-with-linked-packages", "healthy", "torch-2.6", TORCH, linked_site),
+    Scene("torch-with-byte-code-alone", "healthy", "torch-2.6", TORCH, only_byte_code("torch/types.py")),
+    Scene("jax-in-an-archive", "healthy", "jax", ARRAYS, zipped_folder("opt_einsum", "deps.zip")),
+    Scene("torch-behind-a-target-for-3.12", "C", "torch-2.6", runs("import torch, numpy; torch.ones(3).numpy()"), then(layered("deps", "--no-deps", "--python-version", "3.12", "numpy==2.2.6"), sets(PYTHONPATH="{home}/deps")), (*SHADOWED, "numpy_abi_mismatch"), names="deps"),
+    Scene("jax-behind-an-archive-with-old-ml-dtypes", "C", "jax", ARRAYS, zipped_folder("ml_dtypes", "deps.zip"), SHADOWED, names="deps.zip"),
+    Scene("torch-without-user-site-of-another", "healthy", "torch-2.6", TORCH, writes({f".local/lib/python{VERSION}/site-packages/torch/__init__.py": "raise ImportError('mine')\n"})),
+    Scene("jax-with-namespace-folder-of-its-name", "healthy", "jax", ARRAYS, writes({"work/jax/notes.md": "", "work/jax/runs/run.py": ""}, cwd="work")),
     Scene("transformers-beside-record-of-another", "healthy", "hub", TRANSFORMERS, then(recorded("left", "0.1", "work"), writes({}, cwd="work"))),
 )  # fmt: skip
