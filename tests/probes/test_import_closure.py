@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -701,3 +702,21 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
         },
     )
     assert [start for e in ended(site) for start in e.starts] == begun
+
+
+@pytest.mark.parametrize(("more", "alike"), [({}, True), ({"parts/fast.so": "x"}, False)])
+def test_a_package_in_an_archive_is_another_release_unless_its_parts_are_compiled(
+    tmp_path: Path, more: dict[str, str], alike: bool
+):
+    files = {"parts/__init__.py": "", "parts/one.py": "", "parts/two/__init__.py": ""}
+    site, archive = plant(tmp_path / "site", {**files, **more}), tmp_path / "deps.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in files:
+            packed.write(site / name, name)
+    entries = (SearchEntry(path=str(archive), origin="PYTHONPATH"), SearchEntry(path=str(site), origin="site-packages"))
+    search = ModuleSearch(
+        Interpreter(str(tmp_path), str(tmp_path), VERSION), PythonSearch(entries), "x86_64", Sysroot(system="linux")
+    )
+    found = search.find("parts")
+    assert found.path == f"{archive}/parts/__init__.py"
+    assert search.is_alike(found.path, found.hidden[0]) is alike

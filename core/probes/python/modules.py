@@ -276,12 +276,27 @@ class ModuleSearch:
         inits = [self.where.name(p).startswith("__init__.") for p in (one, other)]
         if any(inits) and not all(inits):
             return False  # A file replaces a package.
-        folders = (self._folders.names(self.where.parent(p)) or () for p in (one, other))
+        packed, its = self._in_its_archive(one), self._folders.names(self.where.parent(other)) or ()
+        if packed and any(n.endswith((".so", ".pyd")) for n in its):
+            return False  # Python loads no compiled module from an archive.
+        folders = (packed or self._folders.names(self.where.parent(one)) or (), its)
         mine, theirs = (set(names) - {"__pycache__", "__init__.py"} for names in folders)
         if not all(inits) or not theirs:
             texts = (self.where.text(p, MAX_MODULE_BYTES) or "" for p in (one, other))
             mine, theirs = (set(re.findall(r"(?m)^[ \t]*(?:def|class)[ \t]+(\w+)", t)) for t in texts)
         return bool(theirs) and len(mine & theirs) * 2 >= len(theirs)
+
+    def _in_its_archive(self, path: str) -> frozenset[str]:
+        """Return what lies beside a package's start in an archive of the search; empty where it is in none."""
+        for entry in self.search.entries:
+            if path.startswith(entry.path + self.where.path_module.sep) and self.where.is_file(entry.path):
+                inner = self.where.parent(path)[len(entry.path) + 1 :].replace("\\", "/") + "/"
+                return frozenset(
+                    n[len(inner) :].partition("/")[0]
+                    for n in self._folders.names(entry.path) or ()
+                    if n.startswith(inner)
+                )
+        return frozenset()
 
     @property
     def has_unknown_finders(self) -> bool:
