@@ -21,7 +21,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
 from core.probes.python.faults import remains_of_pip
 from core.probes.sysroot import Sysroot
-from core.rules.frameworks import broken
+from core.rules.frameworks import broken, packages
 from core.rules.frameworks import imports as import_rules
 from tests.probes.test_search_path import PYTHONS
 
@@ -130,6 +130,58 @@ def test_another_layout_of_the_standard_library(layout: str, prefix: Path):
     env = {"PYTHONPLATLIBDIR": layout}
     kinds = [f.kind for f in look(prefix, **env)[0].faults]
     assert kinds == ([] if works(prefix, **env) else ["no standard library"])
+
+
+STANDARD = "import re, random, typing, dataclasses, inspect, subprocess, ctypes, threading, importlib.metadata, asyncio"
+
+
+def library_of(base: str) -> Path:
+    code = "import sysconfig; print(sysconfig.get_paths()['stdlib'])"
+    return Path(subprocess.run([base, "-c", code], capture_output=True, text=True, check=True).stdout.strip())
+
+
+def takes(prefix: Path, library: Path) -> bool:
+    """Whether the real interpreter imports what frameworks ask of a standard library that stands before its own."""
+    env = {"HOME": "/nowhere", "PYTHONPATH": str(library)}
+    done = subprocess.run([prefix / "bin/python", "-c", STANDARD], env=env, capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def told(prefix: Path, library: Path) -> list[str]:
+    found, seen = look(prefix, PYTHONPATH=str(library))
+    errors = [f for rule in RULES for f in rule(seen) if f.severity is Severity.ERROR]
+    assert [f.cause for f in errors] == ["module_shadowed"] * len(found.faults)
+    return [f"{f.kind} {f.path}" for f in found.faults]
+
+
+@pytest.mark.parametrize("other", PYTHONS, ids=lambda p: Path(p).parent.parent.name)
+def test_the_library_of_another_python_is_told_where_the_interpreter_refuses_it(other: str, prefix: Path):
+    library = library_of(other)
+    assert told(prefix, library) == ([] if takes(prefix, library) else [f"another library {library}"])
+
+
+@pytest.mark.parametrize("altered", [False, True])
+def test_a_copied_library(altered: bool, prefix: Path, tmp_path: Path):
+    copy, unwanted = (
+        tmp_path / "Lib",
+        ("site-packages", "dist-packages", "test", "lib-dynload", "__pycache__", "config-*"),
+    )
+    shutil.copytree(library_of(BASE), copy, ignore=shutil.ignore_patterns(*unwanted), symlinks=True)
+    (file,) = [
+        f
+        for n in ("re/_constants.py", "sre_constants.py")
+        if (f := copy / n).is_file() and "\nMAGIC =" in f.read_text()
+    ]
+    if altered:
+        file.write_text(file.read_text().replace("\nMAGIC = ", "\nMAGIC = 1"))
+    assert takes(prefix, copy) is not altered
+    assert told(prefix, copy) == ([f"another library {copy}"] if altered else [])
+
+
+def test_a_folder_with_some_names_of_the_library_is_none(prefix: Path, tmp_path: Path):
+    (tmp_path / "own").mkdir()
+    (tmp_path / "own/os.py").write_text("from posixpath import *\n")
+    assert told(prefix, tmp_path / "own") == []
 
 
 def test_libpython_that_is_gone(prefix: Path, tmp_path: Path):
@@ -282,3 +334,60 @@ def test_on_a_busy_machine_what_nobody_wants_is_left_out_and_told(
     assert [f.prefix for f in found] == ([str(prefix)] if followed else [])
     left_out = Unexamined(path=str(prefix), what="imports", seconds=-1.0)
     assert missed == ([] if followed else [left_out])
+
+
+# --- records in front --------------------------------------------------------------------------------------------------
+
+RELEASE = "import importlib.metadata as m; print(m.version('part'))"
+
+
+def released(prefix: Path, folder: Path, **env: str) -> str:
+    """Return the release that a program gets from the real interpreter for a package, started in a folder."""
+    command = [prefix / "bin/python", "-c", RELEASE]
+    done = subprocess.run(
+        command, env={"HOME": "/nowhere", **env}, cwd=folder, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+def stale(folder: Path, version: str, *, whole: bool = False) -> None:
+    folder.mkdir(exist_ok=True)
+    record(folder, "part", version)
+    if whole:
+        (folder / "part").mkdir()
+        (folder / "part/__init__.py").write_text("")
+
+
+@pytest.mark.parametrize(("where", "version"), [("work", "0.5"), ("tools", "0.5"), ("", ""), ("elsewhere", "0.5")])
+def test_a_record_without_its_package_in_front_is_what_programs_read(
+    where: str, version: str, prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    site = site_of(prefix)
+    record(site, "part", "2.0")
+    with (site / "torch-2.8.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write("Requires-Dist: part>=1.5\n")
+    work, env = tmp_path / "work", {"PYTHONPATH": str(tmp_path / "tools")}
+    work.mkdir()
+    if where:
+        stale(tmp_path / where, version)
+    monkeypatch.chdir(work)
+    _found, seen = look(prefix, **env)
+    (its,) = [p for p in seen.pythons or () if p.prefix == str(prefix)]
+    read = next(d.version for d in its.distributions if d.name == "part")
+    assert read == released(prefix, work, **env)
+    told = [f for f in packages.broken_requirements(seen) if "part" in f.id]
+    assert [(f.cause, str(tmp_path / where) in f.why) for f in told] == (
+        [("requirement_broken", True)] if read == "0.5" else []
+    )
+
+
+def test_a_package_of_the_working_folder_is_no_bare_record(
+    prefix: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    record(site_of(prefix), "part", "2.0")
+    with (site_of(prefix) / "torch-2.8.0.dist-info/METADATA").open("a") as metadata:
+        metadata.write("Requires-Dist: part>=1.5\n")
+    stale(tmp_path / "work", "0.5", whole=True)
+    monkeypatch.chdir(tmp_path / "work")
+    _found, seen = look(prefix)
+    assert not [d for p in seen.pythons or () for d in p.distributions if d.location == str(tmp_path / "work")]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.util
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -48,6 +49,26 @@ CASES: dict[str, Case] = {
             "flags.py": "import enum, old\nenum.IntEnum._convert_('Flag', __name__, str.isupper, old)\n",
             "old.py": "IGNORE = 1\n",
         },
+        None,
+    ),
+    "a class of a base that another package's module lacks": (
+        {"torch/__init__.py": "import parts\nclass Mine(parts.paths.Base):\n    pass\n", "parts/__init__.py": "from . import paths\n", "parts/paths.py": "x = 1\n"},
+        ("no name", "parts.paths", "Base"),
+    ),
+    "a class of a base that is there": (
+        {"torch/__init__.py": "import parts\nclass Mine(parts.paths.Base):\n    pass\n", "parts/__init__.py": "from . import paths\n", "parts/paths.py": "class Base:\n    pass\n"},
+        None,
+    ),
+    "a decorator that another package's module lacks": (
+        {"torch/__init__.py": "import parts as p\n@p.cached\ndef f():\n    pass\n", "parts/__init__.py": "x = 1\n"},
+        ("no name", "parts", "cached"),
+    ),
+    "a class in a text": (
+        {"torch/__init__.py": "import parts\nexample = \"\"\"\nclass Mine(parts.Base):\n    pass\n\"\"\"\n", "parts/__init__.py": "x = 1\n"},
+        None,
+    ),
+    "a base that a module is given from elsewhere": (
+        {"torch/__init__.py": "import parts, fills\nclass Mine(parts.Base):\n    pass\n", "parts/__init__.py": "x = 1\n", "fills.py": "import parts\nparts.Base = object\n"},
         None,
     ),
     "all is there": ({"torch/__init__.py": "from typing_extensions import override\n", "typing_extensions.py": OTHERS}, None),
@@ -425,6 +446,44 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
     assert all(e.starts == ("torch",) for e in told)
 
 
+CLONES: dict[str, tuple[str, bool]] = {
+    "the same": ("def check():\n    pass\n", False),
+    "another text": ("def check():\n    return 1\n", False),
+    "a function gone of which another file says that it is set": (
+        "def another():\n    pass\n# torch.late sets it\n",
+        True,
+    ),
+    "a function gone that the start calls": ("def another():\n    pass\n", True),
+}
+
+
+@pytest.mark.parametrize("case", CLONES)
+def test_a_clone_in_front_of_what_it_hides(tmp_path: Path, case: str):
+    text, fails = CLONES[case]
+    start = {
+        "torch/__init__.py": "from torch import parts\nparts.check()\nloaded = parts.check()\n",
+        "torch/late.py": "def later(parts):\n    parts.check = None\n",
+    }
+    plant(tmp_path / "site", {**start, "torch/parts.py": CLONES["the same"][0], "torch-2.6.0.dist-info/METADATA": ""})
+    plant(tmp_path / "work", {**start, "torch/parts.py": text})
+    entries = (
+        SearchEntry(path=str(tmp_path / "work"), origin="start"),
+        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    )
+    code = f"import sys; sys.path[:0] = {[e.path for e in entries]!r}; import torch"
+    assert (
+        subprocess.run([sys.executable, "-I", "-c", code], capture_output=True, check=False).returncode != 0
+    ) is fails
+    search = ModuleSearch(
+        Interpreter(str(tmp_path), str(tmp_path), VERSION), PythonSearch(entries), "x86_64", Sysroot(system="linux")
+    )
+    torch = Distribution(name="torch", version="2.6.0", location=str(tmp_path / "site"))
+    found = ended_imports(search, (torch,), Sysroot(system="linux"))
+    assert [(e.kind, e.wanted, e.name, e.path) for e in found] == (
+        [("no name", "torch.parts", "check", str(tmp_path / "work/torch/parts.py"))] if fails else []
+    )
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
     site = plant(
@@ -674,3 +733,21 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
         },
     )
     assert [start for e in ended(site) for start in e.starts] == begun
+
+
+@pytest.mark.parametrize(("more", "alike"), [({}, True), ({"parts/fast.so": "x"}, False)])
+def test_a_package_in_an_archive_is_another_release_unless_its_parts_are_compiled(
+    tmp_path: Path, more: dict[str, str], alike: bool
+):
+    files = {"parts/__init__.py": "", "parts/one.py": "", "parts/two/__init__.py": ""}
+    site, archive = plant(tmp_path / "site", {**files, **more}), tmp_path / "deps.zip"
+    with zipfile.ZipFile(archive, "w") as packed:
+        for name in files:
+            packed.write(site / name, name)
+    entries = (SearchEntry(path=str(archive), origin="PYTHONPATH"), SearchEntry(path=str(site), origin="site-packages"))
+    search = ModuleSearch(
+        Interpreter(str(tmp_path), str(tmp_path), VERSION), PythonSearch(entries), "x86_64", Sysroot(system="linux")
+    )
+    found = search.find("parts")
+    assert found.path == f"{archive}/parts/__init__.py"
+    assert search.is_alike(found.path, found.hidden[0]) is alike

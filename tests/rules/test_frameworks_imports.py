@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.model.facts import (
     Distribution,
+    EndedImport,
     EnvironmentFault,
     FoundModule,
     ImportSearch,
@@ -16,6 +17,7 @@ from core.model.facts import (
     Remains,
     SearchEntry,
     Snapshot,
+    Unexamined,
 )
 from core.model.findings import Finding
 from core.model.remedies import (
@@ -86,6 +88,27 @@ def test_a_file_of_the_frameworks_name_comes_first(entry: int, names: str):
     path = f"{ENTRIES[entry].path}/torch.py"
     out = TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")
     assert told.remedy == (out if entry == 5 else GiveOtherName(files=((path, "my_torch.py"),)))
+
+
+ENDS = EndedImport(
+    starts=("torch",), importer="/home/ada/work/torch/__init__.py", line=3, wanted="torch.parts", kind="absent"
+)
+
+
+@pytest.mark.parametrize(
+    ("alike", "ended", "severity"),
+    [(True, (), Severity.NOTE), (True, (ENDS,), Severity.ERROR), (False, (), Severity.ERROR)],
+)
+def test_a_clone_is_a_fault_where_its_import_ends(alike: bool, ended: tuple[EndedImport, ...], severity: Severity):
+    told = [f for f in found(seen(in_the_way(0, alike=alike), ended=ended)) if f.id.endswith("shadowed-torch")]
+    assert [f.severity for f in told] == [severity]
+
+
+@pytest.mark.parametrize(("wanted_by", "severity"), [(("--python",), Severity.ERROR), ((), Severity.NOTE)])
+def test_a_clone_is_no_healthy_one_where_time_ran_out(wanted_by: tuple[str, ...], severity: Severity):
+    machine = seen(in_the_way(0, alike=True))
+    gap = Unexamined(path=PREFIX, what="imports", seconds=3.0, wanted_by=wanted_by)
+    assert [f.severity for f in found(replace(machine, unexamined=(gap,)))] == [severity]
 
 
 def test_the_source_of_a_project_is_left_where_it_is():
@@ -256,6 +279,18 @@ FAULTS: list[tuple[EnvironmentFault, Severity]] = [
     (EnvironmentFault(kind="moved", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.WARNING),
     (EnvironmentFault(kind="copied", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.NOTE),
 ]
+
+
+@pytest.mark.parametrize(
+    ("source", "takes_out"), [("PYTHONPATH", True), ("/opt/py/lib/python3.10", False), (f"{SITE}/company.pth", False)]
+)
+def test_the_library_of_another_python(source: str, takes_out: bool):
+    fault = EnvironmentFault(kind="another library", path="/opt/py/lib/python3.10", source=source, detail="3.10")
+    (told,) = found(seen(faults=(fault,)))
+    assert (told.severity, told.cause) == (Severity.ERROR, "module_shadowed")
+    assert told.fix is not None
+    assert (told.remedy is not None) is takes_out
+    assert "3.10" in told.title
 
 
 @pytest.mark.parametrize(("fault", "severity"), FAULTS)

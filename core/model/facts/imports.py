@@ -19,7 +19,7 @@ class SearchEntry(Frozen, frozen=True, kw_only=True):
     path: str
     origin: SearchOrigin
     source: str = ""
-    """The file that added it; for PYTHONPATH the variable."""
+    """The file that added it; for PYTHONPATH the variable. Of a standard library: what put it before Python's own, if something did."""
     line: int = 0
     """Its line, counted from 1; 0 where a file's name says enough."""
 
@@ -63,6 +63,9 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     module has."""
     whole: bool = False
     """For one that nothing installed and that hides another: it has every file and every name of that one."""
+    alike: bool = False
+    """For one that nothing installed and that hides another: it has most of the files or definitions of that one, and its extension
+    modules: a clone, another release, a copy."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 
@@ -127,15 +130,15 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
 
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
-        "no configuration", "ended at its start", "packages taken away",
+        "no configuration", "another library", "ended at its start", "packages taken away",
     ]  # fmt: skip
-    """no configuration: an environment without pyvenv.cfg. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
+    """no configuration: an environment without pyvenv.cfg. another library: the standard library of another Python is before its own. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was examined: a file, a link, a setting's value."""
     source: str = ""
     line: int = 0
     detail: str = ""
-    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name."""
+    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name. another library: "3.10", or nothing."""
 
 
 class OverwrittenPackage(Frozen, frozen=True, kw_only=True):

@@ -32,6 +32,9 @@ STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*")
 LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
+BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
+"""Origins of entries that may precede the packages of an environment."""
+
 MOST_STARS = 8
 """Maximum length of a chain of ``import *``."""
 
@@ -179,8 +182,26 @@ class DottedModules:
         key = dotted, name
         if key not in self._lacks:
             found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
-            self._lacks[key] = found and not self.is_set_elsewhere(dotted, name)
+            self._lacks[key] = found and (self._is_lost(its, name) or not self.is_set_elsewhere(dotted, name))
         return self._lacks[key]
+
+    def _is_lost(self, its: Module, name: str) -> bool:
+        """Whether the module that one in front hides binds the name by itself, so that no other module sets it, as far as was read."""
+        twin = self.twin(its)
+        text = (self._where.text(twin, MAX_FILE_BYTES) or "") if twin.endswith(".py") else ""
+        if name not in text or any(sets_attribute(read, name) for read in self.texts.values()):
+            return False
+        names = read_names(text)
+        return names is not None and name in names.bound
+
+    def twin(self, its: Module) -> str:
+        """Return the file that a module in front of the packages hides; empty where it is not in front, or hides none."""
+        entries = self.search.search.entries
+        if not 0 <= its.entry < len(entries) or entries[its.entry].origin not in BEFORE_THE_PACKAGES:
+            return ""
+        inner = its.path[len(entries[its.entry].path) :].replace("\\", "/").strip("/").split("/")
+        places = (self._where.join(e.path, *inner) for e in entries[its.entry + 1 :])
+        return next((p for p in places if self._where.is_file(p)), "")
 
     def binds_nowhere(self, dotted: str, its: Module, name: str, depth: int = 0) -> bool:
         """Whether no text binds the name: not the module's, not one that it star-imports, not its ``__getattr__``."""

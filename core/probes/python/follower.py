@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 import time
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 
 import msgspec
 
@@ -21,7 +21,14 @@ from core.knowledge.modules import KnownModule, module_of
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.bound_names import ends_with_raise, stored_names
-from core.probes.python.dotted_modules import MAX_FILE_BYTES, NONE, DottedModules, Module, package_of
+from core.probes.python.dotted_modules import (
+    BEFORE_THE_PACKAGES,
+    MAX_FILE_BYTES,
+    NONE,
+    DottedModules,
+    Module,
+    package_of,
+)
 from core.probes.python.endings import Endings
 from core.probes.python.evaluation import (
     UNKNOWN,
@@ -51,6 +58,7 @@ from core.probes.python.module_text import (
     has_blocks,
     imported,
     modules_bound,
+    taken_at_the_margin,
     top_level_lines,
 )
 from core.probes.python.modules import ModuleSearch
@@ -64,8 +72,6 @@ MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
 LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
-
-BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 
 PROTOBUF = "google.protobuf"
 
@@ -407,9 +413,13 @@ class Follower:
         return any(self._lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 
     def _margin(self, frame: _Frame) -> Steps:
-        """Do the imports at the left margin; one that ends counts where it is a statement of the top level."""
-        for step in IMPORT.finditer(frame.text, behind_docstring(frame.text)):
+        """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
+        decorator, of something that another package's module lacks.
+        """
+        start, names_of = behind_docstring(frame.text), dict[str, str]()
+        for step in IMPORT.finditer(frame.text, start):
             frame.at = step.start()
+            names_of |= modules_bound(step, frame.package)
             for module, names in imported(step, frame.package):
                 try:
                     yield from self._import(frame, module, names)
@@ -418,7 +428,31 @@ class Follower:
                         self._proofs[frame.path] = top_level_lines(frame.text)
                     if frame.where in self._proofs[frame.path]:
                         raise
+        self._look_at_the_margin(frame, start, names_of)
         return True
+
+    def _look_at_the_margin(self, frame: _Frame, start: int, names_of: Mapping[str, str]) -> None:
+        """Look up what classes and decorators take of another package, and any statement of a module that has another text than the one
+        that it hides.
+
+        Raises:
+            _Ended: a module surely lacks it.
+        """
+        own = frame.name.partition(".")[0]
+        for at, defines, (first, *names) in taken_at_the_margin(frame.text, start) if names_of else ():
+            module = names_of.get(first, frame.name)
+            others = defines and module.partition(".")[0] != own
+            if module == frame.name or not (others or self._is_unlike_its_twin(self._found.find(module))):
+                continue
+            if not (lacking := self._lacking_part(module, names, frame)):
+                continue
+            frame.at = at
+            if frame.path not in self._proofs:
+                self._proofs[frame.path] = top_level_lines(frame.text)
+            if frame.where in self._proofs[frame.path]:
+                raise self._end(
+                    "no name", frame, lacking[0], self._found.find(lacking[0]), lacking[1], "AttributeError"
+                )
 
     def _import(self, frame: _Frame, module: str, names: tuple[str, ...] | None) -> Steps:
         """Enter a module and those above it, and take names of it; None for ``import module``."""
@@ -662,12 +696,20 @@ class Follower:
     # --- what is lacking ----------------------------------------------------------------------------------------------
 
     def _is_read_with_care(self, dotted: str, its: Module) -> bool:
-        """Whether imports in a try count, too: of packages with an extension module that does not load, and of Python's own."""
-        if dotted.partition(".")[0] in self._careful:
+        """Whether imports in a try count, too: of packages with an extension module that does not load, of Python's own, and of a module
+        in front of an installed one that has another text.
+        """
+        if dotted.partition(".")[0] in self._careful or self._is_unlike_its_twin(its):
             return True
         entries = self._search.search.entries
         at = its.entry
         return bool(self._found.of_python) and 0 <= at < len(entries) and entries[at].origin == "standard library"
+
+    def _is_unlike_its_twin(self, its: Module) -> bool:
+        """Whether a module lies in front of the packages, and the one that it hides has another size."""
+        twin = self._found.twin(its)
+        mine, other = (self._where.stat(its.path), self._where.stat(twin)) if twin else (None, None)
+        return mine is not None and other is not None and mine.st_size != other.st_size
 
     def _extends_path(self, by: _Frame) -> bool:
         """Whether a module, or a package that it is part of, adds to the search path as it is imported."""

@@ -15,8 +15,8 @@ from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
-from core.probes.python.dotted_modules import STANDARD
-from core.probes.python.follower import BEFORE_THE_PACKAGES, MOST_SECONDS, MOST_WAITING, Follower
+from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, STANDARD
+from core.probes.python.follower import MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin

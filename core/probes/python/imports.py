@@ -23,10 +23,11 @@ from core.probes.python.modules import (
     stands_in,
 )
 from core.probes.python.numpy_headers import built_for_numpy_1
+from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.plugins import framework_plugins
 from core.probes.python.records import unfit_modules
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages
 from core.probes.python.started import start_faults
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
@@ -74,6 +75,9 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     if any(f.kind not in WORKING for f in faults):
         return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where)
+    if other := other_library(path.entries, own_library(interpreter, request.env, where), where):
+        version = interpreter.short_version
+        return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))
     architecture = python.architecture or request.seen.machine.architecture
     known = request.shared.setdefault("identities", {})
     modules = ModuleSearch(interpreter, path, architecture, where)

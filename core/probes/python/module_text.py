@@ -65,6 +65,17 @@ def attributes_of(text: str, names: Iterable[str]) -> set[tuple[str, ...]]:
     return {tuple(one.split(".")) for one in found}
 
 
+_TAKEN = late_pattern(
+    r"^(?P<definition>class[ \t]+\w+\(|@|)(?:\w+[ \t]*=[ \t]*)?(?P<chain>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+)", re.MULTILINE
+)
+"""What a statement at the left margin takes first: a class of its base, a decorator, a call, an assignment."""
+
+
+def taken_at_the_margin(text: str, start: int) -> Iterator[tuple[int, bool, list[str]]]:
+    """Yield the chains that statements at the left margin take first: where they stand, and whether a class or a decorator does."""
+    yield from ((m.start(), bool(m["definition"]), m["chain"].split(".")) for m in _TAKEN.finditer(text, start))
+
+
 def behind_docstring(text: str) -> int:
     """Return the offset of the text after the module's docstring."""
     begin = _DOCUMENTED.match(text)
@@ -123,12 +134,17 @@ def binds(text: str, name: str) -> bool:
 
 
 def top_level_lines(text: str) -> frozenset[int]:
-    """Return the lines on which a module's own imports begin; none if its text cannot be parsed."""
+    """Return the lines on which a module's own imports, classes, decorators, calls and assignments begin; none if its text cannot be parsed."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return frozenset()
-    return frozenset(node.lineno for node in body if isinstance(node, ast.Import | ast.ImportFrom))
+    made = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
+    decorators = (d.lineno for n in made for d in n.decorator_list)
+    starts = (
+        n.lineno for n in body if isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef | ast.Expr | ast.Assign)
+    )
+    return frozenset((*starts, *decorators))
 
 
 def bound_names(text: str, name: str) -> frozenset[str]:

@@ -276,12 +276,27 @@ class ModuleSearch:
         inits = [self.where.name(p).startswith("__init__.") for p in (one, other)]
         if any(inits) and not all(inits):
             return False  # A file replaces a package.
-        folders = (self._folders.names(self.where.parent(p)) or () for p in (one, other))
+        packed, its = self._in_its_archive(one), self._folders.names(self.where.parent(other)) or ()
+        if packed and any(n.endswith((".so", ".pyd")) for n in its):
+            return False  # Python loads no compiled module from an archive.
+        folders = (packed or self._folders.names(self.where.parent(one)) or (), its)
         mine, theirs = (set(names) - {"__pycache__", "__init__.py"} for names in folders)
         if not all(inits) or not theirs:
             texts = (self.where.text(p, MAX_MODULE_BYTES) or "" for p in (one, other))
             mine, theirs = (set(re.findall(r"(?m)^[ \t]*(?:def|class)[ \t]+(\w+)", t)) for t in texts)
         return bool(theirs) and len(mine & theirs) * 2 >= len(theirs)
+
+    def _in_its_archive(self, path: str) -> frozenset[str]:
+        """Return what lies beside a package's start in an archive of the search; empty where it is in none."""
+        for entry in self.search.entries:
+            if path.startswith(entry.path + self.where.path_module.sep) and self.where.is_file(entry.path):
+                inner = self.where.parent(path)[len(entry.path) + 1 :].replace("\\", "/") + "/"
+                return frozenset(
+                    n[len(inner) :].partition("/")[0]
+                    for n in self._folders.names(entry.path) or ()
+                    if n.startswith(inner)
+                )
+        return frozenset()
 
     @property
     def has_unknown_finders(self) -> bool:
@@ -318,6 +333,11 @@ class ModuleSearch:
             and bool(found.hidden)
             and self._has_extension(what, found)
             and stands_in(found, self.where),
+            alike=not owner
+            and bool(found.hidden)
+            and self._has_extension(what, found)
+            and self._has_libraries(found)
+            and self.is_alike(found.path, found.hidden[0]),
             unlike=not owner and bool(found.hidden) and not _shares_a_name(found, self.where),
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
@@ -378,6 +398,16 @@ class ModuleSearch:
             if any(n.startswith(f"{stem}.") and _EXTENSION.search(n) for n in names):
                 return True
         return not what.extension
+
+    def _has_libraries(self, found: FoundModule) -> bool:
+        """Whether a package has the folder of libraries beside it that the hidden one has (auditwheel's NAME.libs): its own compiled
+        modules search there.
+        """
+        sites = [self.where.parent(self.where.parent(p)) for p in (found.path, found.hidden[0])]
+        mine, its = (
+            {n for n in self._folders.names(s) or () if n.endswith(".libs") and n.startswith(found.name)} for s in sites
+        )
+        return its <= mine
 
     def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
         """Return the tags of a wheel if none fits this Python and processor."""

@@ -10,11 +10,13 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text, join_facts
 from core.common.late_pattern import late_pattern
+from core.knowledge.modules import module_of
 from core.model.facts import Distribution, PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import find_distributions
+from core.probes.python.distributions import all_requirements, find_distributions, is_relevant, required_name
 from core.probes.python.environment import describe_environment, prefix_of
-from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate
+from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate, working_folder
+from core.probes.python.modules import PACKAGE_RECORDS
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import changeable_in_environment
@@ -137,10 +139,25 @@ def _describe(
     return replace(its, changeable=changeable_in_environment(its, where))
 
 
-def _packages_in(folder: str, where: Sysroot) -> tuple[Distribution, ...] | None:
-    """Return the listed distributions of a folder, perhaps none of those that were installed into it; None if nothing was."""
-    found = find_distributions(folder, where, every=True)
-    return found or (() if any(n.endswith(".dist-info") for n in where.names(folder) or ()) else None)
+def _packages_in(folder: str, named: frozenset[str], where: Sysroot) -> tuple[Distribution, ...] | None:
+    """Return the listed distributions of a folder, and those whose names are listed or required elsewhere; None if nothing was installed
+    into it.
+    """
+    found = find_distributions(folder, where, every=True) or ()
+    known = {d.name for d in found}
+    records = any(n.endswith(PACKAGE_RECORDS) for n in where.names(folder) or ())
+    others = [d for d in all_requirements(folder, where) if d.name in named - known] if records else []
+    return (*found, *others) or (() if records else None)
+
+
+def _bare_records(folder: str, named: frozenset[str], where: Sysroot) -> tuple[Distribution, ...]:
+    """Return the records in the working folder without their packages: programs that start there ask these for releases."""
+    names = where.names(folder) or ()
+    if not any(n.endswith(".dist-info") for n in names):
+        return ()
+    tops = {n.partition(".")[0] for n in names}
+    every = (d for d in all_requirements(folder, where) if d.name in named and not is_relevant(d.name))
+    return tuple(d for d in every if d.version and module_of(d.name) not in tops)
 
 
 def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> PythonEnvironment:
@@ -148,15 +165,24 @@ def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: 
     python = read_interpreter(its.prefix, its.executable, where)
     if python is None:
         return its
-    order = [
-        e.path for e in python_search_path(python, request.env, "", where).entries if e.origin != "standard library"
-    ]
+    entries = python_search_path(python, request.env, working_folder(where), where).entries
+    order = [e.path for e in entries if e.origin != "standard library"]
     known = {where.real_path(f) for f in its.site_packages}
-    new = {f: d for f in order if where.real_path(f) not in known and (d := _packages_in(f, where)) is not None}
+    named = frozenset(d.name for d in its.distributions)
+    named |= {required_name(wish) for d in its.distributions for wish in (*d.pins, *d.requires)}
+    new: dict[str, tuple[Distribution, ...]] = {}
+    bare: list[Distribution] = []
+    for entry in entries:
+        if entry.origin == "standard library" or where.real_path(entry.path) in known:
+            continue
+        if entry.origin == "start":
+            bare += _bare_records(entry.path, named, where)
+        elif (found := _packages_in(entry.path, named, where)) is not None:
+            new[entry.path] = found
     place = {f: n for n, f in enumerate(order)}
-    found = (*its.distributions, *(d for its_own in new.values() for d in its_own))
+    every = (*its.distributions, *bare, *(d for its_own in new.values() for d in its_own))
     return replace(
         its,
         site_packages=(*its.site_packages, *new),
-        distributions=tuple(sorted(found, key=lambda d: place.get(d.location, len(order)))),
+        distributions=tuple(sorted(every, key=lambda d: place.get(d.location, len(order)))),
     )

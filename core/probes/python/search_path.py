@@ -17,6 +17,7 @@ from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.generated_code import takes_all
+from core.probes.python.other_library import is_library
 from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
@@ -238,9 +239,21 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
         entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
+    entries = [*_with_libraries(entries, where)]
     entries = _with_later(entries, env.get(SYS_PATH, ""))
     code_of_start = tuple(dict.fromkeys((*path.code, *_customizations(entries, where))))
     return PythonSearch(tuple(entries), code_of_start, takes_all(env))
+
+
+def _with_libraries(entries: list[SearchEntry], where: Sysroot) -> Iterator[SearchEntry]:
+    """Yield sys.path with each standard library before Python's own as such: its modules are no person's that hide others."""
+    first = next((n for n, e in enumerate(entries) if e.origin == "standard library"), 0)
+    for n, entry in enumerate(entries):
+        if n < first and is_library(entry.path, where):
+            source = entry.source or entry.path
+            yield msgspec.structs.replace(entry, origin="standard library", source=source)
+        else:
+            yield entry
 
 
 SYS_PATH = "sys.path"
@@ -261,6 +274,13 @@ def _with_later(entries: list[SearchEntry], text: str) -> list[SearchEntry]:
         entry = SearchEntry(path=path_text(place), origin="pth", source=path_text(file), line=whole_number(line) or 0)
         out.insert(front + (whole_number(at) or 0) if at else len(out), entry)
     return out
+
+
+def own_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> str:
+    """Return the folder of the interpreter's own standard library."""
+    base = env.get("PYTHONHOME", "").split(";" if where.system == "windows" else ":")[0] or python.base
+    found = tuple(_standard_library(python, base, base, where))
+    return found[2 if where.system == "windows" else 1]
 
 
 def _standard_library(python: Interpreter, base: str, platform: str, where: Sysroot) -> Iterator[str]:

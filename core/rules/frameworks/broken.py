@@ -8,15 +8,15 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
 from core.knowledge.modules import module_table
-from core.model.facts import EnvironmentFault, ImportSearch, Remains, Snapshot
+from core.model.facts import EnvironmentFault, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
-from core.model.remedies import InstallPackages, Unset
+from core.model.remedies import InstallPackages, Place, TakeOut, Unset
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
-from core.rules.frameworks.imports import views_with_imports
+from core.rules.frameworks.imports import stop_shadowing, views_with_imports
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -46,7 +46,7 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         severity,
         f"environment-{fault.kind.replace(' ', '-')}",
         title,
-        cause="python_environment_broken",
+        cause="module_shadowed" if fault.kind == "another library" else "python_environment_broken",
         why=why,
         evidence=[
             observation(_("Seen"), fault.path, f"{fault.source}:{fault.line}" if fault.line else fault.source),
@@ -55,8 +55,16 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         ],
         subject=home.python.prefix,
         fix=fix,
-        remedy=Unset(variable=fault.source) if fault.source in OF_PYTHONS_START else None,
+        remedy=_remedy(home, fault),
     )
+
+
+def _remedy(home: EnvironmentView, fault: EnvironmentFault) -> Unset | TakeOut | None:
+    if fault.source in OF_PYTHONS_START:
+        return Unset(variable=fault.source)
+    if fault.kind == "another library" and fault.source == "PYTHONPATH":
+        return TakeOut(variable="PYTHONPATH", places=(Place(folder=fault.path, prefix=home.python.prefix),))
+    return None
 
 
 def _is_beside(home: EnvironmentView) -> bool:
@@ -116,6 +124,17 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                   path=fault.detail),
                 anew,
             )  # fmt: skip
+        case "another library":
+            return (
+                _("The Python of {prefix} takes the standard library of Python {version} in {path}.",
+                  prefix=prefix, version=fault.detail, path=fault.path)
+                if fault.detail
+                else _("The Python of {prefix} takes the standard library of another Python in {path}.",
+                       prefix=prefix, path=fault.path),
+                _("A standard library fits one release of the interpreter only, and {way} puts this one first: imports fail with errors such as \"SRE module mismatch\".",
+                  way=_("the folder in which the program is started") if fault.source == fault.path else fault.source),
+                _without_library(home, fault),
+            )  # fmt: skip
         case "ended at its start":
             return (
                 _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),
@@ -143,6 +162,16 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
         _("Its activation and scripts such as pip point to a folder that no longer exists."),
         anew,
     )
+
+
+def _without_library(home: EnvironmentView, fault: EnvironmentFault) -> Fix:
+    """Return how to keep another Python's library away."""
+    if fault.source == "PYTHONPATH":
+        entry = SearchEntry(path=fault.path, origin="PYTHONPATH", source=fault.source)
+        return stop_shadowing(home, fault.path, entry, owner="", foreign=True)
+    if fault.source == fault.path:
+        return manual_fix(_("Start programs in another folder"), restart="program")
+    return _look_at(fault.source)
 
 
 def _look_at(path: str) -> Fix:

@@ -50,7 +50,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
                 continue
             if found.foreign:
                 continue  # The rule about packages for another Python reports it.
-            if found.whole:
+            if found.whole and not _ends(search, found):
                 continue  # Whatever asks for the hidden one gets the same from this copy.
             if not found.owner and (found.hidden_owner or found.name == "nvidia"):
                 yield _file_in_the_way(home, search, found, entry)
@@ -95,6 +95,8 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
     mild = found.name == "nvidia" or not (FRAMEWORKS.fullmatch(own) or importers)
     ends = any(e.path == found.path for e in search.ended)
     severity = min(home.severity, WARNING) if mild and found.name != "numpy" and not ends else home.severity
+    if found.alike and not _ends(search, found) and not _is_cut_short(home):
+        severity = NOTE  # Its import was followed, and does not end.
     if _is_of_tests(home, entry) and not found.unlike:
         severity = NOTE  # Tests that have a stand-in beside them run with it on purpose.
     concerned = [home.concerns(name) for name in dict.fromkeys(importers)]
@@ -124,6 +126,16 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         fix=_out_of_the_way(home, found, entry),
         remedy=_other_names(home, [found], entry),
     )
+
+
+def _ends(search: ImportSearch, found: FoundModule) -> bool:
+    """Whether the import of a module ends, or an import ends in its folder."""
+    return any(found.name in e.starts or found.name == e.wanted.partition(".")[0] for e in search.ended)
+
+
+def _is_cut_short(home: EnvironmentView) -> bool:
+    """Whether time ran out before the imports of a named environment's frameworks were followed; of what only uses them no more is asked."""
+    return any(u.path == home.python.prefix and u.what == "imports" and u.wanted_by for u in home.seen.unexamined)
 
 
 def _is_of_tests(home: EnvironmentView, entry: SearchEntry) -> bool:

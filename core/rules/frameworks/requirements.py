@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, n_
 from core.common.late_pattern import late_pattern
+from core.common.requirements import is_in_specifier
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
@@ -80,6 +81,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         severity = NOTE
     severity = min(severity, home.severity)
     checked = check_of(worst) if severity > NOTE else None
+    in_front = _record_in_front(home, worst)
     names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
         Step.FRAMEWORKS,
@@ -95,7 +97,9 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         ),
         cause=cause,
         why=join_sentences(
-            _("Something that was installed later brought another version."),
+            _("Python takes the first record on its search path: that in {folder}.", folder=in_front.location)
+            if in_front
+            else _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")
             if severity <= NOTE
             else _("It checks versions when it starts, and stops with this one.")
@@ -121,7 +125,27 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,
-        fix=_change_laggard(home, its),
+        fix=_without_record(in_front) if in_front else _change_laggard(home, its),
+    )
+
+
+def _record_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribution | None:
+    """Return the record that Python finds first, if it hides that of a release in the environment that would do."""
+    every = [d for d in home.python.distributions if d.name == unmet.wanted]
+    others = (d for d in every if d.location != every[0].location)
+    return every[0] if any(is_in_specifier(unmet.specifier, d.version) for d in others) else None
+
+
+def _without_record(record: Distribution) -> Fix:
+    return manual_fix(
+        _(
+            "Rename the record of {name} {version} in {folder}",
+            name=record.name,
+            version=record.version,
+            folder=record.location,
+        ),
+        _("Or keep that folder off Python's search path: start programs in another one, or take it out of PYTHONPATH."),
+        restart="program",
     )
 
 
