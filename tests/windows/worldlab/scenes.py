@@ -54,6 +54,12 @@ class Scene:
     """Returns the environment's folder of packages, or the program."""
     cured: bool = False
     """The person's own environment and variables suffice: what is offered must cure."""
+    names: str = ""
+    """What the first finding must name: a file, a variable, a package."""
+    runs: Callable[[Path], list[str]] | None = None
+    """The command that the person starts, given what ``build`` returned: the oracle, instead of a framework's DLLs."""
+    folder: Path | None = None
+    """The working folder of that command and of the scan."""
 
     @property
     def is_program(self) -> bool:
