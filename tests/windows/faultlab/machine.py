@@ -12,6 +12,7 @@ import sys
 import winreg
 import zipfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
@@ -29,6 +30,8 @@ HOME = Path("C:\\lab")
 SYSTEM32 = Path("C:\\windows\\system32")
 OWN = Path(os.environ["LOCALAPPDATA"]) / "convalesce\\cudnn"
 """Where Convalesce places a set that gets a folder of its own."""
+LEFT = Path("C:\\left")
+"""Where what cannot be removed yet waits for the prefix's end."""
 ROOTS = (PROGRAMS / "NVIDIA GPU Computing Toolkit", PROGRAMS / "NVIDIA", HOME, OWN)
 """Folders below which everything is planted, but for single files in System32."""
 
@@ -162,8 +165,12 @@ class Machine:
     def clean(self) -> None:
         """Take everything away that was planted, and restore the registry."""
         scratch.drop_all(HOME / "convalesce-state" / "staging")
-        for root in ROOTS:
-            shutil.rmtree(_long(root), onerror=_again)
+        for number, root in enumerate(ROOTS):
+            with suppress(PermissionError):  # a child that ends late still holds a DLL, on a busy machine
+                shutil.rmtree(_long(root), onerror=_again)
+            if root.exists():
+                LEFT.mkdir(exist_ok=True)
+                root.rename(LEFT / f"{len(list(LEFT.iterdir()))}-{number}")
             assert not root.exists(), root
         for file in self.system_files:
             file.unlink(missing_ok=True)

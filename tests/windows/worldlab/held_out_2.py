@@ -108,7 +108,12 @@ def batch(name: str = "run.bat") -> Callable[[Path], list[str]]:
 
 
 def packages(m: Machine, site: Path, *wheels: str) -> Path:
-    """Install wheels, and what they require and is not among them as metadata with an empty module."""
+    """Install wheels, and what they require and is not among them as metadata with an empty module.
+
+    CTranslate2 gets the toolkit that it needs on a GPU, or its lack would be a second fault.
+    """
+    if "ctranslate2" in wheels:
+        toolkit(m, *FOR_CT2)
     real = {MODULES.get(w, w) for w in wheels}
     for name, version in REQUIRED.items():
         if name not in real:
@@ -169,7 +174,6 @@ def embeddable(m: Machine, *lines: str) -> Path:
 
 def cublas_toolkit(m: Machine) -> Path:
     """CTranslate2 for a GPU, as people have it: pip, and a toolkit."""
-    toolkit(m, *FOR_CT2)
     return packages(m, environment(m, "ml"), "numpy-1.26", "ctranslate2")
 
 
@@ -375,7 +379,7 @@ HELD_OUT_2: tuple[Scene, ...] = (
     Scene("held2-ort-1.23-only-cuda-13", ORT, (OTHER_CUDA, MISSING), spoilt(with_wheels("ort-1.23", "cublas-13", named=True)), names="64_12"),
     Scene("held2-ort-processor-build-over-it", ORT, (TWICE,), spoilt(real("numpy-1.26", "ort-1.20"), cpu_build_over_it), names="onnxruntime-gpu", runs=does(PROVIDERS)),
     Scene("held2-numpy-half-updated", "numpy", (BROKEN, HALF, ABI), spoilt(real("numpy-1.26", "ctranslate2"), taken_from("numpy-1.23", "numpy/core/_multiarray_umath*.pyd")), names="_multiarray_umath", runs=does(NUMPY)),
-    Scene("held2-older-cublaslt-beside-python", "ctranslate2", (SHADOWED,), spoilt(lambda m: (toolkit(m, *FOR_CT2), whole_python(m, WHOLE, "numpy-1.26", "ctranslate2"))[1], older("cublasLt64_12.dll", WHOLE)), names="Python311\\cublasLt64_12.dll", runs=does(BLAS.replace("ctypes.WinDLL('cublas64_12.dll', winmode=0)", "k = ctypes.WinDLL('cublas64_12.dll', winmode=0); ctypes.WinDLL('cublasLt64_12.dll', winmode=0).cublasLtMatmul"), WHOLE / "python.exe")),
+    Scene("held2-older-cublaslt-beside-python", "ctranslate2", (SHADOWED,), spoilt(whole("numpy-1.26", "ctranslate2"), older("cublasLt64_12.dll", WHOLE)), names="Python311\\cublasLt64_12.dll", runs=does(BLAS.replace("ctypes.WinDLL('cublas64_12.dll', winmode=0)", "k = ctypes.WinDLL('cublas64_12.dll', winmode=0); ctypes.WinDLL('cublasLt64_12.dll', winmode=0).cublasLtMatmul"), WHOLE / "python.exe")),
     Scene("held2-cupy-cuda-path-of-12.0", "cupy-13", (SHADOWED, PATH_WRONG, OTHER_CUDA), spoilt(with_toolkit("cupy-13", *FOR_CUPY), older_toolkit), names="v12.0"),
     # C: Python's search
     Scene("held2-numpy-py-in-project", "numpy", (IN_THE_WAY,), spoilt(real("numpy-1.26", "ctranslate2"), STARTS_NUMPY, project("numpy.py", "print('my numbers')\n")), names="project\\numpy.py", runs=script(), folder=PROJECT),
@@ -400,7 +404,7 @@ HELD_OUT_2: tuple[Scene, ...] = (
     Scene("held2-torch-logs-misspelt", "torch", (VALUE,), then(without_gpu(*TORCHS, "numpy-1.26"), lambda m, _s: m.variable("TORCH_LOGS", "+dynmo")), names="TORCH_LOGS", runs=does(TORCH)),
     Scene("held2-ct2-unknown-instructions", "ctranslate2", (VALUE,), spoilt(real("numpy-1.26", "ctranslate2"), lambda m, _s: m.variable("CT2_FORCE_CPU_ISA", "AVX1024")), names="CT2_FORCE_CPU_ISA", runs=does(CT2)),
     # healthy and odd
-    Scene("held2-healthy-odd-path", "ctranslate2", (), spoilt(lambda m: (toolkit(m, *FOR_CT2), packages(m, environment(m, "ml", home=ODD), "numpy-1.26", "ctranslate2"))[1], odd_user_path), runs=does(BLAS)),
+    Scene("held2-healthy-odd-path", "ctranslate2", (), spoilt(real("numpy-1.26", "ctranslate2", home=ODD), odd_user_path), runs=does(BLAS)),
     Scene("held2-healthy-newer-in-user-site", "numpy", (), spoilt(whole("numpy-1.23", "ctranslate2"), in_user_site("numpy-1.26")), runs=does(NUMPY, WHOLE / "python.exe")),
     Scene("held2-healthy-torch-without-gpu", "torch", (), without_gpu(*TORCHS, "numpy-1.26"), runs=does(TORCH)),
     Scene("held2-healthy-batch-prepends", "ctranslate2", (), spoilt(cublas_toolkit, STARTS_CT2, project("run.bat", f"@echo off\nset PATH={HOME}\\tools;%PATH%\nset PYTHONUNBUFFERED=1\n{ML} train.py\n")), runs=batch(), folder=PROJECT),

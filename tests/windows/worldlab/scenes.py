@@ -91,9 +91,11 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         m.write(site / record.relative_to(base), text)
 
 
-def required(m: Machine, site: Path) -> None:
+def required(m: Machine, site: Path, *, numpy: bool = True) -> None:
     """Install what the frameworks require beside NVIDIA's."""
     for name, version in REQUIRED.items():
+        if name == "numpy" and not numpy:
+            continue
         distribution(m, site, name, version)
         m.write(site.joinpath(*module_of(name).split("."), "__init__.py"), ANYTHING)
 
@@ -101,8 +103,11 @@ def required(m: Machine, site: Path) -> None:
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
-    required(m, site)
-    pip(m, site, *wheels)
+    imports_its_parts = any(
+        name.startswith("cupy") for name in wheels
+    )  # numpy.linalg and others: an empty module has none
+    required(m, site, numpy=not imports_its_parts)
+    pip(m, site, *(("numpy-1.26",) if imports_its_parts else ()), *wheels)
     return site
 
 
