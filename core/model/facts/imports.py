@@ -127,15 +127,15 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
 
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
-        "no configuration", "ended at its start", "packages taken away",
+        "no configuration", "packages not named", "ended at its start", "packages taken away",
     ]  # fmt: skip
-    """no configuration: an environment without pyvenv.cfg. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
+    """no configuration: an environment without pyvenv.cfg. packages not named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was examined: a file, a link, a setting's value."""
     source: str = ""
     line: int = 0
     detail: str = ""
-    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name."""
+    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name. packages not named: their folder."""
 
 
 class OverwrittenPackage(Frozen, frozen=True, kw_only=True):
