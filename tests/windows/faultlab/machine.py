@@ -165,15 +165,15 @@ class Machine:
     def clean(self) -> None:
         """Take everything away that was planted, and restore the registry."""
         scratch.drop_all(HOME / "convalesce-state" / "staging")
-        for number, root in enumerate(ROOTS):
-            with suppress(PermissionError):  # a child that ends late still holds a DLL, on a busy machine
+        for root in ROOTS:
+            with suppress(PermissionError):
                 shutil.rmtree(_long(root), onerror=_again)
-            if root.exists():
-                LEFT.mkdir(exist_ok=True)
-                root.rename(LEFT / f"{len(list(LEFT.iterdir()))}-{number}")
+            _leave(root)
             assert not root.exists(), root
         for file in self.system_files:
-            file.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                file.unlink(missing_ok=True)
+            _leave(file)
         for file in self.aside:
             file.with_name(f"{file.name}.aside").rename(file)
         key = GPU
@@ -193,6 +193,13 @@ class Machine:
 
 def _record_hash(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def _leave(path: Path) -> None:
+    """Put what is still there out of the way: a child that ends late still holds a DLL, on a busy machine."""
+    LEFT.mkdir(exist_ok=True)
+    with suppress(FileNotFoundError):
+        path.rename(LEFT / f"{len(list(LEFT.iterdir()))}-{path.name}")
 
 
 def _again(_function: object, path: str, _error: object) -> None:
