@@ -189,7 +189,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
 
 
 def _is_remark(line: str) -> bool:
-    return re.match(r"\s*@?\s*(rem\b|::|set\b|echo\b)", line, re.IGNORECASE) is not None
+    return re.match(r"(rem|set|echo)\b|::", line.lstrip("@ \t"), re.IGNORECASE) is not None
 
 
 def _prefix_in(text: str, pythons: tuple[PythonEnvironment, ...]) -> str:
