@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import Closure, Distribution, PythonEnvironment
-from core.probes.loading import closure
+from core.model.facts import Closure, Distribution, Opening, PythonEnvironment
+from core.probes.loading import closure, closure_windows
 from tests.loader import build
 from tests.probes.request import request, write
 
@@ -132,6 +132,23 @@ def test_a_file_that_no_package_installed_is_a_stray(tmp_path: Path, record: str
     assert edges(its) == {"cublas64_12.dll": "damaged"}
     assert its is not None
     assert its.strays == ((f"{folder}\\cublas64_12.dll",) if stray else ())
+
+
+@pytest.mark.parametrize("number", [193, 126, None], ids=["Windows", "wine", "it loads"])
+@pytest.mark.parametrize("unfit", [True, False])
+def test_an_unfit_runtime_beside_python_is_what_a_failed_load_met(
+    number: int | None, unfit: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = SITE + "\\ctranslate2\\ctranslate2.dll"
+    put(tmp_path, library, "MSVCP140.dll")
+    put(tmp_path, "C:\\cuda\\bin\\cublas64_12.dll")
+    put(tmp_path, "C:\\Windows\\System32\\msvcp140.dll")
+    if unfit:
+        put(tmp_path, BASE + "\\msvcp140.dll", machine=0x14C)
+    made = Opening(library=library, problem=f"error {number}" if number else "", number=number)
+    monkeypatch.setattr(closure_windows.DllWalk, "_openings", lambda *_of: (made,))
+    told = {"MSVCP140.dll": "wrong architecture"} if number and unfit else {}
+    assert edges(looked(tmp_path, "ctranslate2", "4.8.5", PATH="C:\\cuda\\bin")) == told
 
 
 def test_ctranslate2_opens_cublas_by_name_and_finds_it_on_path(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from core.probes.python.faults import environment_faults
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
@@ -201,6 +202,31 @@ def test_on_windows_as_getpath_and_site_have_it(tmp_path: Path):
         (r"C:\ml", "site-packages"),
         (r"C:\ml\Lib\site-packages", "site-packages"),
     ]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (".\nLib\n#import site\n", True),
+        (".\nLib\nimport site\n", False),
+        (".\nLib\\site-packages\n", False),
+        (".\nlib/Site-Packages\n", False),
+    ],
+    ids=["as it comes", "with site", "named", "named in another way"],
+)
+def test_packages_that_a_pth_file_leaves_out_are_a_fault(lines: str, told: bool, tmp_path: Path):
+    for name in ("python.exe", "python312.dll"):
+        write(tmp_path, f"C:/tool/{name}", b"MZ")
+    write(tmp_path, "C:/tool/python312._pth", lines)
+    where = Sysroot(system="windows", root=str(tmp_path))
+    python = read_interpreter(r"C:\tool", "", where)
+    assert [
+        f.kind for f in environment_faults(r"C:\tool", python, {}, where)
+    ] == []  # without packages it is how it comes
+    write(tmp_path, "C:/tool/Lib/site-packages/torch-2.8.0.dist-info/METADATA", "Name: torch\n")
+    found = [(f.kind, f.path, f.detail) for f in environment_faults(r"C:\tool", python, {}, where)]
+    left_out = ("packages not named", r"C:\tool\python312._pth", r"C:\tool\Lib\site-packages")
+    assert found == ([left_out] if told else [])
 
 
 def test_a_pth_file_of_its_own_replaces_the_search(tmp_path: Path):

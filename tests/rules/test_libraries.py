@@ -81,6 +81,7 @@ LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
     (closure(gaps=(Gap(wanted_by=BINARY, name="", version="GLIBC_2.99", provider="/lib/libc.so.6"),)), (), "cxx_runtime_too_old", None),
     (closure(openings=(Opening(library=BINARY, problem="libnccl.so.2: file too short"),)), (), "corrupt_or_truncated_file", None),
     (closure(openings=(Opening(library=BINARY, problem="NVRTC_ERROR_BUILTIN: nvrtc: error: failed to open libnvrtc-builtins.so.12.8"),)), (), "nvrtc_missing_or_mismatch", None),
+    (closure(edges=(edge(name="libtorch_cuda.so", state="damaged", path=BINARY), edge(name="libcublas.so.12"))), (), "corrupt_or_truncated_file", PutPackageBack),
 ]  # fmt: skip
 
 
@@ -366,6 +367,25 @@ def test_a_package_that_frameworks_import_concerns_those_that_ask_for_it() -> No
     assert not any("jax" in c for c in found.consumers)
     plain = card(machine(closure("torchvision 0.21.0", edges=(edge(),)), pythons=(python,)))
     assert not any("python/torch:" in c for c in plain.consumers)
+
+
+def test_a_file_that_is_asked_for_in_two_ways_is_named_once() -> None:
+    by_path, by_name = (edge(name=n, state="damaged", path=BINARY) for n in (BINARY, "libtorch_cuda.so"))
+    found = card(machine(closure(edges=(by_path, by_name))))
+    assert found.title.count("libtorch_cuda.so") == 1
+
+
+def test_an_unfit_file_among_a_frameworks_own_that_nothing_installed_is_taken_away() -> None:
+    home = "C:\\env"
+    copy = f"{home}\\Lib\\site-packages\\ctranslate2\\cublasLt64_12.dll"
+    at = Attempt(path=copy, how=How.DIRECT, outcome="wrong architecture", stops=True)
+    unfit = edge(name=copy, wanted_by="", state="wrong architecture", path=copy, attempts=(at,))
+    python = replace(PYTHON, prefix=home)
+    made = Closure(consumer=python.consumer("ctranslate2 4.8.5"), binaries=(copy,), edges=(unfit,), strays=(copy,))
+    seen = replace(machines.windows_machine(), pythons=(python,), closures=(made,), records=None)
+    found = card(seen)
+    assert found.fix
+    assert copy in found.fix.advice
 
 
 def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:

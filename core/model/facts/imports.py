@@ -130,15 +130,17 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
 
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
-        "no configuration", "another library", "ended at its start", "packages taken away",
+        "no configuration", "another library", "packages not named", "ended at its start", "packages taken away",
     ]  # fmt: skip
-    """no configuration: an environment without pyvenv.cfg. another library: the standard library of another Python is before its own. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
+    """no configuration: an environment without pyvenv.cfg. another library: the standard library of another Python is before its own. packages not
+    named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was examined: a file, a link, a setting's value."""
     source: str = ""
     line: int = 0
     detail: str = ""
-    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name. another library: "3.10", or nothing."""
+    """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name. another library: "3.10", or nothing.
+    packages not named: their folder."""
 
 
 class OverwrittenPackage(Frozen, frozen=True, kw_only=True):

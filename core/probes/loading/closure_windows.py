@@ -48,6 +48,8 @@ STATES: Mapping[str, EdgeState] = {
 }
 
 MAX_GAPS = 20
+UNFIT = {126, 193}
+"""Numbers of a load that met an unfit file: ERROR_BAD_EXE_FORMAT, and ERROR_MOD_NOT_FOUND where it is a dependency (wine)."""
 NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
 
@@ -141,8 +143,9 @@ class DllWalk:
         consumer = self._python.consumer(f"{what.name} {what.version}")
         openings = self._openings(consumer.full_id, verdicts)
         sound = {o.library for o in openings or () if not o.problem and not o.ended}
-        failed = any(o.number == NOT_FOUND for o in openings or ())
-        edges = [*self.edges, *(self._others if failed and not self.edges else ())]
+        numbers = {o.number for o in openings or ()}
+        others = [(by, e) for by, e in self._others if numbers & (UNFIT if e.state != "absent" else {NOT_FOUND})]
+        edges = [*self.edges, *(others if not self.edges else ())]
         return Closure(
             consumer=consumer,
             binaries=tuple(self.binaries),
@@ -235,8 +238,8 @@ class DllWalk:
             edge = replace(self._edge(found), by_name=delayed)
             if GPU_DLL.fullmatch(found.name) or found.name == start:
                 bad.append(edge)
-            elif not delayed and not MSVC_RUNTIME.fullmatch(found.name):
-                self._others.append((by, edge))
+            elif not delayed and (edge.state != "absent" or not MSVC_RUNTIME.fullmatch(found.name)):
+                self._others.append((by, edge))  # an unfit C++ runtime is met before the whole one in System32
         if all(e.by_name for e in bad):
             self._loaded = loaded
         bad += self._missing_further(bad, search)

@@ -10,9 +10,10 @@ from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
+from core.model.paths import normalise
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
 from core.probes.python.environment import find_interpreter, goes_without_home
-from core.probes.python.search_path import Interpreter
+from core.probes.python.search_path import Interpreter, own_pth, search_of_pth
 from core.probes.sysroot import Sysroot
 
 _ACTIVATE = late_pattern(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
@@ -40,6 +41,7 @@ def environment_faults(
         yield from _standard_library(python, env, where)
     yield from _upgraded(python, where)
     yield from _without_configuration(python, where)
+    yield from _packages_not_named(python, where)
     if python.settings is not None:
         yield from _moved(prefix, where)
 
@@ -94,6 +96,21 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
     ):
         file = where.join(python.prefix, "pyvenv.cfg")
         yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
+
+
+def _packages_not_named(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Yield a fault if the ._pth file of an embeddable Python leaves out the folder that pip installs into.
+
+    A ._pth file replaces the whole search; as it comes, its line "import site" is a comment
+    (https://docs.python.org/3/using/windows.html#finding-modules).
+    """
+    if where.system != "windows" or not (file := own_pth(python, where)):
+        return
+    folder = where.join(python.prefix, "Lib", "site-packages")
+    searched = {normalise("windows", entry.path) for entry in search_of_pth(python, file, where).entries}
+    installed = any(name.lower().endswith(".dist-info") for name in where.names(folder) or ())
+    if installed and normalise("windows", folder) not in searched:
+        yield EnvironmentFault(kind="packages not named", path=path_text(file), detail=path_text(folder))
 
 
 def _standard_library(python: Interpreter, env: Mapping[str, str], where: Sysroot) -> Iterator[EnvironmentFault]:

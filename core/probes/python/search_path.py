@@ -223,8 +223,8 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
     """Return sys.path of a program that starts with ``env``; ``folder`` is its script's, empty if it has none."""
     if where.system == "windows":
         env = {n.upper(): v for n, v in env.items()}
-        if pth := _own_pth(python, where):
-            return msgspec.structs.replace(_from_own_pth(python, pth, where), any_protobuf=takes_all(env))
+        if pth := own_pth(python, where):
+            return msgspec.structs.replace(search_of_pth(python, pth, where), any_protobuf=takes_all(env))
     path = _Path(where)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
@@ -397,7 +397,7 @@ def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[Star
 # --- ._pth: an interpreter of Windows with its own search -------------------------------------------------------------
 
 
-def _own_pth(python: Interpreter, where: Sysroot) -> str:
+def own_pth(python: Interpreter, where: Sysroot) -> str:
     """Return the ._pth file beside an interpreter of Windows: python311._pth, or one named after the program."""
     for folder in dict.fromkeys((where.parent(python.executable) if python.executable else "", python.base)):
         stem = where.name(python.executable).rpartition(".")[0]
@@ -407,7 +407,7 @@ def _own_pth(python: Interpreter, where: Sysroot) -> str:
     return ""
 
 
-def _from_own_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearch:
+def search_of_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearch:
     """Return the search that a ._pth file defines: its lines only, and site-packages if it imports site."""
     path, folder, with_site = _Path(where), where.parent(file), False
     for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):

@@ -1,4 +1,4 @@
-r"""The ways of starting on Windows that add to the registry: Jupyter's kernels, activations, VS Code's terminals.
+r"""The ways of starting on Windows that add to the registry: Jupyter's kernels, activations, VS Code, batch files.
 
 Programs started from the Start menu, a shortcut, a terminal or the service manager get the registry's variables, with
 which the scan already judges this session.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.host.startup.plain import json_line, json_value
+from core.host.startup.plain import json_line, json_value, read_assignments
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground
@@ -21,6 +21,8 @@ def windows_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     yield from _kernels(ground, pythons)
     yield from _activations(ground, pythons)
     yield from _editors(ground)
+    yield from _launches(ground, pythons)
+    yield from _batch_files(ground, pythons)
 
 
 def _begin(ground: Ground) -> State:
@@ -91,13 +93,19 @@ MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
 
 
-def _batch(ground: Ground, path: str, state: State) -> None:
-    """Apply a batch file's plain ``set`` lines; one in parentheses or after ``if`` makes its variable unknown."""
+MOST_BATCH_FILES = 40
+
+
+def _batch(ground: Ground, path: str, state: State, before: int | None = None) -> None:
+    """Apply a batch file's plain ``set`` lines; one in parentheses or after ``if`` makes its variable unknown.
+
+    ``before``: the number of the line that starts the program.
+    """
     if (text := ground.read(path)) is None:
         return
     state.files.append(path)
     depth = 0
-    for number, raw in enumerate(text.splitlines(), 1):
+    for number, raw in enumerate(text.splitlines()[: before and before - 1], 1):
         line = raw.strip().lstrip("@")[:MOST_LINE]
         found = re.match(r"(if\s.*?)?\bset\s+\"?([A-Za-z_]\w*)=([^\"]*)\"?\s*\Z", line, re.IGNORECASE)
         if found:
@@ -130,3 +138,62 @@ def _editors(ground: Ground) -> Iterator[Reached]:
                 filled = re.sub(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)  # noqa: B023 - used at once
                 _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
         yield Reached(kind="editor", at=path, state=state)
+
+
+def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the configurations of the working folder's launch.json that start Python.
+
+    Without ``envFile`` the Python extension reads the folder's .env
+    (https://code.visualstudio.com/docs/python/debugging#_envfile).
+    """
+    join = ground.where.join
+    path = join(ground.folder, ".vscode", "launch.json")
+    text = ground.read(path) or ""
+    found = json_value(text)
+    rows = found.get("configurations") if isinstance(found, dict) else None
+    for row in [r for r in rows if isinstance(r, dict)] if isinstance(rows, list) else []:
+        if row.get("type") not in ("python", "debugpy"):
+            continue
+        state = _begin(ground)
+        state.files.append(path)
+        named = row.get("envFile")
+        env_file = _filled(named, state, ground) if isinstance(named, str) else join(ground.folder, ".env")
+        if (its := ground.read(env_file)) is not None:
+            read_assignments(its, env_file, state, expands=True)
+        env = row.get("env")
+        for name, value in (env if isinstance(env, dict) else {}).items():
+            if isinstance(name, str) and isinstance(value, str):
+                _give(state, name, _filled(value, state, ground), path, json_line(text, name, "env"))
+        python = row.get("python")
+        prefix = _prefix_in(_filled(python, state, ground), pythons) if isinstance(python, str) else ""
+        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix)
+
+
+def _filled(value: str, state: State, ground: Ground) -> str:
+    """Return a text with VS Code's variables replaced."""
+    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)
+    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+
+
+def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the batch files of the working folder that start an environment's own python.exe by its path."""
+    names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".bat", ".cmd"))]
+    for name in names[:MOST_BATCH_FILES]:
+        path = ground.where.join(ground.folder, name)
+        for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
+            if prefix := "" if _is_remark(line) else _prefix_in(line, pythons):
+                state = _begin(ground)
+                _batch(ground, path, state, before=number)
+                yield Reached(kind="script", at=path, state=state, prefix=prefix, argv=(path,))
+                break
+
+
+def _is_remark(line: str) -> bool:
+    return re.match(r"(rem|set|echo)\b|::", line.lstrip("@ \t"), re.IGNORECASE) is not None
+
+
+def _prefix_in(text: str, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment whose python.exe a text names."""
+    low = text.lower().replace("/", "\\")
+    places = ("\\scripts\\python.exe", "\\scripts\\pythonw.exe", "\\python.exe", "\\pythonw.exe")
+    return next((p.prefix for p in pythons for end in places if p.prefix.lower() + end in low), "")

@@ -135,6 +135,16 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                   way=_("the folder in which the program is started") if fault.source == fault.path else fault.source),
                 _without_library(home, fault),
             )  # fmt: skip
+        case "packages not named":
+            return (
+                _("The Python of {prefix} does not search {folder}, where its packages are.", prefix=prefix, folder=fault.detail),
+                _("An embeddable Python searches what its ._pth file names, and nothing else. This one leaves out the folder into which pip installs."),
+                manual_fix(
+                    _("Let {file} name the packages", file=fault.path),
+                    _("In {file}, remove the # before \"import site\", or add this line: {line}", file=fault.path, line="Lib\\site-packages"),
+                    restart="program",
+                ),
+            )  # fmt: skip
         case "ended at its start":
             return (
                 _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),

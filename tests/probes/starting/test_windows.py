@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Machine, PythonEnvironment, Snapshot
 from core.probes.starting import probe
+from core.probes.starting.machine import ground_of
+from core.probes.starting.windows import windows_ways
+from core.probes.sysroot import sysroot_of
 from tests.host.fake import FakeHost
 from tests.probes.request import request
 
@@ -53,3 +57,42 @@ def test_kernels_hooks_kept_variables_and_settings_are_read(tmp_path: Path) -> N
     path = next(v.value for v in found["notebook"].variables if v.name.upper() == "PATH")
     assert path == r"C:\cuda;C:\Windows\System32"
     assert found["activation"].prefix == CONDA
+
+
+ML = PythonEnvironment(prefix=r"C:\ml", kind="venv")
+PROJECT = r"C:\project"
+
+
+def ways(root: Path) -> dict[str, tuple[str, dict[str, str]]]:
+    its = request(root, system="windows", env=ENV)
+    where = sysroot_of(its.host)
+    ground = ground_of(its, where, PROJECT)
+    found = windows_ways(ground, (ML,))
+    return {w.kind: (w.prefix, w.state.environment()) for w in found if w.kind in ("script", "editor")}
+
+
+def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path) -> None:
+    lines = (
+        r"@echo off",
+        r"set PATH=C:\tools",
+        r"rem C:\old\python.exe x.py",
+        r"C:\ML\Scripts\python.exe train.py",
+        "set PATH=C:\\later",
+    )
+    put(tmp_path, PROJECT + r"\run.bat", "\r\n".join(lines))
+    put(tmp_path, PROJECT + r"\build.cmd", "set PATH=C:\\other\r\ncl.exe main.c\r\n")
+    prefix, env = ways(tmp_path)["script"]
+    assert (prefix, env["Path"]) == (r"C:\ml", r"C:\tools")
+
+
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [(r"C:\tools", r"C:\tools"), (r"C:\tools;${env:PATH}", r"C:\tools;C:\Windows\System32")],
+    ids=["instead", "before"],
+)
+def test_a_launch_configuration_is_a_way(value: str, told: str, tmp_path: Path) -> None:
+    one = {"name": "train", "type": "debugpy", "python": r"C:\ml\Scripts\python.exe", "env": {"PATH": value}}
+    put(tmp_path, PROJECT + r"\.vscode\launch.json", json.dumps({"configurations": [one]}, indent=1))
+    put(tmp_path, PROJECT + r"\.env", "PYTHONPATH=C:\\old\n")
+    prefix, env = ways(tmp_path)["editor"]
+    assert (prefix, env["Path"], env["PYTHONPATH"]) == (r"C:\ml", told, r"C:\old")

@@ -12,6 +12,7 @@ import sys
 import winreg
 import zipfile
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path, PureWindowsPath
 
@@ -29,6 +30,8 @@ HOME = Path("C:\\lab")
 SYSTEM32 = Path("C:\\windows\\system32")
 OWN = Path(os.environ["LOCALAPPDATA"]) / "convalesce\\cudnn"
 """Where Convalesce places a set that gets a folder of its own."""
+LEFT = Path("C:\\left")
+"""Where what cannot be removed yet waits for the prefix's end."""
 ROOTS = (PROGRAMS / "NVIDIA GPU Computing Toolkit", PROGRAMS / "NVIDIA", HOME, OWN)
 """Folders below which everything is planted, but for single files in System32."""
 
@@ -163,10 +166,14 @@ class Machine:
         """Take everything away that was planted, and restore the registry."""
         scratch.drop_all(HOME / "convalesce-state" / "staging")
         for root in ROOTS:
-            shutil.rmtree(_long(root), onerror=_again)
+            with suppress(PermissionError):
+                shutil.rmtree(_long(root), onerror=_again)
+            _leave(root)
             assert not root.exists(), root
         for file in self.system_files:
-            file.unlink(missing_ok=True)
+            with suppress(PermissionError):
+                file.unlink(missing_ok=True)
+            _leave(file)
         for file in self.aside:
             file.with_name(f"{file.name}.aside").rename(file)
         key = GPU
@@ -186,6 +193,13 @@ class Machine:
 
 def _record_hash(data: bytes) -> str:
     return base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
+
+
+def _leave(path: Path) -> None:
+    """Put what is still there out of the way: a child that ends late still holds a DLL, on a busy machine."""
+    LEFT.mkdir(exist_ok=True)
+    with suppress(FileNotFoundError):
+        path.rename(LEFT / f"{len(list(LEFT.iterdir()))}-{path.name}")
 
 
 def _again(_function: object, path: str, _error: object) -> None:

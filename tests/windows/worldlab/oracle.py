@@ -8,8 +8,9 @@ Windows refuses with error 127: so every import of what was loaded is looked up 
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from core.host.windows.host import WindowsHost
@@ -166,3 +167,16 @@ def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
     done = WindowsHost().run(command, timeout=120, env=dict(env))
     rows = [line[1:] for line in done.out.splitlines() if line.startswith("=")]
     return dict(json.loads(rows[-1])) if rows else {path.name: -1}
+
+
+def started(command: Sequence[str], env: Mapping[str, str], folder: Path | None) -> dict[str, int]:
+    """Return how a person's own command ends: 0, or its exit status; -1 where it does not start."""
+    try:
+        done = subprocess.run(command, env=dict(env), cwd=folder, capture_output=True, timeout=300, check=False)
+    except OSError as e:
+        print(e, file=sys.stderr)
+        return {"start": -1}
+    said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
+    if done.returncode:
+        print(*said[-2:], sep=" | ", file=sys.stderr)
+    return {"start": done.returncode}

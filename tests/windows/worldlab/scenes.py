@@ -54,6 +54,12 @@ class Scene:
     """Returns the environment's folder of packages, or the program."""
     cured: bool = False
     """The person's own environment and variables suffice: what is offered must cure."""
+    names: str = ""
+    """What the first finding must name: a file, a variable, a package."""
+    runs: Callable[[Path], list[str]] | None = None
+    """The command that the person starts, given what ``build`` returned: the oracle, instead of a framework's DLLs."""
+    folder: Path | None = None
+    """The working folder of that command and of the scan."""
 
     @property
     def is_program(self) -> bool:
@@ -85,9 +91,11 @@ def pip(m: Machine, site: Path, *names: str) -> None:
         m.write(site / record.relative_to(base), text)
 
 
-def required(m: Machine, site: Path) -> None:
+def required(m: Machine, site: Path, *, numpy: bool = True) -> None:
     """Install what the frameworks require beside NVIDIA's."""
     for name, version in REQUIRED.items():
+        if name == "numpy" and not numpy:
+            continue
         distribution(m, site, name, version)
         m.write(site.joinpath(*module_of(name).split("."), "__init__.py"), ANYTHING)
 
@@ -95,8 +103,11 @@ def required(m: Machine, site: Path) -> None:
 def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     """Make an environment with these wheels."""
     site = environment(m, "ml", home=home)
-    required(m, site)
-    pip(m, site, *wheels)
+    imports_its_parts = any(
+        name.startswith("cupy") for name in wheels
+    )  # numpy.linalg and others: an empty module has none
+    required(m, site, numpy=not imports_its_parts)
+    pip(m, site, *(("numpy-1.26",) if imports_its_parts else ()), *wheels)
     return site
 
 

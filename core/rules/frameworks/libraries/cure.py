@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
@@ -34,6 +35,9 @@ PACKAGE_OF = {
     "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
 }  # fmt: skip
 """Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+PYTHONS_OWN = late_pattern(r"(?i)python3\d*\.dll|vcruntime140(_1)?\.dll")
+"""DLLs that Python's installer puts beside python.exe."""
 
 BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FOLDER)
 """Where Windows searches before any search path."""
@@ -68,6 +72,8 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     past = _past_unfit(lack) if not packages else None
     if past is not None:
         return past
+    if not packages and _own_file_unfit(lack):
+        packages = {(d.name, d.version): None for d in home.python.distributions if d.name == lack.name}
     if len(packages) == 1:
         (name, version), *_none = packages
         return PutPackageBack(prefix=prefix, package=name, version=version), reinstall_package(
@@ -105,6 +111,15 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _own_file_unfit(lack: Lack) -> bool:
+    """Whether a file of the framework itself is damaged or foreign, although its size is the recorded one.
+
+    A disk's fault or a sync client leaves zeros of the full length.
+    """
+    own = set(lack.closure.binaries) - set(lack.closure.strays)
+    return any(e.state in ("damaged", "wrong architecture") and e.path in own for e in lack.edges)
 
 
 def _release_for_these_libraries(lack: Lack) -> str:
@@ -175,7 +190,13 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
         (g.provider, g.how, parent(lack.system, g.others[0]) if g.others else "") for g in lack.gaps if g.provider
     ]
     strays = lack.closure.strays
-    places = [p for p in places if p[0] in strays or not is_inside(lack.system, p[0], lack.home.python.prefix)]
+    places = [
+        p
+        for p in places
+        if p[0] in strays
+        or (p[1] == How.APPLICATION and not PYTHONS_OWN.match(file_name(lack.system, p[0])))
+        or not is_inside(lack.system, p[0], lack.home.python.prefix)
+    ]
     if lack.system != "windows" or not places or any(e.state == "absent" and not e.elsewhere for e in lack.edges):
         return None
     path, how, right = places[0]
@@ -188,8 +209,8 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
         )
         place = Place(folder=right, prefix=lack.home.python.prefix)
         return PreferFolder(over=over, by="PATH", places=(place,)), fix
-    if how in BEFORE_ALL:
-        files = join_names(dict.fromkeys(p for p, h, _right in places if h in BEFORE_ALL))
+    if how in BEFORE_ALL or path in strays:
+        files = join_names(dict.fromkeys(p for p, h, _right in places if h in BEFORE_ALL or p in strays))
         fix = manual_fix(
             _("Remove the stray files from {folder}", folder=over),
             _("No installer puts them there; move these files to another place: {files}", files=files),

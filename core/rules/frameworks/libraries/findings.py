@@ -105,7 +105,7 @@ def _cause_and_why(lack: Lack) -> tuple[OptionalCause, str, str]:
     """Return cause, title and why."""
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix}
     for state, cause, title, why in STATES:
-        names = [e.name for e in lack.edges if e.state == state]
+        names = _names([e for e in lack.edges if e.state == state])
         if names:
             overridden = state != "not executable" and all(_by_variable(e) for e in lack.edges if e.state == state)
             return (
@@ -117,6 +117,11 @@ def _cause_and_why(lack: Lack) -> tuple[OptionalCause, str, str]:
     if absent:
         return _absent(lack, absent)
     return _misfit(lack, values) if lack.gaps else _failed_opening(lack, values)
+
+
+def _names(edges: list[Edge]) -> list[str]:
+    """Return the name of each file once: one is asked for by its path and by its name."""
+    return [e.name for n, e in enumerate(edges) if not e.path or e.path not in {other.path for other in edges[:n]}]
 
 
 def _by_variable(edge: Edge) -> bool:
