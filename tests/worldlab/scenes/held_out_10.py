@@ -374,7 +374,7 @@ SCENES: tuple[Scene, ...] = (
     # class only: the folder of a package in the place of the folder of packages
     Scene("package-itself-on-pythonpath", "C", "jax", runs(JAX), then(sets(PYTHONPATH="{site}"), sets(PYTHONPATH="{site}/jax")), (*SHADOWED, *VALUE), "", "PYTHONPATH", "partially initialized module 'typing'"),
     # class only: a clone of a library in the folder where one works
-    Scene("jax-in-a-newer-checkout", "C", "jax", runs(JAX), then(writes({"jax-main/README.md": ""}, "jax-main"), layered("jax-main", "--no-deps", "jax==0.8.1"), keeps("jax-main", "jax")), SHADOWED, "", "jax-main", "requires version"),
+    Scene("jax-in-a-newer-checkout", "C", "jax", runs(JAX), then(writes({"jax-main/README.md": ""}, "jax-main"), then(layered("jax-main", "--no-deps", "jax==0.8.1"), keeps("jax-main", "jax"))), SHADOWED, "", "jax-main", "requires version"),
     # class only: a folder for what is shipped, which a start-up file puts first
     Scene("packaging-folder-by-usercustomize", "C", "hub", TOKENIZER, then(sees_system, writes({"lab/common/packaging/__init__.py": "", "lab/common/packaging/deb.py": "NAME = 'lab'\n"}), writes({f".local/lib/python{VERSION}/site-packages/usercustomize.py": "import sys\n\nsys.path.insert(0, '{home}/lab/common')\n"})), SHADOWED, "", "packaging", "cannot import name 'version' from 'packaging'"),
     # class only: a merge that was not finished
