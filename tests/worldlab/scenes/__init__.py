@@ -17,6 +17,7 @@ HELD_OUT = {
     "7": "held_out_7",
     "8": "held_out_8",
     "9": "held_out_9",
+    "10": "held_out_10",
 }
 """The name of each held-out set -> its module."""
 
