@@ -74,18 +74,8 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return past
     if not packages and _own_file_unfit(lack):
         packages = {(d.name, d.version): None for d in home.python.distributions if d.name == lack.name}
-    if len(packages) == 1:
-        (name, version), *_none = packages
-        return PutPackageBack(prefix=prefix, package=name, version=version), reinstall_package(
-            home.seen, home.python, name, version
-        )
     if packages:
-        wanted = [f"{name}=={version}" for name, version in packages]
-        (name, version), *others = packages
-        more = tuple(other for other, _version in others)
-        return PutPackageBack(prefix=prefix, package=name, version=version, more=more), _install(
-            lack, wanted, again=True
-        )
+        return _put_back(lack, list(packages))
     elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and lack.edges and all(e.elsewhere for e in lack.edges):
         if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
@@ -111,6 +101,16 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _put_back(lack: Lack, packages: list[tuple[str, str]]) -> tuple[Remedy, Fix]:
+    """Return how to install packages of which files are lost or damaged once more, in the same releases."""
+    home, prefix = lack.home, lack.home.python.prefix
+    (name, version), *others = packages
+    remedy = PutPackageBack(prefix=prefix, package=name, version=version, more=tuple(n for n, _version in others))
+    if not others:
+        return remedy, reinstall_package(home.seen, home.python, name, version)
+    return remedy, _install(lack, [f"{name}=={version}" for name, version in packages], again=True)
 
 
 def _own_file_unfit(lack: Lack) -> bool:
