@@ -218,7 +218,9 @@ CDI_COMMAND = "sudo nvidia-ctk cdi generate --output=/etc/cdi/nvidia.yaml"
 
 def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
     """Return this distribution's commands that restore the driver's libraries, each with its check."""
-    steps = numbered_steps("driver-libraries", seen, branch=version.split(".", maxsplit=1)[0], library=name)
+    steps = numbered_steps(
+        "driver-libraries", seen, branch=version.split(".", maxsplit=1)[0], library=name or "libcuda.so.1"
+    )
     return steps or [_("Reinstall the package of your distribution that holds {name}.", name=name), "sudo ldconfig"]
 
 
