@@ -375,7 +375,7 @@ def test_a_record_without_its_package_in_front_is_what_programs_read(
     (its,) = [p for p in seen.pythons or () if p.prefix == str(prefix)]
     read = next(d.version for d in its.distributions if d.name == "part")
     assert read == released(prefix, work, **env)
-    told = [f for f in packages.broken_requirements(seen) if "part" in f.id]
+    told = [f for f in requirements.broken_requirements(seen) if "part" in f.id]
     assert [(f.cause, str(tmp_path / where) in f.why) for f in told] == (
         [("requirement_broken", True)] if read == "0.5" else []
     )

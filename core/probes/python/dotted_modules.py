@@ -27,7 +27,7 @@ MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
 STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
-STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+(\.*)([\w.]*)[ \t]+import[ \t]+\*")
+STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\*")
 
 LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
@@ -245,8 +245,9 @@ class DottedModules:
         """Whether a star import may bring the name, by what the texts spell; Python's parser takes a hundred times as long."""
         if depth >= MOST_STARS or name.startswith("_"):
             return False
-        for dots, module in STAR.findall(self.text(its)):
-            star = absolute(len(dots), module, package_of(dotted, its))
+        for spelt in STAR.findall(self.text(its)):
+            module = spelt.lstrip(".")
+            star = absolute(len(spelt) - len(module), module, package_of(dotted, its))
             other = self.find(star) if star else NONE
             text = self.text(other)
             if self._may_bind(other, name) and ("__all__" not in text or f'"{name}"' in text or f"'{name}'" in text):

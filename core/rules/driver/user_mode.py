@@ -429,7 +429,7 @@ def limited_addresses(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "CUDA reserves addresses for all memory of the machine and of its GPUs, without using that memory. A limit on addresses "
             "(ulimit -v) therefore stops it, however much memory is free."
         ),
-        evidence=[observation("ulimit -v", str(limit // 1024), "getrlimit"), *driver_answers(driver)],
+        evidence=[observation(_("Limit on addresses"), f"{limit >> 20} MiB", "ulimit -v"), *driver_answers(driver)],
         fix=manual_fix(
             _("Remove the limit"),
             _("For this terminal: {command}", command="ulimit -v unlimited"),
