@@ -524,6 +524,24 @@ def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp
     assert all(e.starts == ("user",) for e in told)
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("compiled", "told"),
+    [
+        ("lazy/native.abi3.so", False),
+        ("lazy/native.cpython-311-x86_64-linux-gnu.so", False),
+        ("lazy/lib/libnative.so", True),
+    ],
+)
+def test_a_compiled_module_gives_names_wherever_its_environment_lies(tmp_path: Path, compiled: str, told: bool):
+    filled = "def start():\n    own = globals()\n    for name, its in native().items():\n        own[name] = its\n"
+    files = {"torch/__init__.py": "", "user/__init__.py": "from lazy import Writer_code\n", "lazy/__init__.py": filled}
+    site = plant(tmp_path / "lib/python3.11/site-packages", files)
+    (site / compiled).parent.mkdir(exist_ok=True)
+    (site / compiled).write_bytes(b"\x7fELF\0OOOO:Writer_code\0")
+    assert [e.name for e in ended(site, users=("user",))] == (["Writer_code"] if told else [])
+
+
 @pytest.fixture
 def settled(monkeypatch: pytest.MonkeyPatch):
     """Let files that were just made count as old enough for their times to show a change."""
