@@ -361,6 +361,7 @@ USERS: dict[str, Case] = {
 def ended(
     site: Path,
     *before: Path,
+    behind: Path | None = None,
     users: tuple[str, ...] = (),
     suspects: Suspects = NOTHING_SUSPECT,
     late: Callable[[bool], object] = lambda _frameworks: None,
@@ -374,6 +375,7 @@ def ended(
             if p.endswith((f"python{VERSION[0]}.{VERSION[1]}", "lib-dynload"))
         ),
         SearchEntry(path=str(site), origin="site-packages"),
+        *((SearchEntry(path=str(behind), origin="pth", source=str(site / "more.pth"), line=1),) if behind else ()),
     )
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
@@ -414,6 +416,31 @@ def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, l
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(()), "x86_64", Sysroot(system="linux"))
     assert search.is_shared_apart("google", str(before), str(site)) is apart
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("last", "fails"),
+    [
+        ("google/__init__.py", True),
+        ("google.py", True),
+        ("google/rpc/status.py", False),
+        ("googles/__init__.py", False),
+    ],
+)
+def test_a_package_is_preferred_to_parts_of_a_namespace_that_come_before_it(tmp_path: Path, last: str, fails: bool):
+    files = {
+        "torch/__init__.py": "import google.protobuf\n",
+        "google/protobuf/__init__.py": "",
+        "typing_extensions.py": "",
+    }
+    site, behind = plant(tmp_path / "site", files), plant(tmp_path / "protos", {last: ""})
+    told = ended(site, behind=behind)
+    hidden = str(site / "google") if fails else ""
+    assert [(e.wanted, e.hidden) for e in told] == ([("google.protobuf", hidden)] if fails else [])
+    code = f"import sys; sys.path += {[str(site), str(behind)]!r}; import torch"
+    done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, check=False)
+    assert (done.returncode != 0) == fails
 
 
 @pytest.mark.parametrize(

@@ -46,6 +46,8 @@ class Endings:
         places = self._found.find(above).folders if above else [e.path for e in self._search.search.entries]
         loser = self.package_that_lost(places, name_of_it) if kind == "absent" else ""
         owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
+        if kind == "absent" and not hidden and top.kind not in ("none", "namespace"):
+            hidden = path_text(self._search.portion_with(wanted))
         behind = next(
             (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
         )  # fmt: skip

@@ -177,11 +177,12 @@ def _cause_and_why(
     """Return the cause, and why."""
     package = distribution_of(ended.wanted)
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
-        why = _(
+        return "module_shadowed", _(
+            "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
+        ) if _hides_portions(search, ended) else _(
             "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
             way=describe_origin(entry),
         )
-        return "module_shadowed", why
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
     if ended.kind == "unreadable":
@@ -215,6 +216,16 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _hides_portions(search: ImportSearch, ended: EndedImport) -> bool:
+    """Whether a package, or a module, hides a folder that comes before it: only one without ``__init__`` can be hidden so.
+
+    Source: https://peps.python.org/pep-0420/#specification.
+    """
+    above = [e.path for e in search.entries if ended.hidden.startswith((f"{e.path}/", f"{e.path}\\"))]
+    innermost = max(above, key=len, default="")
+    return bool(above) and any(e.path == innermost for e in search.entries[: max(ended.entry, 0)])
 
 
 def _leads_outside(home: EnvironmentView, ended: EndedImport) -> bool:
