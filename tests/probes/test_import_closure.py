@@ -354,6 +354,8 @@ USERS: dict[str, Case] = {
         ("absent", "gone", ""),
     ),
     "a package of no bytes": ({"user/__init__.py": "import google.protobuf\n", "google/__init__.py": ""}, ("absent", "google.protobuf", "")),
+    "marks of a merge": ({"user/__init__.py": "from . import a\n", "user/a.py": "<<<<<<< HEAD\nimport os\n=======\nimport sys\n>>>>>>> main\n"}, ("damaged", "user.a", "")),
+    "marks of a merge in a text": ({"user/__init__.py": "from . import a\n", "user/a.py": 'X = """\n<<<<<<< HEAD\n"""\n'}, None),
     "a file of zeros": ({"user/__init__.py": "from . import a\n", "user/a.py": "\0" * 40}, ("damaged", "user.a", "")),
 }  # fmt: skip
 

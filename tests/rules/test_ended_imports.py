@@ -96,6 +96,18 @@ ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
 ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("hidden", "cause"), [("", "python_environment_broken"), (f"{SITE}/accelerate", "module_shadowed")]
+)
+def test_a_checkout_that_is_no_python_is_for_its_person_to_correct(hidden: str, cause: str):
+    path = "/home/ada/code/src/accelerate/state.py"
+    behind = SearchEntry(path="/home/ada/code/src", origin="pth", source=f"{SITE}/editable.pth", line=1)
+    machine = seen(ended(wanted="accelerate.state", kind="damaged", path=path, hidden=hidden, entry=4))
+    (search,) = machine.imports or ()
+    found = card(replace(machine, imports=(replace(search, entries=(*ENTRIES, behind)),)))
+    assert found.cause == cause
+
+
 def test_a_package_that_comes_last_hides_the_parts_of_a_namespace():
     behind = SearchEntry(path="/home/ada/protos", origin="pth", source=f"{SITE}/protos.pth", line=1)
     one = ended(wanted="google.protobuf", path="/home/ada/protos/google/__init__.py", entry=4, hidden=f"{SITE}/google")

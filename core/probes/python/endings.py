@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.probes.python.dotted_modules import NONE, DottedModules, Module
@@ -17,6 +18,9 @@ from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
+
+CONFLICT = late_pattern(r"(?m)^<{7} ")
+"""What git leaves in a file that a person must merge (git-merge(1))."""
 
 
 class Endings:
@@ -147,7 +151,8 @@ class Endings:
             return "unreadable"
         if not text:
             return "empty" if self._is_truncated(dotted, its) else ""
-        return "damaged" if its.path in self._odd and not self._is_python(text) else ""
+        in_doubt = its.path in self._odd or CONFLICT.search(text)
+        return "damaged" if in_doubt and not self._is_python(text) else ""
 
     def is_odd(self, path: str) -> bool:
         """Whether a module is shorter than recorded, or closed to this user."""

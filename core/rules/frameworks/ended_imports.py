@@ -84,8 +84,9 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
     entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
     consumers = framework_distributions(home, ended)
-    cause, why = _cause_and_why(home, search, ended, entry)
-    fix, remedy = _cure(home, ended, entry, cause)
+    edited = _is_edited(ended, entry)
+    cause, why = _unfinished(ended) if edited else _cause_and_why(home, search, ended, entry)
+    fix, remedy = (_correct(ended), None) if edited else _cure(home, ended, entry, cause)
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, ended, consumers),
@@ -216,6 +217,20 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _is_edited(ended: EndedImport, entry: SearchEntry | None) -> bool:
+    """Whether a damaged file is among sources that a .pth file leads to, and in nobody's place."""
+    return ended.kind == "damaged" and not ended.hidden and entry is not None and entry.origin == "pth"
+
+
+def _unfinished(ended: EndedImport) -> tuple[Cause, str]:
+    why = _("The text of {path} is not Python: an edit or a merge was not finished.", path=ended.path)
+    return "python_environment_broken", why
+
+
+def _correct(ended: EndedImport) -> Fix:
+    return manual_fix(_("Correct {path}", path=ended.path), restart="program")
 
 
 def _hides_portions(search: ImportSearch, ended: EndedImport) -> bool:
