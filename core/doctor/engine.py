@@ -158,7 +158,13 @@ class ThisMachine:
             chosen = sort_chosen((environment_in(self._named),) if self._named else (), host)
             pythons = (*chosen.pythons, *self._pythons)
             named = bool(self._named)
-            options = ScanOptions(pythons=pythons, programs=chosen.programs, trials=named, at_once=named)
+            options = ScanOptions(
+                pythons=pythons,
+                programs=chosen.programs,
+                script_folder=chosen.script_folder,
+                trials=named,
+                at_once=named,
+            )
             report = examine(host, watch, options)
         watch.check()  # a cancelled examination is no result, and what was being verified is undone
         return report

@@ -20,6 +20,8 @@ class ChosenPrograms(msgspec.Struct, frozen=True):
 
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    script_folder: str = ""
+    """The folder of the first Python script among them."""
     problem: str = ""
     """Why a choice is not a program, in one sentence; the scan reports it, too."""
 
@@ -33,7 +35,7 @@ def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
     where = sysroot_of(host)
     pythons: dict[str, None] = {}
     programs: dict[str, None] = {}
-    problem = ""
+    problem = script_folder = ""
     for text in chosen:
         named = text.strip().strip('"')
         if not named:
@@ -44,7 +46,8 @@ def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
         if is_program:
             programs[named] = None
         problem = problem or why
-    return ChosenPrograms(tuple(pythons), tuple(programs), problem)
+        script_folder = script_folder or (_script_folder(named, host, where) if python else "")
+    return ChosenPrograms(tuple(pythons), tuple(programs), script_folder, problem)
 
 
 def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
@@ -62,6 +65,16 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
     if its.interpreter:
         return its.interpreter, _sets_variables(path, where), ""
     return "", True, "" if its.path else translate_fact(_("{name} does not show which program it starts.", name=named))
+
+
+def _script_folder(named: str, host: Host, where: Sysroot) -> str:
+    """Return the folder that Python puts first on its search path as it starts a script, whose links it follows; empty for
+    anything else.
+
+    Source: https://docs.python.org/3/library/sys_path_init.html.
+    """
+    path = "" if named.isdecimal() else find_named(named, host.fresh_environment(), where, _working_folder(where))
+    return where.parent(where.real_path(path)) if path.endswith((".py", ".pyw")) and where.is_file(path) else ""
 
 
 def _sets_variables(script: str, where: Sysroot) -> bool:

@@ -354,6 +354,8 @@ USERS: dict[str, Case] = {
         ("absent", "gone", ""),
     ),
     "a package of no bytes": ({"user/__init__.py": "import google.protobuf\n", "google/__init__.py": ""}, ("absent", "google.protobuf", "")),
+    "marks of a merge": ({"user/__init__.py": "from . import a\n", "user/a.py": "<<<<<<< HEAD\nimport os\n=======\nimport sys\n>>>>>>> main\n"}, ("damaged", "user.a", "")),
+    "marks of a merge in a text": ({"user/__init__.py": "from . import a\n", "user/a.py": 'X = """\n<<<<<<< HEAD\n"""\n'}, None),
     "a file of zeros": ({"user/__init__.py": "from . import a\n", "user/a.py": "\0" * 40}, ("damaged", "user.a", "")),
 }  # fmt: skip
 
@@ -361,6 +363,7 @@ USERS: dict[str, Case] = {
 def ended(
     site: Path,
     *before: Path,
+    behind: Path | None = None,
     users: tuple[str, ...] = (),
     suspects: Suspects = NOTHING_SUSPECT,
     late: Callable[[bool], object] = lambda _frameworks: None,
@@ -374,6 +377,7 @@ def ended(
             if p.endswith((f"python{VERSION[0]}.{VERSION[1]}", "lib-dynload"))
         ),
         SearchEntry(path=str(site), origin="site-packages"),
+        *((SearchEntry(path=str(behind), origin="pth", source=str(site / "more.pth"), line=1),) if behind else ()),
     )
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", Sysroot(system="linux"))
@@ -414,6 +418,31 @@ def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, l
     python = Interpreter("/env", "/env", (VERSION[0], VERSION[1]))
     search = ModuleSearch(python, PythonSearch(()), "x86_64", Sysroot(system="linux"))
     assert search.is_shared_apart("google", str(before), str(site)) is apart
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("last", "fails"),
+    [
+        ("google/__init__.py", True),
+        ("google.py", True),
+        ("google/rpc/status.py", False),
+        ("googles/__init__.py", False),
+    ],
+)
+def test_a_package_is_preferred_to_parts_of_a_namespace_that_come_before_it(tmp_path: Path, last: str, fails: bool):
+    files = {
+        "torch/__init__.py": "import google.protobuf\n",
+        "google/protobuf/__init__.py": "",
+        "typing_extensions.py": "",
+    }
+    site, behind = plant(tmp_path / "site", files), plant(tmp_path / "protos", {last: ""})
+    told = ended(site, behind=behind)
+    hidden = str(site / "google") if fails else ""
+    assert [(e.wanted, e.hidden) for e in told] == ([("google.protobuf", hidden)] if fails else [])
+    code = f"import sys; sys.path += {[str(site), str(behind)]!r}; import torch"
+    done = subprocess.run([sys.executable, "-I", "-S", "-B", "-c", code], capture_output=True, check=False)
+    assert (done.returncode != 0) == fails
 
 
 @pytest.mark.parametrize(
@@ -522,6 +551,24 @@ def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp
     assert [(e.kind, e.wanted, e.name) for e in told] == ([expected] if expected else [])
     assert really_ends(site, module="user") == bool(expected)
     assert all(e.starts == ("user",) for e in told)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(
+    ("compiled", "told"),
+    [
+        ("lazy/native.abi3.so", False),
+        ("lazy/native.cpython-311-x86_64-linux-gnu.so", False),
+        ("lazy/lib/libnative.so", True),
+    ],
+)
+def test_a_compiled_module_gives_names_wherever_its_environment_lies(tmp_path: Path, compiled: str, told: bool):
+    filled = "def start():\n    own = globals()\n    for name, its in native().items():\n        own[name] = its\n"
+    files = {"torch/__init__.py": "", "user/__init__.py": "from lazy import Writer_code\n", "lazy/__init__.py": filled}
+    site = plant(tmp_path / "lib/python3.11/site-packages", files)
+    (site / compiled).parent.mkdir(exist_ok=True)
+    (site / compiled).write_bytes(b"\x7fELF\0OOOO:Writer_code\0")
+    assert [e.name for e in ended(site, users=("user",))] == (["Writer_code"] if told else [])
 
 
 @pytest.fixture

@@ -140,6 +140,22 @@ def test_what_is_read_is_what_the_interpreter_searches(base: str, tmp_path: Path
         shutil.rmtree(root)
 
 
+def test_a_scripts_folder_comes_first_and_relative_entries_count_from_the_working_folder(tmp_path: Path):
+    script = tmp_path / "tools/train.py"
+    for folder in ("tools/mine", "mine"):
+        (tmp_path / folder).mkdir(parents=True)
+    script.write_text("import json, sys; print(json.dumps(sys.path))\n")
+    base, env = (
+        Path(getattr(sys, "_base_executable", sys.executable)).resolve(),
+        {"PYTHONPATH": "mine", "HOME": "/nowhere"},
+    )
+    done = subprocess.run([base, "-B", script], env=env, cwd=tmp_path, capture_output=True, text=True, check=True)
+    python = read_interpreter(str(base.parent.parent), str(base), HERE)
+    assert python is not None
+    found = python_search_path(python, env, str(script.parent), HERE, working=str(tmp_path))
+    assert [e.path for e in found.entries] == json.loads(done.stdout)
+
+
 def test_each_entry_tells_what_put_it_there(tmp_path: Path):
     prefix = tmp_path / "env"
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -18,7 +18,7 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
-from core.model.remedies import InstallPackages, PutPackageBack
+from core.model.remedies import InstallPackages, PutPackageBack, TakeOutLine
 from core.model.steps import Severity
 from core.rules.frameworks.ended_imports import _leads_outside, _other_byte_code, _why_byte_code, ended_imports
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -94,6 +94,29 @@ ENDS: list[tuple[dict[str, Any], tuple[Remains, ...], str, str]] = [
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": "/srv/torch"}, (), "python_environment_broken", "/srv/torch"),
     ({"wanted": "torch", "importer": "", "owner": "torch 2.6.0", "path": f"{PREFIX}/src"}, (), "installation_interrupted", f"{PREFIX}/src"),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("hidden", "cause"), [("", "python_environment_broken"), (f"{SITE}/accelerate", "module_shadowed")]
+)
+def test_a_checkout_that_is_no_python_is_for_its_person_to_correct(hidden: str, cause: str):
+    path = "/home/ada/code/src/accelerate/state.py"
+    behind = SearchEntry(path="/home/ada/code/src", origin="pth", source=f"{SITE}/editable.pth", line=1)
+    machine = seen(ended(wanted="accelerate.state", kind="damaged", path=path, hidden=hidden, entry=4))
+    (search,) = machine.imports or ()
+    found = card(replace(machine, imports=(replace(search, entries=(*ENTRIES, behind)),)))
+    assert found.cause == cause
+
+
+def test_a_package_that_comes_last_hides_the_parts_of_a_namespace():
+    behind = SearchEntry(path="/home/ada/protos", origin="pth", source=f"{SITE}/protos.pth", line=1)
+    one = ended(wanted="google.protobuf", path="/home/ada/protos/google/__init__.py", entry=4, hidden=f"{SITE}/google")
+    machine = seen(one)
+    (search,) = machine.imports or ()
+    found = card(replace(machine, imports=(replace(search, entries=(*ENTRIES, behind)),)))
+    assert found.cause == "module_shadowed"
+    assert "prefers a package" in found.why
+    assert found.remedy == TakeOutLine(file=f"{SITE}/protos.pth", line=1, folder="/home/ada/protos")
 
 
 @pytest.mark.parametrize(("kind", "whose"), [("damaged", {"torchvision", "torch"}), ("absent", {"torchvision"})])

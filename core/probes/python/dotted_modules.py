@@ -308,21 +308,21 @@ class DottedModules:
         """Yield the text of each file of a package and the bytes of compiled ones; None for an unreadable file or past
         the limit.
         """
-        todo, left = list(its.folders), MAX_PACKAGE_BYTES
+        todo, left = [(folder, False) for folder in its.folders], MAX_PACKAGE_BYTES
         while todo:
-            folder = todo.pop()
+            folder, is_library = todo.pop()
             for one in sorted(self._where.names(folder) or ()):
                 path = self._where.join(folder, one)
                 if one.endswith((".py", ".pyi")):
                     text = self._where.text(path, MAX_FILE_BYTES) or ""
                     left -= len(text)
                     yield text
-                elif one.endswith((".so", ".pyd", ".pyc")) and ("/lib/" not in path or "python" in one):
+                elif one.endswith((".so", ".pyd", ".pyc")) and (not is_library or "python" in one):
                     data = self._where.read(path, MAX_PACKAGE_BYTES) or b""
                     left -= len(data)
                     yield data or None
                 elif "." not in one and one != "__pycache__" and self._where.is_folder(path):
-                    todo.append(path)
+                    todo.append((path, is_library or one == "lib"))  # torch/lib: no modules, but the one of Python
                 if left < 0:
                     yield None
                     return

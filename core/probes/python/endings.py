@@ -9,6 +9,7 @@ from collections.abc import Iterable
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.probes.python.dotted_modules import NONE, DottedModules, Module
@@ -17,6 +18,9 @@ from core.probes.python.modules import ModuleSearch
 from core.probes.python.unfit_extensions import Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
+
+CONFLICT = late_pattern(r"(?m)^<{7} ")
+"""What git leaves in a file that a person must merge (git-merge(1))."""
 
 
 class Endings:
@@ -46,6 +50,8 @@ class Endings:
         places = self._found.find(above).folders if above else [e.path for e in self._search.search.entries]
         loser = self.package_that_lost(places, name_of_it) if kind == "absent" else ""
         owner, hidden = self._owner(wanted), next(iter(top.hidden), "")
+        if kind == "absent" and not hidden and top.kind not in ("none", "namespace"):
+            hidden = path_text(self._search.portion_with(wanted))
         behind = next(
             (d for d in self._distributions if module_of(d.name) == wanted.partition(".")[0] and hidden.startswith(d.location)), None
         )  # fmt: skip
@@ -145,7 +151,8 @@ class Endings:
             return "unreadable"
         if not text:
             return "empty" if self._is_truncated(dotted, its) else ""
-        return "damaged" if its.path in self._odd and not self._is_python(text) else ""
+        in_doubt = its.path in self._odd or CONFLICT.search(text)
+        return "damaged" if in_doubt and not self._is_python(text) else ""
 
     def is_odd(self, path: str) -> bool:
         """Whether a module is shorter than recorded, or closed to this user."""

@@ -12,7 +12,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, module_of, module_table
-from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
+from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen, SearchEntry
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, STANDARD
@@ -570,4 +570,10 @@ def _something_before(search: ModuleSearch) -> bool:
         for early in before
         for late in behind
         for name in search.top_names(early) & search.top_names(late)
-    )
+    ) or any(search.is_preferred_behind(entries[first].path, name) for name in _later_names(search, entries[first:]))
+
+
+def _later_names(search: ModuleSearch, packages: tuple[SearchEntry, ...]) -> frozenset[str]:
+    """Return the names in the first folder of packages that a folder behind it, which a .pth file added, has as well."""
+    behind = (search.top_names(e.path) for e in packages[1:] if e.origin == "pth")
+    return search.top_names(packages[0].path) & frozenset().union(*behind) if packages else frozenset()

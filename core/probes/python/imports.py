@@ -47,7 +47,8 @@ WORKING = ("moved", "copied")
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     """Return the module search of every near environment."""
     where = sysroot_of(request.host)
-    folder, end, found = working_folder(where), time.thread_time() + MAX_SECONDS, []
+    folder = request.script_folder or working_folder(where)
+    end, found = time.thread_time() + MAX_SECONDS, []
     for python in request.seen.pythons or ():
         request.watch.check()
         if time.thread_time() > end and not python.is_wanted:
@@ -74,7 +75,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         return ImportSearch(prefix=python.prefix, faults=faults)
     if any(f.kind not in WORKING for f in faults):
         return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
-    path = python_search_path(interpreter, request.env, folder, where)
+    path = python_search_path(interpreter, request.env, folder, where, working=working_folder(where))
     if other := other_library(path.entries, own_library(interpreter, request.env, where), where):
         version = interpreter.short_version
         return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))

@@ -233,6 +233,21 @@ class ModuleSearch:
         mine, its = (self.top_names(path) for _kind, path in parts)
         return mine.isdisjoint(its)
 
+    def is_preferred_behind(self, folder: str, name: str) -> bool:
+        """Whether a folder has a part of a namespace package, to which Python prefers a package that comes later."""
+        kind, _path = self.find_in_folder(folder, name)
+        return kind == "namespace" and self.find(name).kind not in ("none", "namespace")
+
+    def portion_with(self, dotted: str) -> str:
+        """Return the folder without ``__init__`` that has the next part of a dotted name; empty if none has."""
+        name, _dot, rest = dotted.partition(".")
+        part = rest.partition(".")[0]
+        for entry in self.search.entries if part else ():
+            kind, path = self.find_in_folder(entry.path, name)
+            if kind == "namespace" and self.find_in_folder(path, part)[0]:
+                return path
+        return ""
+
     def is_copy(self, name: str, folder: str, other: str) -> bool:
         """Whether one entry has all files, by name and size, that the other has of a module or a package."""
         (kind, path), (its_kind, its_path) = (self.find_in_folder(each, name) for each in (folder, other))

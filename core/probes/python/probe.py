@@ -165,7 +165,8 @@ def _with_further_folders(its: PythonEnvironment, request: ProbeRequest, where: 
     python = read_interpreter(its.prefix, its.executable, where)
     if python is None:
         return its
-    entries = python_search_path(python, request.env, working_folder(where), where).entries
+    here = working_folder(where)
+    entries = python_search_path(python, request.env, request.script_folder or here, where, working=here).entries
     order = [e.path for e in entries if e.origin != "standard library"]
     known = {where.real_path(f) for f in its.site_packages}
     named = frozenset(d.name for d in its.distributions)

@@ -219,8 +219,13 @@ class _Path:
                     self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)
 
 
-def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot) -> PythonSearch:
-    """Return sys.path of a program that starts with ``env``; ``folder`` is its script's, empty if it has none."""
+def python_search_path(
+    python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot, *, working: str = ""
+) -> PythonSearch:
+    """Return sys.path of a program that starts with ``env``; ``folder`` is its script's, empty if it has none.
+
+    ``working``: the folder in which it starts, from which relative entries count; empty where that is ``folder``.
+    """
     if where.system == "windows":
         env = {n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):
@@ -228,7 +233,9 @@ def python_search_path(python: Interpreter, env: Mapping[str, str], folder: str,
     path = _Path(where)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
-            path.add(path.absolute(folder, text) if folder else path.absolute(text), "PYTHONPATH", "PYTHONPATH")
+            path.add(
+                path.absolute(working or folder, text) if folder else path.absolute(text), "PYTHONPATH", "PYTHONPATH"
+            )
     home = env.get("PYTHONHOME", "").split(";" if where.system == "windows" else ":")
     base = home[0] or python.base
     for entry in _standard_library(python, base, home[-1] or base, where):

@@ -242,7 +242,7 @@ def run_trial(
     ``at_once``: a framework takes the GPU's memory as it does by itself. So it does where its variable says how.
     """
     env = environment_for(verdict, without_silent_folders(env, where))
-    folder = started_in(where, verdict)
+    folder = started_in(where, verdict, request.script_folder)
     growth = growth_of(trial.distribution)
     by_itself = at_once or (growth is not None and growth.variable in env)
     command = _command(
@@ -319,9 +319,11 @@ def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple
     return tuple(made)
 
 
-def started_in(where: Sysroot, verdict: Verdict) -> str:
-    """Return the person's working folder, from which Python imports first; none where its files may not be run."""
-    folder = working_folder(where)
+def started_in(where: Sysroot, verdict: Verdict, script_folder: str) -> str:
+    """Return the folder from which Python imports first, the script's or the person's working folder; none where its files
+    may not be run.
+    """
+    folder = script_folder or working_folder(where)
     mine = verdict.account is None and folder and may_run({where.local_path(folder): True})
     return folder if mine and mine.may and mine.account is None else ""
 

@@ -84,8 +84,9 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
     entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
     consumers = framework_distributions(home, ended)
-    cause, why = _cause_and_why(home, search, ended, entry)
-    fix, remedy = _cure(home, ended, entry, cause)
+    edited = _is_edited(ended, entry)
+    cause, why = _unfinished(ended) if edited else _cause_and_why(home, search, ended, entry)
+    fix, remedy = (_correct(ended), None) if edited else _cure(home, ended, entry, cause)
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, ended, consumers),
@@ -177,11 +178,12 @@ def _cause_and_why(
     """Return the cause, and why."""
     package = distribution_of(ended.wanted)
     if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
-        why = _(
+        return "module_shadowed", _(
+            "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
+        ) if _hides_portions(search, ended) else _(
             "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
             way=describe_origin(entry),
         )
-        return "module_shadowed", why
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
     if ended.kind == "unreadable":
@@ -215,6 +217,30 @@ def _cause_and_why(
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
     return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+
+
+def _is_edited(ended: EndedImport, entry: SearchEntry | None) -> bool:
+    """Whether a damaged file is among sources that a .pth file leads to, and in nobody's place."""
+    return ended.kind == "damaged" and not ended.hidden and entry is not None and entry.origin == "pth"
+
+
+def _unfinished(ended: EndedImport) -> tuple[Cause, str]:
+    why = _("The text of {path} is not Python: an edit or a merge was not finished.", path=ended.path)
+    return "python_environment_broken", why
+
+
+def _correct(ended: EndedImport) -> Fix:
+    return manual_fix(_("Correct {path}", path=ended.path), restart="program")
+
+
+def _hides_portions(search: ImportSearch, ended: EndedImport) -> bool:
+    """Whether a package, or a module, hides a folder that comes before it: only one without ``__init__`` can be hidden so.
+
+    Source: https://peps.python.org/pep-0420/#specification.
+    """
+    above = [e.path for e in search.entries if ended.hidden.startswith((f"{e.path}/", f"{e.path}\\"))]
+    innermost = max(above, key=len, default="")
+    return bool(above) and any(e.path == innermost for e in search.entries[: max(ended.entry, 0)])
 
 
 def _leads_outside(home: EnvironmentView, ended: EndedImport) -> bool:

@@ -131,3 +131,14 @@ def test_python_is_an_environment(tmp_path: Path) -> None:
     made = sort_chosen([str(console), str(tmp_path), "/bin/ls", ""], host)
     assert made.pythons == (python, str(tmp_path))
     assert made.programs == ("/bin/ls",)
+
+
+def test_the_folder_of_a_named_script_is_searched_first(tmp_path: Path) -> None:
+    script = tmp_path / "tools/train.py"
+    script.parent.mkdir()
+    script.write_text("import torch\n")
+    (tmp_path / "link.py").symlink_to(script)
+    host = LinuxHost(environ={b"PATH": b"/usr/bin:/bin"})
+    for named in (script, tmp_path / "link.py"):
+        assert sort_chosen(["/bin/ls", str(named)], host).script_folder == str(script.parent), "Python follows a link"
+    assert not sort_chosen(["/bin/ls", str(tmp_path)], host).script_folder
