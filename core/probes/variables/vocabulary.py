@@ -24,6 +24,8 @@ from core.knowledge.contracts import (
     asked_words,
     caching_sources,
     code_sources,
+    flags_in_file,
+    named_places,
     settings_files,
     variable_contracts,
 )
@@ -36,8 +38,9 @@ from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, 
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
+from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.places import write_obstacle
+from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import (
     CodeValue,
@@ -338,7 +341,11 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
 
 def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     words = tuple(
-        dict.fromkeys(w for value in _values(contract.variable, request) for w in asked_words(contract, value))
+        dict.fromkeys(
+            w
+            for value in _values(contract.variable, request)
+            for w in asked_words(contract, _of_file(contract, value, where))
+        )
     )
     if contract.known is None or not words:
         return
@@ -349,6 +356,16 @@ def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[V
                 found := _compare(contract.variable, contract.known, words, python, where, env=request.env)
             ) is not None:
                 yield found
+
+
+def _of_file(contract: Contract, value: str, where: Sysroot) -> str:
+    """Return the flags in the file that a value names; any other value as it is."""
+    if contract.kind != "flags" or contract.flag:
+        return value
+    for path in named_places(contract, value, where.system):
+        place = path if where.path_module.isabs(path) else where.join(working_folder(where), path)
+        return " ".join(flags_in_file(where.text(place, MOST_FLAGS) or "")) if where.is_file(place) else value
+    return value
 
 
 def _values(variable: str, request: ProbeRequest) -> Iterator[str]:
