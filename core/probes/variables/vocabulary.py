@@ -40,6 +40,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.made_names import made_values
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import (
@@ -53,6 +54,8 @@ from core.probes.variables.reading_code import (
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
+MOST_RECORD = 16 << 20
+"""Maximum number of bytes read of a distribution's list of files."""
 MAX_SECONDS = 2.0
 """Seconds after which further modules are left out; a cold disk may have hundreds of files."""
 MOST_SETTINGS = 1 << 16
@@ -214,12 +217,42 @@ def _modules(
                 _settings_modules(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where)
             ):
                 wanted.setdefault(path, (reader, set()))[1].update(names)
+    owned: set[str] = set()
     for reader in recorded:
         module = module_of(reader)
+        owned |= {n for n in given if n.startswith(f"{module.upper()}_")}
         names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
         for path in _settings_modules(module, python, where) if names else ():
             wanted.setdefault(path, (reader, set()))[1].update(names)
+    owned |= {n for _reader, names in wanted.values() for n in names}
+    for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
+        wanted.setdefault(path, (reader, set()))[1].add(name)
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
+
+
+OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
+"""First words of variables that no package reads as its own."""
+
+
+def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str, str]]:
+    """Yield the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
+    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph.
+    """
+    words = {n: n.partition("_")[0] for n in names if "_" in n.strip("_")}
+    words = {n: w.lower() for n, w in words.items() if len(w) > 3 and w not in OF_THE_SYSTEM}
+    listed = {normalise_name(d.name): d.name for d in python.distributions} if words else {}
+    for site in python.site_packages if words else ():
+        for info in where.names(site) or ():
+            reader = listed.get(normalise_name(info.split("-")[0])) if info.endswith(".dist-info") else None
+            record = where.read(where.join(site, info, "RECORD"), MOST_RECORD) if reader else None
+            for name, word in words.items() if reader and record else ():
+                inside = f"/{word}/".encode()
+                if record is None or reader is None or inside not in record:
+                    continue
+                paths = [line.partition(b",")[0] for line in record.splitlines() if inside in line]
+                texts = [p.decode("utf-8", "replace") for p in paths if p.endswith(b".py")]
+                for path in [t for t in texts if TELLING.fullmatch(t.rpartition("/")[2][:-3].lower())][:MOST_MODULES]:
+                    yield reader, where.join(site, *path.split("/")), name
 
 
 def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
@@ -256,9 +289,13 @@ def _of_module(
     path: str, reader: str, given: dict[str, dict[str, None]], python: PythonEnvironment, where: Sysroot
 ) -> Iterator[Vocabulary]:
     content = where.read(path, MOST_TEXT) or b""
-    if not any(name.encode() in content or name.lower().encode() in content for name in given):
-        return
-    for code in values_read(content.decode("utf-8", "replace")):
+    spelt = any(name.encode() in content or name.lower().encode() in content for name in given)
+    made = any(b in content for b in MAKES_NAMES) and any(_last_words(n) in content for n in given)
+    text = content.decode("utf-8", "replace") if spelt or made else ""
+    for code in (
+        *(values_read(text) if spelt else ()),
+        *(made_values(text, lambda module: _module_text(module, python, where)) if made else ()),
+    ):
         if code.takes == "module" and _is_there(code.words[0], python, where):
             continue
         if wrong := tuple(v for v in given.get(code.variable, ()) if _is_refused(code, v, where)):
@@ -273,6 +310,19 @@ def _of_module(
                 reader=reader,
                 sure=code.at_import,
             )
+
+
+MAKES_NAMES = (b"add_argument(", b"@envwrap(")
+"""What a module has whose variables' names are made of a prefix and the name of an argument."""
+
+
+def _last_words(variable: str) -> bytes:
+    return variable.partition("_")[2].lower().encode()
+
+
+def _module_text(module: str, python: PythonEnvironment, where: Sysroot) -> str:
+    paths = (p for p in _matching(f"{module.replace('.', '/')}.py", python, where))
+    return next((where.text(p, MOST_TEXT) or "" for p in paths), "")
 
 
 def _is_there(module: str, python: PythonEnvironment, where: Sysroot) -> bool:
