@@ -33,6 +33,7 @@ ContractKind = Literal[
     "proxy",
     "together",
     "apart",
+    "header",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -41,7 +42,8 @@ encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got.
 proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take.
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
-have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist."""
+have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
+header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"
 """Where Linux lists its network interfaces."""

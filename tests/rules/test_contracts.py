@@ -641,3 +641,14 @@ def test_flags_in_a_file_that_the_variable_names():
     assert not found(machine("XLA_FLAGS", file.path, *JAX, places=(file,), vocabularies=()))
     wrong = replace(file, holds=("--xla_gpu_autotune_level=high",))
     assert len(found(machine("XLA_FLAGS", file.path, *JAX, places=(wrong,), vocabularies=()))) == 1
+
+
+def test_a_secret_with_letters_that_no_header_takes():
+    hub = Distribution(name="huggingface-hub", version="0.36.0", location=SITE)
+    row = Vocabulary(
+        variable="HF_TOKEN", prefix=PREFIX, files=(), unknown=("“", "”"), takes="header", reader=hub.name, sure=False
+    )
+    (its,) = found(machine("TZ", "UTC", hub, vocabularies=(row,)))
+    assert (its.subject, its.cause, its.severity) == ("HF_TOKEN", "variable_value_wrong", Severity.WARNING)
+    assert "“" in its.title
+    assert not found(machine("TZ", "UTC", hub, vocabularies=(replace(row, prefix="/other"),)))

@@ -72,6 +72,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_of_settings(request, where),
         *_without_account(request, where),
         *_without_cache(request, where),
+        *_in_headers(request),
     )
 
 
@@ -84,7 +85,11 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     given = {n.upper(): v for n, v in env.items()}
     listed = {v.name.upper() for v in seen.environment.variables}
     listed |= {v.name.upper() for s in seen.starts or () for v in s.variables}
-    rows = {r.variable: r for r in seen.vocabularies or () if r.takes not in ("", "account", "cache") and not r.setting}
+    rows = {
+        r.variable: r
+        for r in seen.vocabularies or ()
+        if r.takes not in ("", "account", "cache", "header") and not r.setting
+    }
     found = tuple(
         Variable(name=name, value=value, source="environment")
         for name, row in rows.items()
@@ -102,6 +107,27 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     return replace(seen, environment=mine, start_looks=looks if seen.start_looks is not None else None)
 
 
+def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:
+    """Yield the secrets with letters that no header of a request can have, such as quotation marks of a word processor."""
+    for contract in (c for c in variable_contracts() if c.kind == "header"):
+        odd = tuple(dict.fromkeys(c for c in request.env.get(contract.variable, "").strip() if ord(c) > LATIN_1))
+        if not odd or any(request.env.get(n) for n in contract.unless):
+            continue
+        for python in request.seen.pythons or ():
+            if reader := next((d.name for d in python.distributions if re.fullmatch(contract.readers, d.name)), ""):
+                yield Vocabulary(
+                    variable=contract.variable,
+                    prefix=python.prefix,
+                    files=(),
+                    unknown=tuple(path_text(c) for c in odd[:8]),
+                    takes="header",
+                    reader=reader,
+                    sure=False,
+                )
+
+
+LATIN_1 = 0xFF
+"""The last letter that http.client.HTTPConnection.putheader() can encode."""
 ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 """Variables that Python's getpass.getuser() takes the user's name from, before it asks for the account."""
 

@@ -105,6 +105,8 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         return [observation(_("Must be set as well"), join_names(words), source)]
     if contract.kind == "apart":
         return [observation(_("Must not be set as well"), join_names(words), source)]
+    if contract.kind == "header":
+        return [observation(label, _("without quotation marks, in letters of Latin-1"), source)]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
     if contract.kind == "writable":

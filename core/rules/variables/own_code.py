@@ -15,7 +15,7 @@ from core.knowledge.contracts import (
     settings_files,
     variable_contracts,
 )
-from core.model.facts import Snapshot
+from core.model.facts import Snapshot, Variable
 from core.model.findings import Finding
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import environment_views
@@ -33,7 +33,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache"):
+        if row.setting or row.takes in ("account", "cache", "header"):
             continue
         told.add(row.variable)
         if row.takes == "module":
@@ -58,6 +58,25 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         )
         its = contract_finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
+    """A secret that is sent in the head of a request has letters beyond Latin-1, such as curly quotation marks."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        near = [h for h in views if h.python.prefix == row.prefix]
+        contract = next((c for c in variable_contracts() if c.kind == "header" and c.variable == row.variable), None)
+        if row.takes != "header" or contract is None or not near or row.variable in told:
+            continue
+        told.add(row.variable)
+        wrong = _(
+            "The variable {name} has {letters} in it, which no request can send.",
+            name=row.variable,
+            letters=join_names(row.unknown),
+        )
+        value = Variable(name=row.variable, value="".join(row.unknown), source="environment")
+        yield replace(contract_finding(seen, contract, value, wrong, near), remedy=None)
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -178,4 +197,4 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (refused_by_code, unusable_settings, user_without_a_name, no_place_for_a_cache)
+RULES = (refused_by_code, letters_that_no_header_takes, unusable_settings, user_without_a_name, no_place_for_a_cache)
