@@ -652,3 +652,13 @@ def test_a_secret_with_letters_that_no_header_takes():
     assert (its.subject, its.cause, its.severity) == ("HF_TOKEN", "variable_value_wrong", Severity.WARNING)
     assert "“" in its.title
     assert not found(machine("TZ", "UTC", hub, vocabularies=(replace(row, prefix="/other"),)))
+
+
+def test_a_program_whose_own_module_a_variable_leaves_out():
+    row = Vocabulary(
+        variable="PYTHONSAFEPATH", prefix=PREFIX, files=("/w/main.py",), known=("model",), unknown=("1",), takes="beside",
+        line=1, sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=(row,)))
+    assert (its.subject, its.cause, its.severity) == ("PYTHONSAFEPATH", "variable_value_wrong", Severity.WARNING)
+    assert not found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=()))

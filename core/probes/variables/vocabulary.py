@@ -51,6 +51,7 @@ from core.probes.variables.reading_code import (
     values_read,
     variables_of,
 )
+from core.probes.variables.safe_path import left_out
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
@@ -73,6 +74,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_without_account(request, where),
         *_without_cache(request, where),
         *_in_headers(request),
+        *left_out(request, where),
     )
 
 
@@ -88,7 +90,7 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     rows = {
         r.variable: r
         for r in seen.vocabularies or ()
-        if r.takes not in ("", "account", "cache", "header") and not r.setting
+        if r.takes not in ("", "account", "cache", "header", "beside") and not r.setting
     }
     found = tuple(
         Variable(name=name, value=value, source="environment")

@@ -17,6 +17,7 @@ from core.knowledge.contracts import (
 )
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Finding
+from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.snapshot_queries import effective_variable
@@ -33,7 +34,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache", "header"):
+        if row.setting or row.takes in ("account", "cache", "header", "beside"):
             continue
         told.add(row.variable)
         if row.takes == "module":
@@ -77,6 +78,41 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
         )
         value = Variable(name=row.variable, value="".join(row.unknown), source="environment")
         yield replace(contract_finding(seen, contract, value, wrong, near), remedy=None)
+
+
+def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
+    """A variable keeps the folder of a script off sys.path, and a program in the working folder needs a module of its own there."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "beside" and r.prefix == h.python.prefix
+    ]
+    if not rows:
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "module-left-out",
+        _(
+            "The variable {name} is set, so {program} does not find its own module {module}.",
+            name=row.variable,
+            program=row.files[0],
+            module=row.known[0],
+        ),
+        cause="variable_value_wrong",
+        why=_("With it, Python does not look for modules in the folder of the script."),
+        evidence=[
+            observation(row.variable, repr(row.unknown[0]), "environment"),
+            observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),
+        ],
+        subject=row.variable,
+        fix=manual_fix(
+            _("Remove the variable {name}, or correct its value", name=row.variable),
+            _("In this terminal: unset {name}.", name=row.variable) if seen.machine.system == "linux" else "",
+            restart="terminal",
+        ),
+        remedy=Unset(variable=row.variable),
+    )
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -197,4 +233,11 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (refused_by_code, letters_that_no_header_takes, unusable_settings, user_without_a_name, no_place_for_a_cache)
+RULES = (
+    refused_by_code,
+    modules_left_out,
+    letters_that_no_header_takes,
+    unusable_settings,
+    user_without_a_name,
+    no_place_for_a_cache,
+)
