@@ -21,6 +21,7 @@ ContractKind = Literal[
     "folder",
     "file",
     "files",
+    "plugins",
     "path",
     "writable",
     "program",
@@ -31,6 +32,8 @@ ContractKind = Literal[
     "devices",
     "proxy",
     "together",
+    "apart",
+    "header",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -38,7 +41,9 @@ can be made. program: a command, by its path or by its name on PATH. interfaces:
 encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got.
 proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take.
-together: where the value has the ``pattern``, the variables of ``words`` must be set as well."""
+together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
+have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
+header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"
 """Where Linux lists its network interfaces."""
@@ -233,6 +238,13 @@ def flags_of(value: str) -> tuple[tuple[str, str], ...]:
     return tuple(re.findall(r"(?:^|\s)--([A-Za-z]\w*)(?:=([^\s\"']*))?(?=\s|$)", value))
 
 
+def flags_in_file(text: str) -> tuple[str, ...]:
+    """Return the flags that stand in a file of them, as in a value: XLA parts them at white space
+    (https://github.com/openxla/xla/blob/main/xla/parse_flags_from_env.cc).
+    """
+    return tuple(w for w in text.split() if w.startswith("--"))
+
+
 def proxy_scheme(value: str) -> str:
     """Return the scheme of a proxy's address in lower case; empty without one, which clients take for http."""
     scheme, mark, _rest = value.strip().partition("://")
@@ -249,6 +261,10 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
         yield from (
             p for p in re.split(r"[\s;]+" if system == "windows" else r"[\s:]+", value) if "/" in p and "$" not in p
         )
+    elif contract.kind == "plugins":
+        # PATH follows the name behind a colon, on Windows behind a semicolon
+        parts = (p.strip().partition(";" if system == "windows" else ":")[2] for p in value.split(","))
+        yield from (p for p in parts if p)
     elif contract.kind == "flags":
         if value.strip() and not value.strip().startswith("--"):
             yield value.strip()

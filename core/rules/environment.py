@@ -113,6 +113,8 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
 def _entry_fault(e: PathEntry, windows: bool) -> str:
     if "quoted" in e.marks and windows:
         return _("The entry is in quotation marks, which the Windows loader takes as part of the name.")
+    if "unexpanded" in e.marks and not windows and "*" in e.expanded:
+        return ""  # told with the libraries that are missed for it; beside the folders themselves it does no harm
     if "unexpanded" in e.marks:
         return _("The entry contains a variable or a ~ that is not expanded, so the folder is not found.")
     if "relative" in e.marks and "empty" not in e.marks:

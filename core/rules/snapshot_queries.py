@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from collections.abc import Iterable
 
@@ -14,6 +15,7 @@ from core.model.facts import (
     LibraryFile,
     Load,
     Mapped,
+    PathEntry,
     PythonEnvironment,
     Resolution,
     Snapshot,
@@ -113,7 +115,10 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
             is_inside(system, folder, text) and normalise(system, folder) != normalise(system, text) and len(text) > 3
         )
         depth = normalise(system, folder)[len(normalise(system, text)) :].count("\\" if system == "windows" else "/")
-        same = normalise(system, folder) in (normalise(system, text), normalise(system, e.meant or text))
+        same = normalise(system, folder) in (
+            normalise(system, text),
+            normalise(system, e.meant or text),
+        ) or _stands_for(e, folder)
         spelt = same and bool({"quoted", "unexpanded"} & set(e.marks))
         if e.variable in ("PATH", "LD_LIBRARY_PATH") and ((near and depth <= 2) or spelt):
             label = (
@@ -125,8 +130,19 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     return rows
 
 
+def _stands_for(entry: PathEntry, folder: str) -> bool:
+    """Whether a shell would have made this folder, among others, of an entry with a star."""
+    parts, wanted = folder.split("/"), entry.expanded.rstrip("/").split("/")
+    return (
+        "unexpanded" in entry.marks
+        and "*" in entry.expanded
+        and len(parts) == len(wanted)
+        and all(map(fnmatch.fnmatchcase, parts, wanted))
+    )
+
+
 def meant_entries(seen: Snapshot, folder: str) -> list[Evidence]:
-    """Return the search-path entries whose tilde a shell would have made this folder of."""
+    """Return the search-path entries whose tilde or star a shell would have made this folder of."""
     system = seen.machine.system
     return [
         Evidence(
@@ -135,7 +151,7 @@ def meant_entries(seen: Snapshot, folder: str) -> list[Evidence]:
             source=e.variable,
         )
         for e in (seen.environment.entries if seen.environment else ())
-        if e.meant and normalise(system, e.meant) == normalise(system, folder)
+        if (e.meant and normalise(system, e.meant) == normalise(system, folder)) or _stands_for(e, folder)
     ]
 
 

@@ -272,11 +272,19 @@ def test_what_variables_with_a_contract_name(tmp_path: Path, monkeypatch: pytest
     found = probe.look(request(tmp_path, env)).places
     assert [(p.variable, p.path, p.state, p.holds) for p in found] == [
         ("XLA_FLAGS", "/opt/cuda", "folder", ("bin/ptxas",)),
-        ("TF_XLA_FLAGS", "flags.txt", "file", ()),
+        ("TF_XLA_FLAGS", "flags.txt", "file", ("--xla_dump_to=/tmp",)),
         ("NCCL_TOPO_FILE", "/gone.xml", "missing", ()),
         ("LD_PRELOAD", "/opt/cuda/bin/ptxas", "file", ()),
         ("LD_PRELOAD", "/opt/none.so", "missing", ()),
     ]
+
+
+def test_a_star_that_no_shell_has_replaced():
+    raw = [RawEntry(raw="/s/*/lib", expanded="/s/*/lib")]
+    (lost,) = path_entries("LD_LIBRARY_PATH", raw, "linux", lambda _f: MISSING)
+    assert set(lost.marks) == {"missing", "unexpanded"}
+    (there,) = path_entries("LD_LIBRARY_PATH", raw, "linux", lambda _f: FOLDER)
+    assert there.marks == ()
 
 
 def test_what_a_tilde_means_is_told_with_links_followed(tmp_path: Path):

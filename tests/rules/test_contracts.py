@@ -589,3 +589,76 @@ def test_a_layer_whose_library_is_not_there(unknown: tuple[str, ...], wrong: boo
     row = Vocabulary(variable="NUMBA_THREADING_LAYER", prefix=PREFIX, files=("/s/tbbpool.so",), unknown=unknown)
     its = found(machine("NUMBA_THREADING_LAYER", "tbb", numba, vocabularies=(row,)))
     assert [(f.severity, "libtbb.so.12" in f.title) for f in its] == [(Severity.WARNING, True)] * wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "other", "wrong"),
+    [
+        ("1", "1", True),
+        ("true", "y", True),
+        ("1", "0", False),
+        ("0", "1", False),
+        ("1", "", False),
+        ("1", "TRUE", False),
+    ],
+)
+def test_two_variables_of_which_one_excludes_the_other(value: str, other: str, wrong: bool):
+    seen = machine("TORCH_FORCE_WEIGHTS_ONLY_LOAD", value, *TORCH)
+    more = Variable(name="TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD", value=other, source="environment")
+    seen = replace(seen, environment=replace(seen.environment, variables=(*seen.environment.variables, more)))
+    its = found(seen)
+    assert [f.subject for f in its] == ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] * wrong
+    assert all(more.name in f.title for f in its)
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("FileCacheManager", True), ("triton.runtime.cache.FileCacheManager", True), ("a:b:C", True), ("triton.runtime.cache:FileCacheManager", False), ("", False)],
+)  # fmt: skip
+def test_a_class_without_its_module(value: str, wrong: bool):
+    triton = Distribution(name="triton", version="3.4.0", location=SITE)
+    its = found(machine("TRITON_CACHE_MANAGER", value, triton))
+    assert [f.subject for f in its] == ["TRITON_CACHE_MANAGER"] * wrong
+    assert all("MODULE:CLASS" in f"{f.evidence}" for f in its)
+
+
+@pytest.mark.parametrize("state", ["missing", "file", "folder"])
+def test_plugins_of_jax_by_name_and_path(state: str):
+    named = NamedPlace(variable="PJRT_NAMES_AND_LIBRARY_PATHS", path="/opt/b.so", state=state)
+    its = found(machine(named.variable, "cuda:/opt/a.so,other:/opt/b.so", *JAX, places=(named,)))
+    assert [f.subject for f in its] == [named.variable] * (state != "file")
+    assert all("/opt/b.so" in f.title for f in its)
+
+
+def test_flags_in_a_file_that_the_variable_names():
+    file = NamedPlace(variable="XLA_FLAGS", path="/home/a/xla.flags", state="file", holds=("--xla_of_tomorrow=true",))
+    row = Vocabulary(
+        variable="XLA_FLAGS", prefix=PREFIX, files=("/s/libjax_common.so",), known=(), unknown=("xla_of_tomorrow",)
+    )
+    (its,) = found(machine("XLA_FLAGS", file.path, *JAX, places=(file,), vocabularies=(row,)))
+    assert "xla_of_tomorrow" in its.title
+    assert file.path in f"{its.evidence}"
+    assert not found(machine("XLA_FLAGS", file.path, *JAX, places=(file,), vocabularies=()))
+    wrong = replace(file, holds=("--xla_gpu_autotune_level=high",))
+    assert len(found(machine("XLA_FLAGS", file.path, *JAX, places=(wrong,), vocabularies=()))) == 1
+
+
+def test_a_secret_with_letters_that_no_header_takes():
+    hub = Distribution(name="huggingface-hub", version="0.36.0", location=SITE)
+    row = Vocabulary(
+        variable="HF_TOKEN", prefix=PREFIX, files=(), unknown=("“", "”"), takes="header", reader=hub.name, sure=False
+    )
+    (its,) = found(machine("TZ", "UTC", hub, vocabularies=(row,)))
+    assert (its.subject, its.cause, its.severity) == ("HF_TOKEN", "variable_value_wrong", Severity.WARNING)
+    assert "“" in its.title
+    assert not found(machine("TZ", "UTC", hub, vocabularies=(replace(row, prefix="/other"),)))
+
+
+def test_a_program_whose_own_module_a_variable_leaves_out():
+    row = Vocabulary(
+        variable="PYTHONSAFEPATH", prefix=PREFIX, files=("/w/main.py",), known=("model",), unknown=("1",), takes="beside",
+        line=1, sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=(row,)))
+    assert (its.subject, its.cause, its.severity) == ("PYTHONSAFEPATH", "variable_value_wrong", Severity.WARNING)
+    assert not found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=()))

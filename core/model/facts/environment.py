@@ -102,7 +102,8 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     path: str
     state: Literal["folder", "file", "missing"]
     holds: tuple[str, ...] = ()
-    """Of the files that a folder must contain, those that it does contain; or the names of network interfaces."""
+    """Of the files that a folder must contain, those that it does contain; the names of network interfaces; or the flags in a file of
+    them."""
     blocked: str = ""
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True
@@ -120,11 +121,14 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     takes: Literal[
-        "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache"
-    ] = ""
+        "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
+        "header", "beside",
+    ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
-    cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``."""
+    cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``. header: the value is a secret that is sent in
+    the head of a request; ``unknown`` are its letters that none can have. beside: with the variable, a
+    program in the working folder does not find ``known``, which lies beside it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -6,13 +6,15 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from core.knowledge.contracts import Contract, named_places, variable_contracts
+from core.knowledge.contracts import Contract, flags_in_file, named_places, variable_contracts
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot
 
+MOST_FLAGS = 1 << 16
+"""Maximum number of bytes read of a file of flags."""
 MOST_NAMES = 256
 """Maximum number of network interfaces listed."""
 
@@ -36,6 +38,8 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
     holds = tuple(n for n in contract.holds if where.stat(where.join(place, *n.split("/"))))
     if contract.kind == "interfaces":
         holds = (where.names(place) or ())[:MOST_NAMES]
+    if contract.kind == "flags" and state == "file":
+        holds = tuple(path_text(w) for w in flags_in_file(where.text(place, MOST_FLAGS) or ""))[:MOST_NAMES]
     return NamedPlace(
         variable=contract.variable,
         path=path_text(path),

@@ -91,8 +91,10 @@ def _code_prefixes() -> tuple[str, ...]:
 @functools.cache
 def _contract_names() -> frozenset[str]:
     """Return the variables with a contract or that one asks for; a folder of the person's, such as HOME, is not listed."""
-    rows = variable_contracts()
-    others = {n for c in rows for n in (*c.unless, *dict(c.given), *(c.words if c.kind == "together" else ()))}
+    rows = [c for c in variable_contracts() if c.kind != "header"]  # secrets
+    others = {
+        n for c in rows for n in (*c.unless, *dict(c.given), *(c.words if c.kind in ("together", "apart") else ()))
+    }
     return frozenset({c.variable for c in rows} - {c.variable for c in rows if c.inside} | others)
 
 

@@ -110,6 +110,8 @@ def path_entries(
             seen = known[same] = look(bare)
         if seen.state in _STATE_MARKS:
             marks.append(_STATE_MARKS[seen.state])
+        if seen.state == "missing" and system == "linux" and "*" in bare and "unexpanded" not in marks:
+            marks.append("unexpanded")  # only a shell replaces a star, and not in an assignment
         if seen.others_write:
             marks.append("writable by others")
         found.append(

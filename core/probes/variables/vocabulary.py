@@ -24,6 +24,8 @@ from core.knowledge.contracts import (
     asked_words,
     caching_sources,
     code_sources,
+    flags_in_file,
+    named_places,
     settings_files,
     variable_contracts,
 )
@@ -36,8 +38,10 @@ from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, 
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
+from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables.places import write_obstacle
+from core.probes.variables.made_names import made_values
+from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import (
     CodeValue,
@@ -47,9 +51,12 @@ from core.probes.variables.reading_code import (
     values_read,
     variables_of,
 )
+from core.probes.variables.safe_path import left_out
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
+MOST_RECORD = 16 << 20
+"""Maximum number of bytes read of a distribution's list of files."""
 MAX_SECONDS = 2.0
 """Seconds after which further modules are left out; a cold disk may have hundreds of files."""
 MOST_SETTINGS = 1 << 16
@@ -66,6 +73,8 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_of_settings(request, where),
         *_without_account(request, where),
         *_without_cache(request, where),
+        *_in_headers(request),
+        *left_out(request, where),
     )
 
 
@@ -78,7 +87,11 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     given = {n.upper(): v for n, v in env.items()}
     listed = {v.name.upper() for v in seen.environment.variables}
     listed |= {v.name.upper() for s in seen.starts or () for v in s.variables}
-    rows = {r.variable: r for r in seen.vocabularies or () if r.takes not in ("", "account", "cache") and not r.setting}
+    rows = {
+        r.variable: r
+        for r in seen.vocabularies or ()
+        if r.takes not in ("", "account", "cache", "header", "beside") and not r.setting
+    }
     found = tuple(
         Variable(name=name, value=value, source="environment")
         for name, row in rows.items()
@@ -96,6 +109,27 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     return replace(seen, environment=mine, start_looks=looks if seen.start_looks is not None else None)
 
 
+def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:
+    """Yield the secrets with letters that no header of a request can have, such as quotation marks of a word processor."""
+    for contract in (c for c in variable_contracts() if c.kind == "header"):
+        odd = tuple(dict.fromkeys(c for c in request.env.get(contract.variable, "").strip() if ord(c) > LATIN_1))
+        if not odd or any(request.env.get(n) for n in contract.unless):
+            continue
+        for python in request.seen.pythons or ():
+            if reader := next((d.name for d in python.distributions if re.fullmatch(contract.readers, d.name)), ""):
+                yield Vocabulary(
+                    variable=contract.variable,
+                    prefix=python.prefix,
+                    files=(),
+                    unknown=tuple(path_text(c) for c in odd[:8]),
+                    takes="header",
+                    reader=reader,
+                    sure=False,
+                )
+
+
+LATIN_1 = 0xFF
+"""The last letter that http.client.HTTPConnection.putheader() can encode."""
 ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 """Variables that Python's getpass.getuser() takes the user's name from, before it asks for the account."""
 
@@ -211,12 +245,42 @@ def _modules(
                 _settings_modules(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where)
             ):
                 wanted.setdefault(path, (reader, set()))[1].update(names)
+    owned: set[str] = set()
     for reader in recorded:
         module = module_of(reader)
+        owned |= {n for n in given if n.startswith(f"{module.upper()}_")}
         names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
         for path in _settings_modules(module, python, where) if names else ():
             wanted.setdefault(path, (reader, set()))[1].update(names)
+    owned |= {n for _reader, names in wanted.values() for n in names}
+    for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
+        wanted.setdefault(path, (reader, set()))[1].add(name)
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
+
+
+OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
+"""First words of variables that no package reads as its own."""
+
+
+def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str, str]]:
+    """Yield the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
+    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph.
+    """
+    words = {n: n.partition("_")[0] for n in names if "_" in n.strip("_")}
+    words = {n: w.lower() for n, w in words.items() if len(w) > 3 and w not in OF_THE_SYSTEM}
+    listed = {normalise_name(d.name): d.name for d in python.distributions} if words else {}
+    for site in python.site_packages if words else ():
+        for info in where.names(site) or ():
+            reader = listed.get(normalise_name(info.split("-")[0])) if info.endswith(".dist-info") else None
+            record = where.read(where.join(site, info, "RECORD"), MOST_RECORD) if reader else None
+            for name, word in words.items() if reader and record else ():
+                inside = f"/{word}/".encode()
+                if record is None or reader is None or inside not in record:
+                    continue
+                paths = [line.partition(b",")[0] for line in record.splitlines() if inside in line]
+                texts = [p.decode("utf-8", "replace") for p in paths if p.endswith(b".py")]
+                for path in [t for t in texts if TELLING.fullmatch(t.rpartition("/")[2][:-3].lower())][:MOST_MODULES]:
+                    yield reader, where.join(site, *path.split("/")), name
 
 
 def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
@@ -253,9 +317,13 @@ def _of_module(
     path: str, reader: str, given: dict[str, dict[str, None]], python: PythonEnvironment, where: Sysroot
 ) -> Iterator[Vocabulary]:
     content = where.read(path, MOST_TEXT) or b""
-    if not any(name.encode() in content or name.lower().encode() in content for name in given):
-        return
-    for code in values_read(content.decode("utf-8", "replace")):
+    spelt = any(name.encode() in content or name.lower().encode() in content for name in given)
+    made = any(b in content for b in MAKES_NAMES) and any(_last_words(n) in content for n in given)
+    text = content.decode("utf-8", "replace") if spelt or made else ""
+    for code in (
+        *(values_read(text) if spelt else ()),
+        *(made_values(text, lambda module: _module_text(module, python, where)) if made else ()),
+    ):
         if code.takes == "module" and _is_there(code.words[0], python, where):
             continue
         if wrong := tuple(v for v in given.get(code.variable, ()) if _is_refused(code, v, where)):
@@ -270,6 +338,19 @@ def _of_module(
                 reader=reader,
                 sure=code.at_import,
             )
+
+
+MAKES_NAMES = (b"add_argument(", b"@envwrap(")
+"""What a module has whose variables' names are made of a prefix and the name of an argument."""
+
+
+def _last_words(variable: str) -> bytes:
+    return variable.partition("_")[2].lower().encode()
+
+
+def _module_text(module: str, python: PythonEnvironment, where: Sysroot) -> str:
+    paths = (p for p in _matching(f"{module.replace('.', '/')}.py", python, where))
+    return next((where.text(p, MOST_TEXT) or "" for p in paths), "")
 
 
 def _is_there(module: str, python: PythonEnvironment, where: Sysroot) -> bool:
@@ -338,7 +419,11 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
 
 def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     words = tuple(
-        dict.fromkeys(w for value in _values(contract.variable, request) for w in asked_words(contract, value))
+        dict.fromkeys(
+            w
+            for value in _values(contract.variable, request)
+            for w in asked_words(contract, _of_file(contract, value, where))
+        )
     )
     if contract.known is None or not words:
         return
@@ -349,6 +434,16 @@ def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[V
                 found := _compare(contract.variable, contract.known, words, python, where, env=request.env)
             ) is not None:
                 yield found
+
+
+def _of_file(contract: Contract, value: str, where: Sysroot) -> str:
+    """Return the flags in the file that a value names; any other value as it is."""
+    if contract.kind != "flags" or contract.flag:
+        return value
+    for path in named_places(contract, value, where.system):
+        place = path if where.path_module.isabs(path) else where.join(working_folder(where), path)
+        return " ".join(flags_in_file(where.text(place, MOST_FLAGS) or "")) if where.is_file(place) else value
+    return value
 
 
 def _values(variable: str, request: ProbeRequest) -> Iterator[str]:

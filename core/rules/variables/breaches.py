@@ -60,7 +60,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
-        case "requirement" | "capabilities" | "devices" | "together":
+        case "requirement" | "capabilities" | "devices" | "together" | "apart":
             return _unmet(contract, value, seen)
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
@@ -76,6 +76,8 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _without_compute(contract, value, seen)
         case "devices":
             return _without_devices(contract, value, seen)
+        case "apart":
+            return _excludes_another(contract, value, seen)
         case _:
             return _lacks_another(contract, value, seen)
 
@@ -85,6 +87,18 @@ def _lacks_another(contract: Contract, value: str, seen: Snapshot) -> str:
     if not lost or not re.fullmatch(contract.pattern, value.strip()):
         return ""
     return _("The variable {name} is set, but {other} is not.", name=contract.variable, other=join_names(lost))
+
+
+def _excludes_another(contract: Contract, value: str, seen: Snapshot) -> str:
+    given = ((n, effective_variable(seen, n)) for n in contract.words)
+    too = [n for n, its in given if its and re.fullmatch(contract.pattern, its.value.strip())]
+    if not too or not re.fullmatch(contract.pattern, value.strip()):
+        return ""
+    return _(
+        "The variables {name} and {other} are both set, and one excludes the other.",
+        name=contract.variable,
+        other=join_names(too),
+    )
 
 
 def _is_encoding(value: str) -> bool:
@@ -139,7 +153,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
             return _("The variable {name} names {path}, which is not a folder.", **values)
         if contract.kind == "program" and place.state == "file" and not place.runs:
             return _("The variable {name} names {path}, which this user may not run.", **values)
-        if contract.kind in ("file", "files", "program") and place.state == "folder":
+        if contract.kind in ("file", "files", "plugins", "program") and place.state == "folder":
             return _("The variable {name} names {path}, which is a folder.", **values)
         if contract.holds and not place.holds:
             return _("The variable {name} names {path}, which lacks what programs look for there.", **values)

@@ -16,7 +16,7 @@ from core.knowledge.contracts import (
     proxy_scheme,
     variable_contracts,
 )
-from core.model.facts import Snapshot, Variable, Vocabulary
+from core.model.facts import NamedPlace, Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
@@ -37,6 +37,8 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
         reading = [h for h in views if contract.readers and reader_of(h, contract)]
         if contract.readers_only and not reading:
             continue
+        if file := _file_of_flags(contract, value.value, seen):
+            value = replace(value, value=" ".join(file.holds), source=file.path)
         odd = unknown_words(contract, value.value, seen)
         if odd:
             reading = [h for h in reading if h.python.prefix in odd]
@@ -62,6 +64,13 @@ def _value(seen: Snapshot, contract: Contract) -> Variable | None:
         return its
     small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
     return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
+
+
+def _file_of_flags(contract: Contract, value: str, seen: Snapshot) -> NamedPlace | None:
+    """Return the file that a value names and in which the flags stand."""
+    places = seen.environment.places if seen.environment and contract.kind == "flags" and not contract.flag else ()
+    path = value.strip()
+    return next((p for p in places if p.variable == contract.variable and p.path == path and p.state == "file"), None)
 
 
 def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:

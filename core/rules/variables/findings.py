@@ -103,6 +103,10 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
     words = [w for w in contract.words if w]
     if contract.kind == "together":
         return [observation(_("Must be set as well"), join_names(words), source)]
+    if contract.kind == "apart":
+        return [observation(_("Must not be set as well"), join_names(words), source)]
+    if contract.kind == "header":
+        return [observation(label, _("without quotation marks, in letters of Latin-1"), source)]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
     if contract.kind == "writable":
@@ -123,7 +127,7 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         ]
     if contract.kind == "flags":
         return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
-    if contract.kind in ("folder", "file", "files", "path"):
+    if contract.kind in ("folder", "file", "files", "plugins", "path"):
         holds = join_names(contract.holds) if contract.holds else ""
         text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
         return [observation(label, text, source)]

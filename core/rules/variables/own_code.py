@@ -15,8 +15,9 @@ from core.knowledge.contracts import (
     settings_files,
     variable_contracts,
 )
-from core.model.facts import Snapshot
+from core.model.facts import Snapshot, Variable
 from core.model.findings import Finding
+from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.snapshot_queries import effective_variable
@@ -33,7 +34,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache"):
+        if row.setting or row.takes in ("account", "cache", "header", "beside"):
             continue
         told.add(row.variable)
         if row.takes == "module":
@@ -58,6 +59,60 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         )
         its = contract_finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
+    """A secret that is sent in the head of a request has letters beyond Latin-1, such as curly quotation marks."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        near = [h for h in views if h.python.prefix == row.prefix]
+        contract = next((c for c in variable_contracts() if c.kind == "header" and c.variable == row.variable), None)
+        if row.takes != "header" or contract is None or not near or row.variable in told:
+            continue
+        told.add(row.variable)
+        wrong = _(
+            "The variable {name} has {letters} in it, which no request can send.",
+            name=row.variable,
+            letters=join_names(row.unknown),
+        )
+        value = Variable(name=row.variable, value="".join(row.unknown), source="environment")
+        yield replace(contract_finding(seen, contract, value, wrong, near), remedy=None)
+
+
+def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
+    """A variable keeps the folder of a script off sys.path, and a program in the working folder needs a module of its own there."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [
+        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "beside" and r.prefix == h.python.prefix
+    ]
+    if not rows:
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "module-left-out",
+        _(
+            "The variable {name} is set, so {program} does not find its own module {module}.",
+            name=row.variable,
+            program=row.files[0],
+            module=row.known[0],
+        ),
+        cause="variable_value_wrong",
+        why=_("With it, Python does not look for modules in the folder of the script."),
+        evidence=[
+            observation(row.variable, repr(row.unknown[0]), "environment"),
+            observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),
+        ],
+        subject=row.variable,
+        fix=manual_fix(
+            _("Remove the variable {name}, or correct its value", name=row.variable),
+            _("In this terminal: unset {name}.", name=row.variable) if seen.machine.system == "linux" else "",
+            restart="terminal",
+        ),
+        remedy=Unset(variable=row.variable),
+    )
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -178,4 +233,11 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
-RULES = (refused_by_code, unusable_settings, user_without_a_name, no_place_for_a_cache)
+RULES = (
+    refused_by_code,
+    modules_left_out,
+    letters_that_no_header_takes,
+    unusable_settings,
+    user_without_a_name,
+    no_place_for_a_cache,
+)
