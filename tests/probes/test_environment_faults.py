@@ -21,7 +21,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
 from core.probes.python.faults import remains_of_pip
 from core.probes.sysroot import Sysroot
-from core.rules.frameworks import broken, packages
+from core.rules.frameworks import broken, requirements
 from core.rules.frameworks import imports as import_rules
 from tests.probes.test_search_path import PYTHONS
 
