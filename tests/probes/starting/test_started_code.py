@@ -137,6 +137,31 @@ def test_services_and_cron_jobs(home: Path):
     assert [w.runs[0].lacks for w in cron_ways(given, pythons(home)) if w.runs] == [("frame",)]
 
 
+TABLE = "# every night\nPATH={home}/bare/bin:/usr/bin:/bin\n15 2 * * 1-5 {job}\n@daily true\n"
+TABLES: dict[str, tuple[str, str, bool]] = {
+    "a name": ("work/crontab", "cd {home}/work && python3 main.py", True),
+    "under another name": ("work/nightly.cron", "cd {home}/work && python3 main.py", True),
+    "the environment's own path": ("work/crontab", "cd {home}/work && {home}/env/bin/python3 main.py", False),
+    "an activation": ("work/crontab", "cd {home}/work && PATH={home}/env/bin:$PATH python3 main.py", False),
+    "no such program at home, where cron starts": ("work/crontab", "python3 main.py", False),
+    "another machine's folder": ("work/crontab", "cd /app && python3 main.py", False),
+    "no table": ("work/crontab", "cd {home}/work && python3 main.py\nif this then that", False),
+}
+
+
+@pytest.mark.parametrize(("name", "job", "lacks"), TABLES.values(), ids=TABLES)
+def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool, home: Path):
+    write(home, {name: TABLE.replace("{job}", job)})
+    given = here(home, PATH=f"{home}/env/bin:/usr/bin:/bin", VIRTUAL_ENV=f"{home}/env")
+    found = [one.lacks for way in cron_ways(given, pythons(home)) for one in way.runs]
+    assert found == ([("frame",)] if lacks else [])
+    if "\n" not in job:  # as cron starts it, by a shell with few variables
+        few = {"PATH": f"{home}/bare/bin:/usr/bin:/bin", "HOME": str(home)}
+        command = ["/bin/sh", "-c", job.replace("{home}", str(home))]
+        real = subprocess.run(command, cwd=home, env=few, capture_output=True, text=True, timeout=60, check=False)
+        assert ("No module named 'frame'" in real.stderr) is lacks
+
+
 def test_a_python_that_is_gone(home: Path):
     start = f"{home}/old/bin/python {home}/work/main.py"
     write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start), "work/Makefile": f"x:\n\t{start}\n"})
