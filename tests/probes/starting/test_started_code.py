@@ -209,6 +209,47 @@ def test_a_script_that_is_started_by_hand_waits_for_its_activation(home: Path):
     assert [o.sure for w in script_ways(here(home), pythons(home)) for o in w.runs] == [False]
 
 
+ACTIVATE = (
+    'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
+)
+STARTS = "#!/bin/bash\n. {home}/env/bin/activate\n{line}\nexec python main.py\n"
+SHIMS_FIRST = 'export PATH="$HOME/.pyenv/shims:$PATH"'
+SHIMS: dict[str, tuple[str, dict[str, str], bool]] = {
+    "first": (SHIMS_FIRST, {}, True),
+    "last": ('export PATH="$PATH:$HOME/.pyenv/shims"', {}, False),
+    "of an environment that has it": (SHIMS_FIRST, {".pyenv/shims/python": '#!/bin/sh\nexec {home}/env/bin/python "$@"\n'}, False),
+    "first, and then the environment": (SHIMS_FIRST + '\nexport PATH="$VIRTUAL_ENV/bin:$PATH"', {}, False),
+    "another folder": ("export PATH={home}/bare/bin:$PATH", {}, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "files", "lacks"), SHIMS.values(), ids=SHIMS)
+def test_shims_before_an_activated_environment(line: str, files: dict[str, str], lacks: bool, home: Path):
+    shim = {".pyenv/shims/python": '#!/usr/bin/env bash\nset -e\nexec {home}/bare/bin/python3 "$@"\n'}
+    write(home, {"env/bin/activate": ACTIVATE, "work/run.sh": STARTS.replace("{line}", line), **shim, **files})
+    for program in (".pyenv/shims/python", "work/run.sh"):
+        (home / program).chmod(0o755)
+    given = here(home)
+    real = subprocess.run(
+        ["./run.sh"], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ("No module named 'frame'" in real.stderr) is lacks
+    found = [(o.lacks, o.sure) for w in script_ways(given, pythons(home)) for o in w.runs]
+    assert found == ([(("frame",), True)] if lacks else [])
+
+
+@pytest.mark.parametrize(("version", "lacks"), [("has", False), ("bare", True), ("gone", False)])
+def test_the_version_that_pyenv_takes_for_a_folder(version: str, lacks: bool, home: Path):
+    (home / ".pyenv/versions").mkdir(parents=True)
+    (home / "env").rename(home / ".pyenv/versions/has")
+    (home / "bare").rename(home / ".pyenv/versions/bare")
+    (home / "env").symlink_to(".pyenv/versions/has")
+    files = {".pyenv/version": "bare\n", "work/.python-version": f"{version}\n", ".pyenv/shims/python": "#!/bin/sh\n"}
+    write(home, {**files, "work/run.sh": f"#!/bin/sh\n{SHIMS_FIRST}\npython main.py\n"})
+    found = [o.lacks for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([("frame",)] if lacks else [])
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [
