@@ -36,7 +36,7 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
-from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
+from core.probes.starting.started_programs import flask_ways, ipython_ways, pipenv_ways, pytest_ways, start_code_ways
 from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
@@ -121,6 +121,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from task_ways(ground, pythons)
     yield from pytest_ways(ground, pythons)
     yield from flask_ways(ground, pythons)
+    yield from pipenv_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)
     yield from multiplexer_ways(ground, terminal)
