@@ -120,11 +120,24 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     known: tuple[str, ...] = ()
     unknown: tuple[str, ...] = ()
     takes: Literal[
-        "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache"
+        "",
+        "whole number",
+        "number",
+        "switch",
+        "words",
+        "JSON",
+        "file",
+        "folder",
+        "path",
+        "module",
+        "account",
+        "cache",
+        "key",
     ] = ""
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
-    cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``."""
+    cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``.
+    key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -58,12 +58,15 @@ MOST_SETTINGS = 1 << 16
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
+    from core.probes.variables.launch_answers import unknown_answers  # imported late: few people have such a file
+
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
     return (
         *words,
         *_by_code(request, where),
         *_of_settings(request, where),
+        *unknown_answers(request, where),
         *_without_account(request, where),
         *_without_cache(request, where),
     )
