@@ -184,8 +184,8 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     given: dict[str, dict[str, None]] = {}
     here = [Variable(name=n, value=v) for n, v in request.env.items()]
     started = [v for s in request.seen.starts or () for v in s.variables]
-    listed = (v for v in (*here, *started) if is_relevant_variable(v, known))
-    for its in (*listed, *(v for v in here if may_be_told(v, known))):
+    listed = (v for v in here if is_relevant_variable(v, known))  # those of ways were chosen as these were read
+    for its in (*started, *listed, *(v for v in here if may_be_told(v, known))):
         if its.name.upper() not in told and its.value:
             given.setdefault(its.name.upper(), {})[its.value] = None
     end = time.monotonic() + MAX_SECONDS
