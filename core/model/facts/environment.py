@@ -122,13 +122,14 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside",
+        "header", "beside", "key",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
     cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``. header: the value is a secret that is sent in
     the head of a request; ``unknown`` are its letters that none can have. beside: with the variable, a
-    program in the working folder does not find ``known``, which lies beside it."""
+    program in the working folder does not find ``known``, which lies beside it.
+    key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
     reader: str = ""

@@ -190,6 +190,8 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
         python = PYTHON.match(posixpath.basename(path))
         return _started(path, words, state, ground) if python else StartedFile(path, "")
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
+    if PYTHON.match(posixpath.basename(path)):
+        return _shim(path, words, first, state, ground, depth)
     if head.startswith(b"#!") and not script:
         starts = words_of(first[2:])
         if starts and posixpath.basename(starts[0]) == "env":
@@ -203,8 +205,6 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
             return None
         if name == "bash":
             _read_bash_env(state, ground)
-    if PYTHON.match(posixpath.basename(path)):  # a pyenv shim
-        return _started(path, words, state, ground)
     text = where.text(path, MOST_SCRIPT)
     if text is None or "\0" in text:
         return None
@@ -214,8 +214,39 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]))
 
 
+def _shim(  # noqa: PLR0917 - what is started, and with what
+    path: str, words: list[str], first: str, state: State, ground: Ground, depth: int
+) -> StartedFile:
+    """Follow a script that is called like a Python: pyenv's leads to the chosen version, any other to what it starts."""
+    started = _started(path, words, state, ground)
+    shell = first.startswith("#!") and any(posixpath.basename(w) in SHELL_NAMES for w in first[2:].split()[:3])
+    text = ground.where.text(path, MOST_SCRIPT) if shell and not started.prefix else None
+    if text is None or "\0" in text:
+        return started
+    its = state.copy()
+    its.files = list(state.files)
+    found = _read(text, path, its, ground, depth, arguments=tuple(words[1:]))
+    if found is None or not found.prefix:
+        return started
+    state.values, state.exported, state.open, state.aliases = its.values, its.exported, its.open, its.aliases
+    state.files, state.lines = its.files, its.lines
+    return msgspec.structs.replace(found, by_name=started.by_name)
+
+
+def _version_of_pyenv(state: State, ground: Ground) -> str:
+    """Return what pyenv's shims obey before its global version: PYENV_VERSION, else the nearest .python-version (pyenv's README)."""
+    folder = state.values.get("PWD", "/")
+    chosen = state.values.get("PYENV_VERSION", "")
+    while not chosen and folder not in ("/", ""):
+        chosen = (ground.read(f"{folder}/.python-version") or "").strip()
+        folder = posixpath.dirname(folder)
+    return chosen
+
+
 def _started(path: str, words: list[str], state: State, ground: Ground) -> StartedFile:
-    prefix = prefix_of(path, ground.where, state.values)
+    by_shim = posixpath.basename(posixpath.dirname(path)) == "shims"
+    version = {"PYENV_VERSION": _version_of_pyenv(state, ground)} if by_shim else {}
+    prefix = prefix_of(path, ground.where, {**state.values, **version})
     real = ground.where.real_path(prefix) if prefix else ""
     return StartedFile(path, prefix, real, tuple(words[1:]), by_name="/" not in words[0])
 

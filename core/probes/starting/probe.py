@@ -7,6 +7,7 @@ administrator's rights, and only if nobody else can change the files that the sh
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
@@ -36,7 +37,7 @@ from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
-from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
+from core.probes.starting.started_programs import flask_ways, ipython_ways, pipenv_ways, pytest_ways, start_code_ways
 from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
@@ -52,7 +53,7 @@ from core.probes.starting.ways import (
 )
 from core.probes.sysroot import sysroot_of
 from core.probes.variables import probe as environment
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 
 T = TypeVar("T")
 
@@ -72,6 +73,8 @@ ASK_SECONDS = 2.0
 """Seconds for one shell."""
 MOST_LOOKS = 12
 """Maximum number of different sets of variables examined in addition to this session's."""
+OF_ONE_PROGRAM = ("notebook", "service", "cron", "task", "script", "launcher")
+"""Ways that start one program, whose variables are meant for it."""
 OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
 """Prefixes of variables that show which environment is active; they do not affect the loader or Python."""
 CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
@@ -86,8 +89,9 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     ground = ground_of(request, where, folder)
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
+    readers = _names_of_packages(ground, request)
     for way in _ways(ground, request):
-        start = _ask_shell(_start(way, known), way, ground, request)
+        start = _ask_shell(_start(way, known, readers), way, ground, request)
         start = replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
         found.setdefault(start.id, start)
     return tuple(found.values())
@@ -121,6 +125,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from task_ways(ground, pythons)
     yield from pytest_ways(ground, pythons)
     yield from flask_ways(ground, pythons)
+    yield from pipenv_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal)
     yield from multiplexer_ways(ground, terminal)
@@ -131,13 +136,36 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from uv_ways(ground, pythons)
 
 
-def _start(way: Reached, known: EnvironmentKnowledge) -> Start:
+def _names_of_packages(ground: Ground, request: ProbeRequest) -> Callable[[], frozenset[str]]:
+    """Return what lists, when it is first asked, how the packages here begin the names of their own variables: TQDM for tqdm."""
+
+    @functools.cache
+    def names() -> frozenset[str]:
+        found = (n for p in request.seen.pythons or () for site in p.site_packages for n in ground.around.names(site))
+        return frozenset(n.partition(".")[0].upper() for n in found)
+
+    return names
+
+
+def _of_a_package(name: str, way: Reached, known: EnvironmentKnowledge, readers: Callable[[], frozenset[str]]) -> bool:
+    """Whether a file of this way alone sets a variable that a package here may read as its own, and that is no secret."""
+    value = way.state.values.get(name, "")
+    if way.kind not in OF_ONE_PROGRAM or not way.state.lines.get(name) or not name.isupper():
+        return False
+    words = name.split("_")
+    begins = {"_".join(words[:n]) for n in range(1, len(words))}
+    return may_be_told(Variable(name=name, value=value), known) and bool(begins & readers())
+
+
+def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], frozenset[str]]) -> Start:
     state = way.state
     env = state.environment()
     matter = [
         n
         for n in {**env, **dict.fromkeys(sorted(state.open))}
-        if n == SYS_PATH or is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
+        if n == SYS_PATH
+        or is_relevant_variable(Variable(name=n, value=env.get(n, "")), known)
+        or _of_a_package(n, way, known, readers)
     ]
     lines = [row for n in matter for row in state.lines.get(n, ()) if n in env or n in state.open]
     variables = tuple(
@@ -227,6 +255,7 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
             continue  # its program ends at an import, whatever its variables are
         env = {v.name: v.value for v in start.variables}
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
+        key |= {(v.name, v.value) for v in _of_packages_alone(start, request, known)}
         if key != ours:
             groups.setdefault(key, []).append(start)
     # a way that starts a single program
@@ -245,6 +274,12 @@ def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> fr
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
     entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
     return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
+
+
+def _of_packages_alone(start: Start, request: ProbeRequest, known: EnvironmentKnowledge) -> tuple[Variable, ...]:
+    """Return the variables of a way that no table lists, and that this session has not, or otherwise."""
+    its = (v for v in start.variables if v.name != SYS_PATH and request.env.get(v.name) != v.value)
+    return tuple(v for v in its if not is_relevant_variable(v, known))
 
 
 def _is_relevant(name: str) -> bool:
@@ -283,7 +318,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     ours = tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
     differ = searched != ours
     pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
-    later = (theirs[SYS_PATH],) if SYS_PATH in theirs else ()
+    later = ((theirs[SYS_PATH],) if SYS_PATH in theirs else ()) + _of_packages_alone(first, request, known)
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
     def once(look: Callable[[ProbeRequest], T], *names: str) -> T:

@@ -62,6 +62,8 @@ class Runner(msgspec.Struct, frozen=True):
     """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of
     the project's path.
     """
+    keeps_active: str = ""
+    """It takes an active environment, unless this variable is set; empty: it never does."""
     conda: bool = False
     """It finds conda environments by name."""
 
@@ -75,8 +77,8 @@ RUNNERS: dict[str, Runner] = {
     ),  # Poetry's documentation, "virtualenvs.in-project"
     "hatch": Runner((".venv",)),
     "pipenv": Runner(
-        (".venv",), ("Pipfile",), (".env",), kept=".local/share/virtualenvs"
-    ),  # Pipenv's documentation, "Automatic Loading of .env"
+        (".venv",), ("Pipfile",), (".env",), kept=".local/share/virtualenvs", keeps_active="PIPENV_IGNORE_VIRTUALENVS"
+    ),  # Pipenv's documentation, "Environment and Shell Configuration" and "Configuration"
     "pixi": Runner((".pixi/envs/{name}",), ("pixi.toml", "pyproject.toml")),  # Pixi's documentation, "Environment"
     "conda": Runner(conda=True),
     "mamba": Runner(conda=True),
@@ -255,6 +257,9 @@ def _of_project(runner: Runner, options: dict[str, str], state: State, ground: G
         if any(ground.around.kind(f"{here}/{m}") == "file" for m in runner.marks):
             for file in runner.reads:
                 _read(f"{here}/{file}", state, ground)
+            active = state.values.get("VIRTUAL_ENV", "")
+            if active and runner.keeps_active and not state.values.get(runner.keeps_active):
+                return active
             places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
             inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
             return inside or _managed_environment(runner, here, ground)

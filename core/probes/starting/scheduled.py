@@ -1,7 +1,9 @@
-"""Scheduled programs: cron, anacron, cron's periodic folders, and at(1)."""
+"""Scheduled programs: cron, anacron, cron's periodic folders, a project's own table of jobs, and at(1)."""
 
 from __future__ import annotations
 
+import posixpath
+import re
 from collections.abc import Iterator
 
 from core.host.startup.plain import read_crontab
@@ -28,6 +30,7 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
             yield from _job(command, own, state, ground, pythons)
     else:
         yield Reached(kind="cron", at=ground.person.name, state=plain)
+    yield from _kept_tables(plain, ground.read(own) if own else None, ground, pythons)
     for path in ("/etc/crontab", "/etc/anacrontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
         if (text := ground.read(path)) is None:
             continue
@@ -55,6 +58,33 @@ A job is a script that first sets every variable of the shell that called at.
 """
 
 MOST_SCRIPTS = 40
+MOST_TABLES = 8
+TABLE_NAME = re.compile(r"crontab|crontab\.txt|.+\.(?:cron|crontab)|crontab\..+")
+"""Names of tables that people keep in a project and hand to crontab(1)."""
+TABLE_LINE = re.compile(
+    r"\s*(?:#.*|[\"']?[A-Za-z_]\w*[\"']?\s*=.*|@\w+\s+\S.*|(?:[\d*][\w*,/~-]*\s+){2}(?:[\w*,/~-]+\s+){3}\S.*)?"
+)
+"""A line of crontab(5): nothing, a comment, a variable, or a job behind its times."""
+
+
+def _kept_tables(
+    plain: State, installed: str | None, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield the jobs of the tables in the working folder that start an environment, or a Python that lacks what they import.
+
+    The person's own cron reads none of these before crontab(1) gets it: what it says is what the jobs will do.
+    """
+    if ground.folder in ("/", ""):
+        return
+    named = [n for n in ground.around.names(ground.folder) if TABLE_NAME.fullmatch(n)]
+    for path in [posixpath.join(ground.folder, n) for n in named][:MOST_TABLES]:
+        text = ground.read(path) if ground.around.kind(path) == "file" else None
+        if text is None or text == installed or not all(TABLE_LINE.fullmatch(row) for row in text.splitlines()):
+            continue
+        state = plain.copy()
+        state.files = list(plain.files)
+        for _user, command in read_crontab(text, path, state, system=False):
+            yield from _job(command, path, state, ground, pythons)
 
 
 def _files(
@@ -82,6 +112,7 @@ def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
 
     state = plain.copy()
     state.files = list(plain.files)
+    state.values["PWD"] = ground.person.home  # where cron starts it (crontab(5))
     found = python_of_text(text, Line(*at), state, ground)
     if found is not None:
         from core.probes.starting.started_code import program_ways

@@ -10,7 +10,7 @@ import ast
 import posixpath
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -86,8 +86,24 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
     """Whether something on the way may lead to another Python, unseen."""
     if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
         return True
-    scripts = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
-    return any(ACTIVATES.search(text) for text in (" ".join(way.argv), *(ground.read(f) or "" for f in scripts)))
+    followed = {f for f in way.state.files if ground.around.kind(f"{posixpath.dirname(f)}/python") == "file"}
+    names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
+    texts = (" ".join(way.argv), *(ground.read(f) or "" for f in names if f not in followed))
+    rows = (row for text in texts for row in text.splitlines() if not row.lstrip().startswith("#"))
+    return any(ACTIVATES.search(_without_followed(row, followed)) for row in rows)
+
+
+SOURCED = re.compile(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
+
+
+def _without_followed(row: str, followed: Collection[str]) -> str:
+    """Return a line without the activations of environments that reading followed: PATH shows to which Python those led."""
+
+    def put(found: re.Match[str]) -> str:
+        end = found[1].strip("\"'").rpartition("$")[2].partition("/")[2]
+        return "" if end and any(f.endswith(f"/{end}") for f in followed) else found[0]
+
+    return SOURCED.sub(put, row)
 
 
 def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:

@@ -1,5 +1,5 @@
 """What programs give themselves when they have started: IPython by its start-up files and settings, pytest by a project's,
-Flask by .flaskenv.
+Flask by .flaskenv, and pipenv by .env what it runs.
 
 Variables of the loader and of Python's own start come too late here; what changes sys.path counts from then on.
 Sources: IPython's documentation, "Introduction to IPython configuration" and "Setting up startup files"; pytest's, "Reference" (pythonpath),
@@ -16,9 +16,11 @@ from collections.abc import Iterator, Mapping
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
+from core.probes.programs.follow import find_named
 from core.probes.python.search_path import SYS_PATH
 from core.probes.python.start_code import path_changes, variable_lines
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import run_behind
 from core.probes.starting.ways import Reached
 
 TOO_LATE = ("LD_", "PYTHON")
@@ -148,6 +150,34 @@ def flask_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
             state.exported.add(name)
     if state.lines:
         yield Reached(kind="task", at=f"{file}: flask", state=state, prefix=homes[0].prefix if len(homes) == 1 else "")
+
+
+def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield what ``pipenv run`` and ``pipenv shell`` give a program: .env beside the project's Pipfile counts over the session.
+
+    The program starts later, so that variables of the loader and of Python's start count, too. pipenv itself may be elsewhere
+    (Pipenv's documentation, "Environment and Shell Configuration").
+    """
+    project = posixpath.dirname(_upward("Pipfile", ground))
+    left_out = ground.env.get("PIPENV_DONT_LOAD_ENV", "").lower() not in ("", "0", "false", "no", "off", "n", "f")
+    if not project or left_out or not (_having("pipenv", ground, pythons) or _finds("pipenv", ground)):
+        return
+    path = posixpath.join(project, ground.env.get("PIPENV_DOTENV_LOCATION") or ".env")
+    text = ground.read(path)
+    if text is None:
+        return
+    state = State(dict(ground.env), set(ground.env))
+    read_dotenv(text, path, state)
+    inside = State({**ground.env, "PWD": project}, set(ground.env))
+    run_behind("pipenv", ["run", "python"], inside, ground)
+    prefix = next((p.prefix for p in pythons if p.prefix == inside.values.get("VIRTUAL_ENV")), "")
+    if state.lines:
+        yield Reached(kind="task", at=f"{path}: pipenv run", state=state, prefix=prefix)
+
+
+def _finds(name: str, ground: Ground) -> bool:
+    """Whether PATH leads to a program."""
+    return bool(find_named(name, {"PATH": ground.env.get("PATH", "")}, ground.where, "/"))
 
 
 def _upward(name: str, ground: Ground) -> str:

@@ -65,12 +65,15 @@ MOST_SETTINGS = 1 << 16
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
+    from core.probes.variables.launch_answers import unknown_answers  # imported late: few people have such a file
+
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
     return (
         *words,
         *_by_code(request, where),
         *_of_settings(request, where),
+        *unknown_answers(request, where),
         *_without_account(request, where),
         *_without_cache(request, where),
         *_in_headers(request),
@@ -215,8 +218,8 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     given: dict[str, dict[str, None]] = {}
     here = [Variable(name=n, value=v) for n, v in request.env.items()]
     started = [v for s in request.seen.starts or () for v in s.variables]
-    listed = (v for v in (*here, *started) if is_relevant_variable(v, known))
-    for its in (*listed, *(v for v in here if may_be_told(v, known))):
+    listed = (v for v in here if is_relevant_variable(v, known))  # those of ways were chosen as these were read
+    for its in (*started, *listed, *(v for v in here if may_be_told(v, known))):
         if its.name.upper() not in told and its.value:
             given.setdefault(its.name.upper(), {})[its.value] = None
     end = time.monotonic() + MAX_SECONDS

@@ -200,6 +200,8 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
     told: set[str] = set()
     for row in seen.vocabularies or ():
         near = [h for h in views if h.python.prefix == row.prefix]
+        if row.takes == "key":
+            continue
         value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
         names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
         needs = dict(n for c in variable_contracts() if c.variable in names for n in c.needs)
@@ -233,11 +235,46 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         )
 
 
+def refused_answers(seen: Snapshot) -> Iterator[Finding]:
+    """The person's answers have keys that the launcher of the installed release refuses, whatever their values are."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    rows = [(h, r) for h in views for r in seen.vocabularies or () if r.takes == "key" and r.prefix == h.python.prefix]
+    if not rows:
+        return
+    home, first = rows[0]
+    its = [r for _home, r in rows if r.prefix == first.prefix]
+    file, names = first.setting.rpartition(":")[0], join_names([r.variable for r in its])
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "answers-of-another-release",
+        _(
+            "The file {file} has keys that the installed {reader} does not know: {names}.",
+            file=file,
+            names=names,
+            reader=first.reader,
+        ),
+        cause="variable_value_wrong",
+        why=_("{reader} launch reads this file first, and ends there: ValueError, unknown keys.", reader=first.reader),
+        evidence=[
+            *(observation(r.variable, _("No field of this name"), r.setting) for r in its),
+            observation(_("The fields are those of"), first.files[0], first.reader),
+            home.concerns(first.reader),
+        ],
+        subject=file,
+        fix=manual_fix(
+            _("Remove these keys from {file}, or install the {reader} that wrote them", file=file, reader=first.reader),
+            _("accelerate config asks the questions of the installed release again and writes the file anew."),
+        ),
+    )
+
+
 RULES = (
     refused_by_code,
     modules_left_out,
     letters_that_no_header_takes,
     unusable_settings,
+    refused_answers,
     user_without_a_name,
     no_place_for_a_cache,
 )

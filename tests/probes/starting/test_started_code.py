@@ -137,6 +137,31 @@ def test_services_and_cron_jobs(home: Path):
     assert [w.runs[0].lacks for w in cron_ways(given, pythons(home)) if w.runs] == [("frame",)]
 
 
+TABLE = "# every night\nPATH={home}/bare/bin:/usr/bin:/bin\n15 2 * * 1-5 {job}\n@daily true\n"
+TABLES: dict[str, tuple[str, str, bool]] = {
+    "a name": ("work/crontab", "cd {home}/work && python3 main.py", True),
+    "under another name": ("work/nightly.cron", "cd {home}/work && python3 main.py", True),
+    "the environment's own path": ("work/crontab", "cd {home}/work && {home}/env/bin/python3 main.py", False),
+    "an activation": ("work/crontab", "cd {home}/work && PATH={home}/env/bin:$PATH python3 main.py", False),
+    "no such program at home, where cron starts": ("work/crontab", "python3 main.py", False),
+    "another machine's folder": ("work/crontab", "cd /app && python3 main.py", False),
+    "no table": ("work/crontab", "cd {home}/work && python3 main.py\nif this then that", False),
+}
+
+
+@pytest.mark.parametrize(("name", "job", "lacks"), TABLES.values(), ids=TABLES)
+def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool, home: Path):
+    write(home, {name: TABLE.replace("{job}", job)})
+    given = here(home, PATH=f"{home}/env/bin:/usr/bin:/bin", VIRTUAL_ENV=f"{home}/env")
+    found = [one.lacks for way in cron_ways(given, pythons(home)) for one in way.runs]
+    assert found == ([("frame",)] if lacks else [])
+    if "\n" not in job:  # as cron starts it, by a shell with few variables
+        few = {"PATH": f"{home}/bare/bin:/usr/bin:/bin", "HOME": str(home)}
+        command = ["/bin/sh", "-c", job.replace("{home}", str(home))]
+        real = subprocess.run(command, cwd=home, env=few, capture_output=True, text=True, timeout=60, check=False)
+        assert ("No module named 'frame'" in real.stderr) is lacks
+
+
 def test_a_python_that_is_gone(home: Path):
     start = f"{home}/old/bin/python {home}/work/main.py"
     write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start), "work/Makefile": f"x:\n\t{start}\n"})
@@ -182,6 +207,47 @@ def test_a_name_leads_elsewhere_once_an_environment_is_active(
 def test_a_script_that_is_started_by_hand_waits_for_its_activation(home: Path):
     write(home, {"work/train.sh": "#!/bin/bash\npython main.py\n"})
     assert [o.sure for w in script_ways(here(home), pythons(home)) for o in w.runs] == [False]
+
+
+ACTIVATE = (
+    'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
+)
+STARTS = "#!/bin/bash\n. {home}/env/bin/activate\n{line}\nexec python main.py\n"
+SHIMS_FIRST = 'export PATH="$HOME/.pyenv/shims:$PATH"'
+SHIMS: dict[str, tuple[str, dict[str, str], bool]] = {
+    "first": (SHIMS_FIRST, {}, True),
+    "last": ('export PATH="$PATH:$HOME/.pyenv/shims"', {}, False),
+    "of an environment that has it": (SHIMS_FIRST, {".pyenv/shims/python": '#!/bin/sh\nexec {home}/env/bin/python "$@"\n'}, False),
+    "first, and then the environment": (SHIMS_FIRST + '\nexport PATH="$VIRTUAL_ENV/bin:$PATH"', {}, False),
+    "another folder": ("export PATH={home}/bare/bin:$PATH", {}, True),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("line", "files", "lacks"), SHIMS.values(), ids=SHIMS)
+def test_shims_before_an_activated_environment(line: str, files: dict[str, str], lacks: bool, home: Path):
+    shim = {".pyenv/shims/python": '#!/usr/bin/env bash\nset -e\nexec {home}/bare/bin/python3 "$@"\n'}
+    write(home, {"env/bin/activate": ACTIVATE, "work/run.sh": STARTS.replace("{line}", line), **shim, **files})
+    for program in (".pyenv/shims/python", "work/run.sh"):
+        (home / program).chmod(0o755)
+    given = here(home)
+    real = subprocess.run(
+        ["./run.sh"], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert ("No module named 'frame'" in real.stderr) is lacks
+    found = [(o.lacks, o.sure) for w in script_ways(given, pythons(home)) for o in w.runs]
+    assert found == ([(("frame",), True)] if lacks else [])
+
+
+@pytest.mark.parametrize(("version", "lacks"), [("has", False), ("bare", True), ("gone", False)])
+def test_the_version_that_pyenv_takes_for_a_folder(version: str, lacks: bool, home: Path):
+    (home / ".pyenv/versions").mkdir(parents=True)
+    (home / "env").rename(home / ".pyenv/versions/has")
+    (home / "bare").rename(home / ".pyenv/versions/bare")
+    (home / "env").symlink_to(".pyenv/versions/has")
+    files = {".pyenv/version": "bare\n", "work/.python-version": f"{version}\n", ".pyenv/shims/python": "#!/bin/sh\n"}
+    write(home, {**files, "work/run.sh": f"#!/bin/sh\n{SHIMS_FIRST}\npython main.py\n"})
+    found = [o.lacks for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([("frame",)] if lacks else [])
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
 from core.probes.starting.machine import PAM_SETTINGS, with_pam
-from core.probes.starting.started_programs import flask_ways
+from core.probes.starting.started_programs import flask_ways, pipenv_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.tasks import task_ways
 from tests.probes.starting.shells import ground, in_project, project
@@ -71,6 +71,37 @@ def test_a_supervised_service(home: Path, monkeypatch: pytest.MonkeyPatch):
     write(home, {f"sv/serve/env/{NAME}": "--a\n"})
     (way,) = [w for w in script_ways(in_project(home), pythons(home)) if w.prefix]
     assert (way.kind, way.at, way.state.environment().get(NAME)) == ("service", f"{home}/sv/serve/run", "--a")
+
+
+# --- pipenv -------------------------------------------------------------------------------------------------------------
+
+PIPENV: dict[str, tuple[dict[str, str], dict[str, str], str | None]] = {
+    "its own file": ({"work/Pipfile": "", "work/.env": f"{NAME}=--a\n"}, {}, "--a"),
+    "above": ({"Pipfile": "", ".env": f"{NAME}=--a\n"}, {}, "--a"),
+    "the file leads": ({"work/Pipfile": "", "work/.env": f"{NAME}='--a'\n"}, {NAME: "--old"}, "--a"),
+    "another file": ({"work/Pipfile": "", "work/.of": f"{NAME}=--a\n"}, {"PIPENV_DOTENV_LOCATION": "{home}/work/.of"}, "--a"),
+    "left out": ({"work/Pipfile": "", "work/.env": f"{NAME}=--a\n"}, {"PIPENV_DONT_LOAD_ENV": "1"}, None),
+    "a file beside no project": ({"work/.env": f"{NAME}=--a\n"}, {}, None),
+    "nothing in it": ({"work/Pipfile": "", "work/.env": "# no\n"}, {}, None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "env", "value"), PIPENV.values(), ids=PIPENV)
+def test_pipenvs_file(files: dict[str, str], env: dict[str, str], value: str | None, home: Path):
+    write(home, {**files, "bin/pipenv": "#!/bin/sh\n"})
+    filled = {n: v.replace("{home}", str(home)) for n, v in env.items()}
+    given = in_project(home, PATH=f"{home}/bin", **filled)
+    assert [w.state.environment().get(NAME) for w in pipenv_ways(given, pythons(home))] == ([value] if value else [])
+    (home / "bin/pipenv").unlink()
+    assert not list(pipenv_ways(given, pythons(home)))  # nobody here runs it
+
+
+@pytest.mark.parametrize(("ignores", "takes"), [("", "work/other"), ("1", "work/.venv")])
+def test_pipenv_takes_an_active_environment(ignores: str, takes: str, home: Path):
+    write(home, {"work/Pipfile": "", "work/.env": f"{NAME}=--a\n", "bin/pipenv": "", "work/other/bin/python": ""})
+    env = {"PATH": f"{home}/bin", "VIRTUAL_ENV": f"{home}/work/other", "PIPENV_IGNORE_VIRTUALENVS": ignores}
+    both = (*pythons(home), PythonEnvironment(prefix=f"{home}/work/other", kind="venv"))
+    assert [w.prefix for w in pipenv_ways(in_project(home, **env), both)] == [f"{home}/{takes}"]
 
 
 # --- Flask --------------------------------------------------------------------------------------------------------------

@@ -44,6 +44,20 @@ def of_code(takes: Any, value: str, *known: str) -> Snapshot:
     return replace(seen, vocabularies=(row, replace(row, variable="JAX_ENABLE_X64")))
 
 
+def answers(*keys: str) -> Snapshot:
+    """Return a machine whose Accelerate refuses keys of the person's answers."""
+    file = "/home/ada/.cache/huggingface/accelerate/default_config.yaml"
+    module = f"{SITE}/accelerate/commands/config/config_args.py"
+    rows = tuple(
+        Vocabulary(
+            variable=key, prefix=m.PREFIX, files=(module,), unknown=(key,), takes="key", reader="accelerate",
+            setting=f"{file}:{number}",
+        )
+        for number, key in enumerate(keys, 13)
+    )  # fmt: skip
+    return replace(several(), vocabularies=rows)
+
+
 def several(*variables: tuple[str, str], its: tuple[Distribution, ...] = TORCH, **fields: Any) -> Snapshot:
     """Return a machine with several variables."""
     said = Environment(variables=tuple(Variable(name=n, value=v, source="~/.profile") for n, v in variables))
@@ -116,6 +130,7 @@ CONTRACTS: dict[str, Snapshot] = {
             ("TF_USE_LEGACY_KERAS", "1", TENSORFLOW),
         )
     },
+    "answers of a newer Accelerate": answers("parallelism_config", "new_config"),
     "a number that code cannot read": of_code("number", "high"),
     "a whole number that code cannot read": of_code("whole number", "1.5"),
     "a switch that code cannot read": of_code("switch", "maybe"),

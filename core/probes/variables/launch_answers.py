@@ -1,0 +1,101 @@
+"""The answers that ``accelerate config`` keeps, against the questions that the installed Accelerate knows.
+
+Its launcher ends with ValueError at a key that its own dataclass lacks: a newer Accelerate wrote the file, or a person did. The
+classes and what is converted are read from the installed module (accelerate/commands/config/config_args.py).
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from core.host.startup.plain import json_line, json_value
+from core.model.facts import Vocabulary, path_text
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
+
+MODULE = ("accelerate", "commands", "config", "config_args.py")
+FILES = ("default_config.yaml", "default_config.json")
+REFUSES = "unknown keys"
+"""What the module says when it refuses a key; a release without this text takes any."""
+MOST_BYTES = 1 << 18
+
+
+def unknown_answers(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield each key of the person's own answers that an installed Accelerate refuses."""
+    path, text = _answers(request, where)
+    given = _keys(path, text)
+    for python in request.seen.pythons or () if given else ():
+        files = (where.join(site, *MODULE) for site in python.site_packages)
+        file = next((f for f in files if where.is_file(f)), "")
+        known = (
+            known_keys(where.text(file, MOST_BYTES) or "", in_the_cloud="AMAZON_SAGEMAKER" in text)
+            if file
+            else frozenset()
+        )
+        for key, line in given.items() if known else ():
+            if key not in known:
+                yield Vocabulary(
+                    variable=key,
+                    prefix=python.prefix,
+                    files=(path_text(file),),
+                    unknown=(key,),
+                    takes="key",
+                    reader="accelerate",
+                    setting=f"{path_text(path)}:{line}",
+                )
+
+
+def _answers(request: ProbeRequest, where: Sysroot) -> tuple[str, str]:
+    """Return the file that ``accelerate launch`` reads if it is told no other, and its text; empty for none."""
+    env, home = request.env, request.env.get("HOME") or request.seen.machine.home
+    cache = env.get("HF_HOME") or where.join(
+        env.get("XDG_CACHE_HOME") or where.join(home or "/", ".cache"), "huggingface"
+    )
+    for path in (where.join(cache, "accelerate", name) for name in FILES):
+        text = where.text(path, MOST_BYTES) if where.path_module.isabs(path) else None
+        if text is not None:
+            return path, text
+    return "", ""
+
+
+def _keys(path: str, text: str) -> dict[str, int]:
+    """Return the keys at the margin of YAML, or of JSON's outer object, with their lines."""
+    if path.endswith(".json"):
+        found = json_value(text)
+        return {str(key): json_line(text, str(key)) for key in found} if isinstance(found, dict) else {}
+    rows = (
+        (re.match(r"([\"']?)([A-Za-z_]\w*)\1[ \t]*:(?:\s|$)", row), n) for n, row in enumerate(text.splitlines(), 1)
+    )
+    return {row[2]: n for row, n in rows if row}
+
+
+def known_keys(text: str, *, in_the_cloud: bool) -> frozenset[str]:
+    """Return the keys that the module takes: the fields of its class, and those that it converts first; empty if it refuses none."""
+    try:
+        body = ast.parse(text).body if REFUSES in text else []
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return frozenset()
+    classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
+    waiting = ["SageMakerConfig" if in_the_cloud else "ClusterConfig"]
+    known: set[str] = set()
+    for name in waiting:
+        node = classes.get(name)
+        if node is None or len(waiting) > len(classes):
+            return frozenset()  # written in another way
+        waiting += [b.id for b in node.bases if isinstance(b, ast.Name)]
+        known |= {f.target.id for f in node.body if isinstance(f, ast.AnnAssign) and isinstance(f.target, ast.Name)}
+        known |= {key for part in ast.walk(node) if (key := _taken_away(part))}
+    return frozenset(known)
+
+
+def _taken_away(node: ast.AST) -> str:
+    """Return the key that a statement takes out of the answers, as it does with those of older releases."""
+    match node:
+        case ast.Delete(targets=[ast.Subscript(slice=ast.Constant(value=str(key)))]):
+            return key
+        case ast.Call(func=ast.Attribute(attr="pop"), args=[ast.Constant(value=str(key)), *_]):
+            return key
+        case _:
+            return ""
