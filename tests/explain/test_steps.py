@@ -33,7 +33,7 @@ COMMAND = re.compile(
 ONLY_ON = {
     # causes that one system alone knows
     "windows": {"zlibwapi_missing", "python_dll_search_change", "tf_native_windows_unsupported", "vc_runtime_missing", "page_file_too_small"},
-    "linux": {"ld_library_path_override", "driver_library_mismatch", "secure_boot_blocks_module", "uvm_stale_after_suspend", "wsl_libcuda_not_found"},
+    "linux": {"ld_library_path_override", "driver_library_mismatch", "secure_boot_blocks_module", "uvm_stale_after_suspend", "wsl_libcuda_not_found", "address_space_limited", "service_confined"},
 }  # fmt: skip
 NOTHING_TO_DO = {"harmless_message"}
 
