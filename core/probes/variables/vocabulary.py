@@ -36,6 +36,7 @@ from core.loader.contents import written_words
 from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, path_text
 from core.probes.driver.libraries import search_folders
+from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
@@ -265,14 +266,23 @@ OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOM
 """First words of variables that no package reads as its own."""
 
 
-def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str, str]]:
-    """Yield the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
-    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph.
+def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> tuple[tuple[str, str, str], ...]:
+    """Return the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
+    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph. Records have megabytes, so the answer is kept.
     """
     words = {n: n.partition("_")[0] for n in names if "_" in n.strip("_")}
     words = {n: w.lower() for n, w in words.items() if len(w) > 3 and w not in OF_THE_SYSTEM}
-    listed = {normalise_name(d.name): d.name for d in python.distributions} if words else {}
-    for site in python.site_packages if words else ():
+    if not words:
+        return ()
+    given = sorted(words.items()), python.distributions, python.site_packages
+    kind = tuple[tuple[str, str, str], ...]
+    return kept_look("folders", given, kind, lambda watched: (tuple(_in_records(words, python, watched)), True), where)
+
+
+def _in_records(words: Mapping[str, str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str, str]]:
+    """Yield the modules for variables and the folders that these name."""
+    listed = {normalise_name(d.name): d.name for d in python.distributions}
+    for site in python.site_packages:
         for info in where.names(site) or ():
             reader = listed.get(normalise_name(info.split("-")[0])) if info.endswith(".dist-info") else None
             record = where.read(where.join(site, info, "RECORD"), MOST_RECORD) if reader else None
