@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container
+from typing import Any
 
 from core.host.startup.state import State
 from core.model.facts import LineForm
@@ -133,6 +134,14 @@ def json_value(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return found
+
+
+def python_launches(text: str) -> list[dict[str, Any]]:
+    """Return the configurations of a launch.json (VS Code) that start Python."""
+    found = json_value(text)
+    rows = found.get("configurations") if isinstance(found, dict) else None
+    every = [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [row for row in every if row.get("type") in ("python", "debugpy")]
 
 
 def json_line(text: str, name: str, inside: str = "") -> int:

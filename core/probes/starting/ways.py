@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from core.host.startup.modulefiles import read_module
-from core.host.startup.plain import json_line, json_value, read_assignments
+from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind
@@ -258,11 +258,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
     """Yield the configurations of the folder's launch.json that start Python."""
     path = posixpath.join(ground.folder, ".vscode/launch.json")
     text = ground.read(path) or ""
-    found = json_value(text)
-    rows = found.get("configurations") if isinstance(found, dict) else None
-    for row in [r for r in rows if isinstance(r, dict)] if isinstance(rows, list) else []:
-        if row.get("type") not in ("python", "debugpy"):
-            continue
+    for row in python_launches(text):
         state = terminal.copy()
         state.files = [*terminal.files, path]
         env_file = row.get("envFile")

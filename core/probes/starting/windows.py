@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.host.startup.plain import json_line, json_value, read_assignments
+from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground
@@ -149,11 +149,7 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     join = ground.where.join
     path = join(ground.folder, ".vscode", "launch.json")
     text = ground.read(path) or ""
-    found = json_value(text)
-    rows = found.get("configurations") if isinstance(found, dict) else None
-    for row in [r for r in rows if isinstance(r, dict)] if isinstance(rows, list) else []:
-        if row.get("type") not in ("python", "debugpy"):
-            continue
+    for row in python_launches(text):
         state = _begin(ground)
         state.files.append(path)
         named = row.get("envFile")

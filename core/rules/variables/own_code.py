@@ -15,11 +15,11 @@ from core.knowledge.contracts import (
     settings_files,
     variable_contracts,
 )
-from core.model.facts import Snapshot, Variable
+from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.remedies import Unset
 from core.model.steps import Step
-from core.rules.frameworks.environment_view import environment_views
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.variables.findings import contract_finding, without_backend
 from core.rules.wording import WARNING, make_finding, manual_fix, observation
@@ -61,6 +61,12 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
 
 
+def _read_by_near_ones(seen: Snapshot, takes: str) -> list[tuple[EnvironmentView, Vocabulary]]:
+    """Return what code was found to take so, with its environment: of those that are named, active or on the search path."""
+    views = [h for h in environment_views(seen) if h.near <= 2]
+    return [(h, r) for h in views for r in seen.vocabularies or () if r.takes == takes and r.prefix == h.python.prefix]
+
+
 def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
     """A secret that is sent in the head of a request has letters beyond Latin-1, such as curly quotation marks."""
     views = [h for h in environment_views(seen) if h.near <= 3]
@@ -82,10 +88,7 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
 
 def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
     """A variable keeps the folder of a script off sys.path, and a program in the working folder needs a module of its own there."""
-    views = [h for h in environment_views(seen) if h.near <= 2]
-    rows = [
-        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "beside" and r.prefix == h.python.prefix
-    ]
+    rows = _read_by_near_ones(seen, "beside")
     if not rows:
         return
     home, row = rows[0]
@@ -117,10 +120,7 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
     """A framework's code asks for the name of a user who has no account and no variable that names one."""
-    views = [h for h in environment_views(seen) if h.near <= 2]
-    rows = [
-        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "account" and r.prefix == h.python.prefix
-    ]
+    rows = _read_by_near_ones(seen, "account")
     if not rows or effective_variable(seen, "USER") or effective_variable(seen, "LOGNAME"):
         return
     home, row = rows[0]
@@ -152,10 +152,7 @@ def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
 
 def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
     """A package's functions are kept in a cache, and there is no folder for it that can be written to."""
-    views = [h for h in environment_views(seen) if h.near <= 2]
-    rows = [
-        (h, r) for h in views for r in seen.vocabularies or () if r.takes == "cache" and r.prefix == h.python.prefix
-    ]
+    rows = _read_by_near_ones(seen, "cache")
     if not rows:
         return
     home, row = rows[0]
@@ -237,8 +234,7 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
 
 def refused_answers(seen: Snapshot) -> Iterator[Finding]:
     """The person's answers have keys that the launcher of the installed release refuses, whatever their values are."""
-    views = [h for h in environment_views(seen) if h.near <= 2]
-    rows = [(h, r) for h in views for r in seen.vocabularies or () if r.takes == "key" and r.prefix == h.python.prefix]
+    rows = _read_by_near_ones(seen, "key")
     if not rows:
         return
     home, first = rows[0]
