@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from core.knowledge.modules import KnownModule
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
@@ -798,3 +799,17 @@ def test_a_package_in_an_archive_is_another_release_unless_its_parts_are_compile
     found = search.find("parts")
     assert found.path == f"{archive}/parts/__init__.py"
     assert search.is_alike(found.path, found.hidden[0]) is alike
+
+
+@pytest.mark.parametrize(
+    ("libraries", "alike"), [("partsandmore.libs", True), ("parts.libs", False), ("parts_gpu.libs", False)]
+)
+def test_a_clone_lacks_the_folder_of_libraries_of_its_own_package_alone(tmp_path: Path, libraries: str, alike: bool):
+    files = {"parts/__init__.py": "", "parts/one.py": ""}
+    site = plant(tmp_path / "site", {**files, f"{libraries}/libx-1234abcd.so.1": ""})
+    clone = plant(tmp_path / "clone", files)
+    entries = (SearchEntry(path=str(clone), origin="start"), SearchEntry(path=str(site), origin="site-packages"))
+    search = ModuleSearch(
+        Interpreter(str(tmp_path), str(tmp_path), VERSION), PythonSearch(entries), "x86_64", Sysroot(system="linux")
+    )
+    assert search.find_known_module(KnownModule(module="parts", distributions="parts"), ()).alike is alike

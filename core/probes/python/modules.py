@@ -419,9 +419,8 @@ class ModuleSearch:
         modules search there.
         """
         sites = [self.where.parent(self.where.parent(p)) for p in (found.path, found.hidden[0])]
-        mine, its = (
-            {n for n in self._folders.names(s) or () if n.endswith(".libs") and n.startswith(found.name)} for s in sites
-        )
+        own = re.compile(rf"{re.escape(found.name)}(?:[_-]\w+)?\.libs")  # torch has none: torchvision.libs is another's
+        mine, its = ({n for n in self._folders.names(s) or () if own.fullmatch(n)} for s in sites)
         return its <= mine
 
     def _foreign_tags(self, owner: Distribution) -> tuple[str, ...]:
