@@ -429,17 +429,14 @@ def limited_addresses(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "CUDA reserves addresses for all memory of the machine and of its GPUs, without using that memory. A limit on addresses "
             "(ulimit -v) therefore stops it, however much memory is free."
         ),
-        evidence=[observation(_("Limit on addresses"), f"{limit >> 20} MiB", "ulimit -v"), *driver_answers(driver)],
+        evidence=[observation(_("Limit on addresses"), f"{limit >> 20} MiB", "kernel"), *driver_answers(driver)],
         fix=manual_fix(
             _("Remove the limit"),
-            _("For this terminal: {command}", command="ulimit -v unlimited"),
+            _("For this terminal: ulimit -v unlimited"),
             _(
                 "Find where it is set: ~/.bashrc, ~/.profile, /etc/security/limits.conf, a job's script, or LimitAS of a service."
             ),
-            _(
-                "To limit memory itself, use a control group: {command}",
-                command="systemd-run --user --scope -p MemoryMax=16G ...",
-            ),
+            _("To limit memory itself, use a control group: systemd-run --user --scope -p MemoryMax=16G ..."),
             restart="terminal",
         ),
     )
