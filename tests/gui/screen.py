@@ -82,10 +82,13 @@ def takes_tab(widget: QWidget) -> bool:
 
 def tree(widget: QWidget) -> Iterator[QAccessibleInterface]:
     """Yield the accessible objects under a widget that are not invisible."""
-    todo = [QAccessible.queryAccessibleInterface(widget)]
-    while todo:
-        here = todo.pop()
-        if here is None or not here.isValid() or here.state().invisible:
-            continue
-        yield here
-        todo.extend(here.child(i) for i in range(here.childCount()))
+    yield from _below(QAccessible.queryAccessibleInterface(widget))
+
+
+def _below(here: QAccessibleInterface | None) -> Iterator[QAccessibleInterface]:
+    """Yield an object and those under it; a child is asked for when its turn comes: Qt may delete one that nobody asks for again."""
+    if here is None or not here.isValid() or here.state().invisible:
+        return
+    yield here
+    for i in reversed(range(here.childCount())):
+        yield from _below(here.child(i))
