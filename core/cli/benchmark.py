@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.cli.terminal import given_path, number_within, option_value
+from core.cli.options import add_full_names, add_json, given_path, number_within, option_value
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ def add_benchmark_command(commands: Any) -> None:
     parser = commands.add_parser(
         "benchmark", help=_("run convolutions on the GPU: are the results right, and is it as fast as it should be")
     )
-    parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    add_json(parser)
     extent = parser.add_mutually_exclusive_group()
     extent.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
     extent.add_argument(
@@ -43,7 +43,7 @@ def add_benchmark_command(commands: Any) -> None:
     parser.add_argument(
         "--python", type=option_value, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
     )
-    parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    add_full_names(parser)
     parser.set_defaults(command=run_benchmark)
 
 

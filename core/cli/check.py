@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
+from core.cli.options import add_full_names, add_python
 from core.cli.terminal import UsageError, read_report, report_write_errors, say_result, write_file
 from core.common.i18n import _
 from core.common.streams import discard_stream
@@ -47,9 +48,7 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help=_("seconds after which the answer is: not known"),
     )
     check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
-    check.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
-    )
+    add_python(check)
     check.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
     )
@@ -63,7 +62,7 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         help=_("another Linux system, below a folder: read only, nothing of it is run"),
     )
     check.add_argument("--report", type=Path, metavar="REPORT.json", help=_("judge another machine by its report"))
-    check.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    add_full_names(check)
     check.set_defaults(command=run_check)
 
 

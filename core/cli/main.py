@@ -8,8 +8,17 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from core import __version__
+from core.cli.options import (
+    add_depth,
+    add_full_names,
+    add_json,
+    add_python,
+    given_path,
+    number_within,
+    option_value,
+)
 from core.cli.scan import _replay, _scan
-from core.cli.terminal import UsageError, given_path, number_within, option_value
+from core.cli.terminal import UsageError
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
@@ -179,16 +188,9 @@ def _parser(first: Sequence[str] = ()) -> argparse.ArgumentParser:
 
 def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     scan = commands.add_parser("scan", help=_("scan this machine and name the root cause"))
-    scan.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    add_json(scan)
     scan.add_argument("--out", type=given_path, metavar="FILE", help=_("also write the JSON report to FILE"))
-    scan.add_argument(
-        "--python",
-        type=option_value,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help=_("an interpreter or environment to examine"),
-    )
+    add_python(scan)
     scan.add_argument(
         "--program",
         type=option_value,
@@ -200,14 +202,8 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
     scan.add_argument(
         "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
     )
-    scan.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
-    scan.add_argument(
-        "--try",
-        action="store_true",
-        dest="trials",
-        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
-    )
-    scan.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    add_depth(scan)
+    add_full_names(scan)
     scan.add_argument(
         "--root",
         type=given_path,
@@ -224,22 +220,9 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("findings", nargs="*", metavar="FINDING-ID", help=_("the primary cause if none is named"))
     fix.add_argument("--dry-run", action="store_true", help=_("show and rehearse only"))
     fix.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
-    fix.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
-    fix.add_argument(
-        "--python",
-        type=option_value,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help=_("an interpreter or environment to examine"),
-    )
-    fix.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
-    fix.add_argument(
-        "--try",
-        action="store_true",
-        dest="trials",
-        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
-    )
+    add_json(fix)
+    add_python(fix)
+    add_depth(fix)
     fix.add_argument(
         "--cudnn",
         type=option_value,
@@ -279,18 +262,11 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
     explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
-    explain.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    add_json(explain)
     held = explain.add_mutually_exclusive_group()
     held.add_argument("--report", type=given_path, metavar="REPORT.json", help=_("judge another machine by its report"))
     held.add_argument("--text-only", action="store_true", help=_("judge the text alone, without scanning this machine"))
-    explain.add_argument(
-        "--python",
-        type=option_value,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help=_("an interpreter or environment to examine"),
-    )
+    add_python(explain)
     explain.add_argument(
         "--answer",
         type=number_within(1, 99),
@@ -298,7 +274,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         metavar="N",
         help=_("the answer to the question that explain asked: rank by it"),
     )
-    explain.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+    add_full_names(explain)
     explain.set_defaults(command=_explain)
 
 
@@ -307,7 +283,7 @@ def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -
     replay.add_argument(
         "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
     )
-    replay.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    add_json(replay)
     replay.set_defaults(command=_replay)
 
 

@@ -14,6 +14,7 @@ from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, ParamSpec
 
 from core import __version__
+from core.cli.options import add_python
 from core.cli.terminal import UsageError, read_report
 from core.common.exit_codes import OK
 from core.common.i18n import _
@@ -45,9 +46,7 @@ INSTRUCTIONS = (
 def add_mcp_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``mcp`` to the command line."""
     mcp = commands.add_parser("mcp", help=_("serve an AI assistant over the Model Context Protocol; read-only"))
-    mcp.add_argument(
-        "--python", action="append", default=[], metavar="PATH", help=_("an interpreter or environment to examine")
-    )
+    add_python(mcp)
     mcp.set_defaults(command=run_mcp)
 
 

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import given_path
+from core.cli.options import add_json, given_path
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _, n_
 
@@ -48,7 +48,7 @@ def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
     triage.add_argument(
         "folder", type=given_path, metavar="FOLDER|FILE|-", help=_("reports, or JSON lines (- for standard input)")
     )
-    triage.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+    add_json(triage)
     told = triage.add_mutually_exclusive_group()
     told.add_argument(
         "--suspects",

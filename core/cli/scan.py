@@ -61,11 +61,13 @@ def _scan(options: argparse.Namespace) -> int:
         print(f"convalesce: {told}", file=sys.stderr)
     if not options.full_names:
         report = redact(report)
-    if options.out:
-        from core.report.json_form import to_json
+    try:
+        if options.out:
+            from core.report.json_form import to_json
 
-        write_file(options.out, to_json(report))
-    status = _show(report, as_json=options.json)
+            write_file(options.out, to_json(report))
+    finally:  # a file that cannot be written must not cost the result
+        status = _show(report, as_json=options.json)
     gc.freeze()  # nor does the interpreter collect any at exit
     return status
 

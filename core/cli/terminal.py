@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -34,46 +34,6 @@ _DRIVES = late_pattern("[\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2
 
 class UsageError(Exception):
     """The command was used wrongly; the message is one sentence."""
-
-
-def number_within(low: int, high: int) -> Callable[[str], int]:
-    """Return what reads the value of an option that is a whole number from ``low`` to ``high``."""
-
-    def read(text: str) -> int:
-        from argparse import ArgumentTypeError
-
-        from core.common.versions import whole_number
-
-        number = whole_number(text)
-        if number is None or not low <= number <= high:
-            raise ArgumentTypeError(
-                _("{value} is not a number from {least} to {most}", value=repr(text), least=low, most=high)
-            )
-        return number
-
-    return read
-
-
-def option_value(text: str) -> str:
-    """Return the value of an option.
-
-    Raises:
-        ArgumentTypeError: it is empty, probably because a variable is not set.
-    """
-    from argparse import ArgumentTypeError
-
-    if not text.strip():
-        raise ArgumentTypeError(_("it is empty: is a variable not set?"))
-    return text
-
-
-def given_path(text: str) -> Path:
-    """Return the path of an option.
-
-    Raises:
-        ArgumentTypeError: it is empty, and would be the folder that the program runs in.
-    """
-    return Path(option_value(text))
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from core.host.linux.files import (
 )
 from core.loader import read_image
 from core.loader.files import OtherRoot, path_under_root
-from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
+from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, System, Variable, path_text
 
 PROGRAMS = ("/bin/sh", "/usr/bin/env", "/sbin/init", "/usr/lib/systemd/systemd")
 """Programs of nearly every system, whose headers tell its processor."""
@@ -122,6 +122,10 @@ class OtherRootHost:
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Controllers from its /sys/bus/pci, where that is mounted, too; else None."""
         return pci_devices(self._inside) or None
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """None: Linux has no such list."""
+        return ()
 
     def registered_pythons(self) -> tuple[str, ...]:
         """None: Linux has no such list."""

@@ -6,6 +6,7 @@ import errno
 import os
 import stat
 import sys
+from collections.abc import Callable
 
 from core.common.i18n import _
 from core.model.changes import ChangeError
@@ -100,12 +101,12 @@ else:
         if not same:
             raise ChangeError(_("The file's owner, permissions or attributes cannot be kept here."))
 
-    def _try(root: bool, call: object, *arguments: object) -> None:
+    def _try(root: bool, call: Callable[..., object], *arguments: object) -> None:
         """Change an extended attribute; without an administrator's rights, ignore a refusal for the system's own
         attributes.
         """
         try:
-            call(*arguments)  # type: ignore[operator]
+            call(*arguments)
         except OSError as e:
             if root or e.errno not in (errno.EPERM, errno.EACCES, errno.ENOTSUP):
                 raise

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Literal, Protocol, Required, TypedDict, Unpack
 
 from core.common.progress import Progress
-from core.model.facts import Frozen, Machine, PciDevice, Signature, System, Variable
+from core.model.facts import Frozen, Machine, PciDevice, RegisteredStart, Signature, System, Variable
 
 ProgramKind = Literal["program", "answering", "interpreter", "tool"]
 
@@ -104,6 +104,10 @@ class Host(Protocol):
 
     def registered_pythons(self) -> tuple[str, ...]:
         """Folders of the Pythons that installers registered (PEP 514); empty on Linux, which has no such registry."""
+        ...
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """Programs that the registry starts: services, and what begins with the session; empty on Linux."""
         ...
 
     def signature(self, path: str) -> Signature:

@@ -9,7 +9,7 @@ from typing import Unpack
 import msgspec
 
 from core.host.interface import CompletedProcess, Host, RunOptions, planned_files
-from core.model.facts import Machine, PciDevice, Signature, System, Variable
+from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, System, Variable
 
 
 class HostWithEnvironment(msgspec.Struct, frozen=True):
@@ -51,6 +51,10 @@ class HostWithEnvironment(msgspec.Struct, frozen=True):
     def registered_pythons(self) -> tuple[str, ...]:
         """The real one's."""
         return self.host.registered_pythons()
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """The real one's."""
+        return self.host.registered_starts()
 
     def signature(self, path: str) -> Signature:
         """The real one's."""

@@ -217,7 +217,10 @@ def test_out_writes_the_same_report_that_json_prints(
     scanned(monkeypatch, broken())
     run("scan", "--json", "--out", tmp_path / "r.json")
     assert (tmp_path / "r.json").read_text(encoding="utf-8") == capsys.readouterr().out
-    assert run("scan", "--out", tmp_path / "no" / "r.json") == USAGE
+    assert run("scan", "--json", "--out", tmp_path / "no" / "r.json") == USAGE
+    told = capsys.readouterr()
+    assert told.out == (tmp_path / "r.json").read_text(encoding="utf-8"), "the result is not lost with the file"
+    assert "cannot be written" in told.err
 
 
 def test_a_policys_share_gets_the_report_without_names(

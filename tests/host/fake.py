@@ -13,7 +13,7 @@ import msgspec
 from core.host import child, process
 from core.host.exit_status import describe_exit
 from core.host.interface import CompletedProcess, RunOptions
-from core.model.facts import Machine, PciDevice, Signature, System, Variable
+from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, System, Variable
 
 
 def said(*events: object, output: str = "", status: int = 0, system: System = "linux") -> CompletedProcess:
@@ -45,6 +45,8 @@ class FakeHost:
     pci: tuple[PciDevice, ...] | None = ()
     registered: tuple[str, ...] = ()
     """Folders of Pythons that Windows' registry lists."""
+    starts: tuple[RegisteredStart, ...] = ()
+    """What Windows' registry starts."""
     runs: Mapping[tuple[str, ...], CompletedProcess] = field(default_factory=dict)
     """What programs answer, by their command line."""
     children: Mapping[str, CompletedProcess] = field(default_factory=dict)
@@ -79,6 +81,10 @@ class FakeHost:
     def registered_pythons(self) -> tuple[str, ...]:
         """Return the given folders."""
         return self.registered
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """Return the given ones."""
+        return self.starts
 
     def signature(self, path: str) -> Signature:
         """Compare a Windows library with its own signed hash; nothing is known of a library for Linux."""

@@ -26,7 +26,7 @@ from core.host.linux.files import (
     without_bundle_variables,
 )
 from core.host.provenance import environment_for, may_run
-from core.model.facts import Machine, PciDevice, Signature, System, Variable, path_text
+from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, System, Variable, path_text
 
 assert sys.platform != "win32"  # for mypy; code that does not need Linux itself is in files.py
 
@@ -122,6 +122,10 @@ class LinuxHost:
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Display and 3D controllers from /sys/bus/pci; None if it cannot be listed."""
         return pci_devices(self._root)
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """Empty: Linux has no such registry."""
+        return ()
 
     def registered_pythons(self) -> tuple[str, ...]:
         """Empty: Linux has no such registry."""

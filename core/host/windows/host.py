@@ -19,7 +19,8 @@ from core.host import process
 from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import loader_architecture
 from core.host.windows.environment import compose_environment, is_display, pci_address, pci_ids, release_name
-from core.model.facts import Machine, PciDevice, Scope, Signature, System, Variable, path_text
+from core.host.windows.registered import SERVICES, registered_starts
+from core.model.facts import Machine, PciDevice, RegisteredStart, Scope, Signature, System, Variable, path_text
 
 assert sys.platform == "win32"  # tells mypy, too
 
@@ -119,6 +120,15 @@ class WindowsHost:
     def registered_pythons(self) -> tuple[str, ...]:
         r"""Folders listed below Software\Python, the user's before the machine's, in both views of the registry."""
         return registered_pythons()
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """Services that are neither drivers nor disabled, and what begins with the session, the machine's before the user's."""
+        roots = {"HKLM": winreg.HKEY_LOCAL_MACHINE, "HKCU": winreg.HKEY_CURRENT_USER}
+
+        def read(root: str, key: str) -> dict[str, object]:
+            return {name.lower(): data for name, data, _kind in _values(roots[root], key) or ()}
+
+        return tuple(registered_starts(_subkeys(winreg.HKEY_LOCAL_MACHINE, SERVICES) or (), read))
 
     def signature(self, path: str) -> Signature:
         """Ask WinVerifyTrust; where that is inconclusive, check the file's own signed hash."""

@@ -1,0 +1,85 @@
+"""Options that several commands have, and what reads the values of options."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from core.common.i18n import _
+
+if TYPE_CHECKING:
+    import argparse
+
+
+def add_json(parser: argparse.ArgumentParser) -> None:
+    """Add ``--json``."""
+    parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
+
+
+def add_python(parser: argparse.ArgumentParser) -> None:
+    """Add ``--python``, as often as the person likes."""
+    parser.add_argument(
+        "--python",
+        type=option_value,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=_("an interpreter or environment to examine"),
+    )
+
+
+def add_depth(parser: argparse.ArgumentParser) -> None:
+    """Add ``--thorough`` and ``--try``: how much a scan reads and runs."""
+    parser.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
+    parser.add_argument(
+        "--try",
+        action="store_true",
+        dest="trials",
+        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
+    )
+
+
+def add_full_names(parser: argparse.ArgumentParser) -> None:
+    """Add ``--full-names``."""
+    parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
+
+
+def number_within(low: int, high: int) -> Callable[[str], int]:
+    """Return what reads the value of an option that is a whole number from ``low`` to ``high``."""
+
+    def read(text: str) -> int:
+        from argparse import ArgumentTypeError
+
+        from core.common.versions import whole_number
+
+        number = whole_number(text)
+        if number is None or not low <= number <= high:
+            raise ArgumentTypeError(
+                _("{value} is not a number from {least} to {most}", value=repr(text), least=low, most=high)
+            )
+        return number
+
+    return read
+
+
+def option_value(text: str) -> str:
+    """Return the value of an option.
+
+    Raises:
+        ArgumentTypeError: it is empty, probably because a variable is not set.
+    """
+    from argparse import ArgumentTypeError
+
+    if not text.strip():
+        raise ArgumentTypeError(_("it is empty: is a variable not set?"))
+    return text
+
+
+def given_path(text: str) -> Path:
+    """Return the path of an option.
+
+    Raises:
+        ArgumentTypeError: it is empty, and would be the folder that the program runs in.
+    """
+    return Path(option_value(text))
