@@ -33,7 +33,7 @@ from core.fixes.variables import (
     target_environments,
 )
 from core.model import path_list
-from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
+from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
@@ -42,6 +42,7 @@ from core.model.remedies import (
     AddFolder,
     CompleteSet,
     DropDead,
+    ExpandVariables,
     GiveOtherName,
     GivePlainName,
     InstallPackages,
@@ -84,6 +85,10 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if not changes:
         return finding
     fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
+    if isinstance(remedy, AddDllFolders) and isinstance(changes[0], EditLine):
+        fix = replace(
+            fix, title=_("Put {folder} on the search path", folder=";".join(remedy.folders)), restart="program"
+        )
     if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
         fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
     return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
@@ -100,6 +105,9 @@ def _with_edits(
     lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
     if edits and isinstance(remedy, GiveOtherName):
         return in_single_scope(edits) or changes
+    elsewhere = bool(finding.ways) and THIS_SESSION not in finding.ways
+    if snapshot.machine.system == "windows" and elsewhere and isinstance(remedy, AddFolder | AddDllFolders):
+        return in_single_scope(edits)  # this session's variables are right
     if edits:
         return in_single_scope([*lasting, *edits])
     return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes
@@ -124,6 +132,8 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return prefer_folder(remedy, snapshot)
         case DropDead():
             return drop_dead_entries(remedy, snapshot)
+        case ExpandVariables():
+            return expand_stored_variables(remedy, snapshot)
         case CompleteSet():
             return complete_set(remedy, snapshot)
         case PutAside():
@@ -187,6 +197,14 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
 
 
 # --- variables -----------------------------------------------------------------------------------------------------
+
+
+def expand_stored_variables(remedy: ExpandVariables, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Change the kind of a stored value and keep its text."""
+    kept = [v for v in persistent_values(snapshot, remedy.variable) if v.scope == remedy.scope and v.kind == "REG_SZ"]
+    return tuple(
+        replace(set_value(v, v.value, "windows"), after=Value(text=v.value, kind="REG_EXPAND_SZ")) for v in kept
+    )
 
 
 def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:

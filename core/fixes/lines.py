@@ -12,7 +12,17 @@ from core.model import path_list
 from core.model.changes import EditLine, PersistentScope
 from core.model.facts import Snapshot, Start, StartLine
 from core.model.findings import Finding
-from core.model.remedies import AddFolder, GiveOtherName, PointTo, PreferFolder, Remedy, TakeOut, TakeOutLine, Unset
+from core.model.remedies import (
+    AddDllFolders,
+    AddFolder,
+    GiveOtherName,
+    PointTo,
+    PreferFolder,
+    Remedy,
+    TakeOut,
+    TakeOutLine,
+    Unset,
+)
 from core.rules.snapshot_queries import effective_variable
 from core.rules.ways import THIS_SESSION
 
@@ -57,8 +67,8 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
     """Return the edits of every line by which a variable is wrong in the ways that the finding concerns; none where it is
     not known of all of them which line that is.
     """
-    if isinstance(remedy, AddFolder):
-        return _put_in_front(remedy, finding, snapshot)
+    if isinstance(remedy, AddFolder | AddDllFolders):
+        return _put_in_front(searched_folders(remedy), finding, snapshot)
     name = edited_variable(remedy)
     whole = isinstance(remedy, Unset | PointTo)
     if not name or (snapshot.machine.system == "windows" and not whole):
@@ -106,15 +116,21 @@ def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -
 
 def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str:
     """Return which lines to write otherwise, for a fault of other ways of starting than this one; empty where none tells."""
-    if not isinstance(remedy, AddFolder) or not finding.ways or THIS_SESSION in finding.ways:
+    if not isinstance(remedy, AddFolder | AddDllFolders) or not finding.ways or THIS_SESSION in finding.ways:
         return ""
-    folders = ":".join((remedy.folder, *remedy.more))
+    remedy = searched_folders(remedy)
+    windows = snapshot.machine.system == "windows"
+    name = _search_path(snapshot)
+    folders = (";" if windows else ":").join((remedy.folder, *remedy.more))
     said: dict[str, None] = {}
     for start in _concerned_starts(finding, snapshot):
-        rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
+        rows = [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
         for row in rows[-1:]:
             words = _("In {file}, line {line}: put {folders} before the other folders of {name}.",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
+            if not row.line:  # a service's variables: the registry, or the program that keeps them, has no lines
+                words = _("In {place}: put {folders} before the other folders of {name}.",
+                          place=row.file, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
         for row in () if rows else [r for r in start.taken if r.name == SEARCH_PATH][-1:]:
             words = _("Line {line} of {file} unsets {name}. Remove that line, or set {name} to {folders} there",
@@ -123,16 +139,26 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
     return "\n".join(said)
 
 
+def searched_folders(remedy: AddFolder | AddDllFolders) -> AddFolder:
+    """Return the folders that a search path lacks. Where one way of starting alone lacks them, PATH as that way has it is what to
+    change, whatever else could let Python find them.
+    """
+    if isinstance(remedy, AddFolder):
+        return remedy
+    return AddFolder(folder=remedy.folders[0], more=remedy.folders[1:], prefixes=(remedy.prefix,))
+
+
 def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
     """Return the edits of the lines that give other ways of starting than this one a search path without the folders; none
     unless each of these ways has such a line of this person's.
     """
-    if snapshot.machine.system != "linux" or not finding.ways or THIS_SESSION in finding.ways:
+    if not finding.ways or THIS_SESSION in finding.ways:
         return ()
+    name = _search_path(snapshot)
     folders = (remedy.folder, *remedy.more)
     found: dict[tuple[str, int], EditLine] = {}
     for start in _concerned_starts(finding, snapshot):
-        rows = [r for r in start.lines if r.name == SEARCH_PATH and r.does != "unset" and not r.overridden]
+        rows = [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
         if not rows or rows[-1].does == "open" or rows[-1].line <= 0 or rows[-1].file.startswith(EVERYBODYS):
             return ()
         edit = replace(_edit(rows[-1], "", remedy, finding, start), front=folders)
@@ -140,6 +166,16 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
         starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
         found[edit.path, edit.line] = replace(edit, starts=starts)
     return tuple(found.values())
+
+
+def _search_path(snapshot: Snapshot) -> str:
+    """Return the variable that the loader of this system searches."""
+    return "PATH" if snapshot.machine.system == "windows" else SEARCH_PATH
+
+
+def _is_named(row: StartLine, name: str, snapshot: Snapshot) -> bool:
+    """Whether a line is about a variable; on Windows names are case-insensitive."""
+    return row.name == name or (snapshot.machine.system == "windows" and row.name.upper() == name)
 
 
 def _concerned_starts(finding: Finding, snapshot: Snapshot) -> list[Start]:

@@ -73,6 +73,13 @@ class DropDead(Frozen, frozen=True, kw_only=True, tag=True):
     """Scope and text of each."""
 
 
+class ExpandVariables(Frozen, frozen=True, kw_only=True, tag=True):
+    """Store a variable of Windows' registry so that the variables in it are replaced (REG_EXPAND_SZ)."""
+
+    variable: str
+    scope: Literal["user", "machine"]
+
+
 class CompleteSet(Frozen, frozen=True, kw_only=True, tag=True):
     """Complete a set with files from an identical, intact set, and replace files that do not belong in it."""
 
@@ -179,6 +186,7 @@ Remedy: TypeAlias = (
     | TakeOut
     | PreferFolder
     | DropDead
+    | ExpandVariables
     | CompleteSet
     | PutAside
     | PutCacheAside

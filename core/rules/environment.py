@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, translate_fact
 from core.common.shell import shell_command
-from core.model.facts import How, Mark, PathEntry, Snapshot
+from core.model.facts import How, Mark, PathEntry, Snapshot, Variable
 from core.model.findings import Evidence, Finding
-from core.model.remedies import DropDead
+from core.model.path_list import entry_key, split_entries
+from core.model.paths import parent
+from core.model.remedies import DropDead, ExpandVariables
 from core.model.steps import Step
 from core.rules.consumer_loads import consumer_loads
-from core.rules.snapshot_queries import python_of
+from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
@@ -122,9 +125,72 @@ def _entry_fault(e: PathEntry, windows: bool) -> str:
     return ""
 
 
+def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
+    """PATH of Windows' registry with variables in it, kept in the kind of value (REG_SZ) in which none is replaced."""
+    env = seen.environment
+    stored = [v for v in (env.variables if env else ()) if v.name.upper() == "PATH" and v.scope in ("user", "machine")]
+    got = next(
+        (v.value for v in (env.variables if env else ()) if v.name.upper() == "PATH" and v.scope == "process"), ""
+    )
+    unreplaced = set(split_entries(got, "windows", "PATH"))
+    reached = {entry_key(e.expanded or e.text, "windows") for e in (env.entries if env else ()) if "%" not in e.text}
+    for v in stored:
+        # whether Windows replaces them is told by what this session got, not by the kind alone: reports differ
+        entries = [e for e in _with_variables(v, seen) if e[0] in unreplaced] if v.kind == "REG_SZ" else []
+        if not entries:
+            continue
+        lost = [folder for _text, folder in entries if entry_key(folder, "windows") not in reached]
+        missed = _lost_in(lost, seen)
+        yield make_finding(
+            Step.ENVIRONMENT,
+            ERROR if missed else WARNING,
+            "plain-path",
+            _("The variables in the {scope} PATH are not replaced, because its kind is REG_SZ.", scope=v.scope),
+            cause="cuda_not_on_search_path" if missed else "",
+            why=_(
+                "Each of these entries names a folder that the loader does not find. The kind REG_EXPAND_SZ replaces variables."
+            ),
+            evidence=[
+                *(observation(text, folder, v.source) for text, folder in entries),
+                *missed,
+            ],
+            subject=f"{v.scope} PATH",
+            fix=manual_fix(_("Store PATH as REG_EXPAND_SZ"), restart="program"),
+            remedy=ExpandVariables(variable=v.name, scope="user" if v.scope == "user" else "machine"),
+        )
+
+
+def _with_variables(v: Variable, seen: Snapshot) -> list[tuple[str, str]]:
+    """Return the entries that name a variable which this machine has, with the folder that each would be."""
+    known = {name.upper(): its.value for name in _NAMED.findall(v.value) if (its := effective_variable(seen, name))}
+    found = []
+    for entry in split_entries(v.value, "windows", "PATH"):
+        names = _NAMED.findall(entry)
+        if names and all(n.upper() in known for n in names):
+            found.append((entry, _NAMED.sub(lambda m: known[m[1].upper()], entry)))
+    return found
+
+
+_NAMED = re.compile(r"%([^%;]+)%")
+
+
+def _lost_in(folders: list[str], seen: Snapshot) -> list[Evidence]:
+    """Return whose libraries lie in these folders and are not found: the consumers, each once."""
+    wanted = {entry_key(f, "windows") for f in folders}
+    rows: dict[str, Evidence] = {}
+    for closure in seen.closures or ():
+        if any(entry_key(parent("windows", p), "windows") in wanted for e in closure.edges for p in e.elsewhere):
+            row = concern_row(closure.consumer)
+            rows.setdefault(str(row), row)
+    return list(rows.values())
+
+
 def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
     """Limits that a variable exceeds, and values of a wrong type."""
+    plain = any(True for _finding in path_as_plain_text(seen))
     for limit in seen.environment.limits if seen.environment else ():
+        if plain and limit.kind == "kind" and limit.variable.upper() == "PATH":
+            continue
         beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
         lost = _not_found(seen) if beyond else []
         yield make_finding(
@@ -236,4 +302,12 @@ def activation_command(seen: Snapshot, prefix: str) -> str:
     )
 
 
-RULES = (tidy_paths, broken_entries, exceeded_limits, writable_folders, changed_since_session, variables_in_order)
+RULES = (
+    tidy_paths,
+    broken_entries,
+    path_as_plain_text,
+    exceeded_limits,
+    writable_folders,
+    changed_since_session,
+    variables_in_order,
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -60,6 +61,7 @@ def edit_of(change: EditLine) -> Edit:
         among=change.among,
         value=change.value,
         front=change.front,
+        separator=";" if re.match(r"[A-Za-z]:[/\\]", change.path) else ":",
         reason=change.reason,
     )
 

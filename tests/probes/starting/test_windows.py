@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.model.facts import Machine, PythonEnvironment, Snapshot
 from core.probes.starting import probe
 from core.probes.starting.machine import ground_of
-from core.probes.starting.windows import windows_ways
+from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.host.fake import FakeHost
 from tests.probes.request import request

@@ -93,7 +93,7 @@ def examined(row: Row, machine: Machine, reports: str) -> dict[str, Any]:
         machine.clean()
     left = fingerprint()
     if left != clean:
-        result |= {"right": False, "detail": f"not clean afterwards: {_difference(clean, left)}"}
+        result |= {"right": False, "detail": f"not clean afterwards: {difference(clean, left)}"}
     return result
 
 
@@ -160,7 +160,7 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     words.append(f"rehearsed {rehearsal.works}")
     rehearsed = _without_state(fingerprint())
     if rehearsed != before:
-        words.append(f"THE REHEARSAL CHANGED {_difference(before, rehearsed)}")
+        words.append(f"THE REHEARSAL CHANGED {difference(before, rehearsed)}")
     outcome = repair.apply(proposal, report, shop, again)
     words.append(outcome.kind)
     right = rehearsal.works is not False and outcome.kind == "done" and len(words) == 2
@@ -180,7 +180,7 @@ def cured(row: Row, primary: Finding, report: Report, machine: Machine) -> dict[
     words.append(back.kind)
     after = _without_state(fingerprint())
     if after != before:
-        words.append(f"NOT AS BEFORE {_difference(before, after)}")
+        words.append(f"NOT AS BEFORE {difference(before, after)}")
     right = right and back.kind == "undone" and after == before
     title = primary.fix.title if primary.fix else ""
     result: dict[str, Any] = {"cure": title, "proof": ", ".join(words)}
@@ -206,7 +206,8 @@ def _without_state(seen: dict[str, object]) -> dict[str, object]:
     return {name: v for name, v in seen.items() if str(STATE) not in name}
 
 
-def _difference(one: dict[str, object], two: dict[str, object]) -> str:
+def difference(one: dict[str, object], two: dict[str, object]) -> str:
+    """Return the first three things that changed between two fingerprints."""
     rows = [f"{k}: {one.get(k)} -> {two.get(k)}" for k in {**one, **two} if one.get(k) != two.get(k)]
     return "; ".join(rows[:3])
 

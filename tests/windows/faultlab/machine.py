@@ -52,6 +52,8 @@ class Machine:
     system_files: list[Path] = field(default_factory=list)
     aside: list[Path] = field(default_factory=list)
     before: dict[str, Values] = field(default_factory=dict)
+    keys: list[tuple[int, str]] = field(default_factory=list)
+    """Keys of the registry that were made, each with its root: the clean-up removes them."""
 
     def __post_init__(self) -> None:
         """Remember the registry as it is."""
@@ -141,6 +143,14 @@ class Machine:
         text = ";".join([*new, *old] if first else [*old, *new])
         self.variable("Path", text, scope, kind or (now[1] if now else winreg.REG_EXPAND_SZ))
 
+    def key(self, root: int, path: str, **rows: str | list[str]) -> None:
+        """Make a key of the registry with its values: a text, or several (REG_MULTI_SZ)."""
+        with winreg.CreateKeyEx(root, path, 0, winreg.KEY_ALL_ACCESS) as opened:
+            for name, data in rows.items():
+                kind = winreg.REG_EXPAND_SZ if isinstance(data, str) else winreg.REG_MULTI_SZ
+                winreg.SetValueEx(opened, name, 0, kind, data)
+        self.keys.append((root, path))
+
     # --- the driver ----------------------------------------------------------------------------------------
 
     def gpu(self) -> None:
@@ -183,6 +193,9 @@ class Machine:
             except OSError:
                 break
             key = key.rpartition("\\")[0]
+        for root, path in reversed(self.keys):
+            with suppress(OSError):
+                winreg.DeleteKey(root, path)
         for scope, old in self.before.items():
             for name in values(scope).keys() - old.keys():
                 self.variable(name, None, scope)

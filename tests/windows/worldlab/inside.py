@@ -25,11 +25,12 @@ from core.model.findings import Finding, Report
 from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.report.json_form import to_json
-from tests.windows.faultlab.inside import LONGEST, NO_INSTALLER, OURS, STATE, WINES_FAULT
+from tests.windows.faultlab.inside import LONGEST, NO_INSTALLER, OURS, STATE, WINES_FAULT, difference
 from tests.windows.faultlab.machine import Machine, fingerprint
 from tests.windows.worldlab import oracle
 from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.held_out_2 import HELD_OUT_2
+from tests.windows.worldlab.held_out_3 import HELD_OUT_3
 from tests.windows.worldlab.scenes import Scene, table
 
 ONLY = "CONVALESCE_LAB_ONLY"
@@ -43,7 +44,7 @@ def main(arguments: list[str]) -> int:
     OURS["KMP_AFFINITY"] = (
         "disabled"  # wine lacks what Intel's OpenMP asks of processors, and it would end torch's import
     )
-    for scene in (*table(), *HELD_OUT, *HELD_OUT_2):
+    for scene in (*table(), *HELD_OUT, *HELD_OUT_2, *HELD_OUT_3):
         if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
             print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
     return 0
@@ -174,7 +175,7 @@ def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made
     words = f"rehearsed {rehearsal.works}, {outcome.kind}, {numbers(loads)}, {back.kind}"
     right = outcome.kind == "done" and not any(loads.values()) and back.kind == "undone"
     if after != before:
-        words, right = f"{words}, NOT AS BEFORE", False
+        words, right = f"{words}, NOT AS BEFORE {difference(before, after)}", False
     if right:
         return {"proof": words}
     return {

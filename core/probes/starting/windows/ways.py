@@ -1,7 +1,6 @@
-r"""The ways of starting on Windows that add to the registry: Jupyter's kernels, activations, VS Code, batch files.
+r"""The ways of starting on Windows that files show: Jupyter's kernels, activations, VS Code, batch files.
 
-Programs started from the Start menu, a shortcut, a terminal or the service manager get the registry's variables, with
-which the scan already judges this session.
+A program that Explorer starts gets the registry's variables, with which the scan already judges this session.
 """
 
 from __future__ import annotations
@@ -9,20 +8,34 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
+from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
+from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_batch, value_of
+from core.probes.starting.windows.starters import starter_ways
 
 
-def windows_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield every way of starting that this machine's files show."""
+def windows_ways(
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    registered: tuple[RegisteredStart, ...] = (),
+    variables: tuple[Variable, ...] = (),
+) -> Iterator[Reached]:
+    """Yield every way of starting that this machine's files and its registry show.
+
+    ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them.
+    """
     yield from _kernels(ground, pythons)
     yield from _activations(ground, pythons)
     yield from _editors(ground)
     yield from _launches(ground, pythons)
     yield from _batch_files(ground, pythons)
+    yield from starter_ways(ground, pythons, registered, variables)
 
 
 def _begin(ground: Ground) -> State:
@@ -35,10 +48,7 @@ def _variable(ground: Ground, name: str) -> str:
 
 
 def _give(state: State, name: str, value: str, file: str, line: int) -> None:
-    """Set a variable; names are case-insensitive."""
-    known = next((n for n in state.values if n.upper() == name.upper()), name)
-    state.set_variable(known, value, file, line, "cmd" if file.lower().endswith(".bat") else "json")
-    state.exported.add(known)
+    give(state, name, value, Place(file, line), form="json")
 
 
 def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -72,7 +82,7 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     for python in pythons:
         state = _begin(ground)
         if python.kind == "venv":
-            _batch(ground, join(python.prefix, "Scripts", "activate.bat"), state)
+            python_of_batch(join(python.prefix, "Scripts", "activate.bat"), state, ground)
         elif python.kind == "conda":
             kept = join(python.prefix, "conda-meta", "state")
             found = json_value(text) if (text := ground.read(kept)) is not None else None
@@ -83,44 +93,17 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
             hooks = join(python.prefix, "etc", "conda", "activate.d")
             for name in ground.around.names(hooks):
                 if name.lower().endswith(".bat"):
-                    _batch(ground, join(hooks, name), state)
+                    python_of_batch(join(hooks, name), state, ground)
         else:
             continue
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
 
 
-MOST_LINE = 8191
-"""Maximum length of a line for cmd.exe, in characters."""
-
-
 MOST_BATCH_FILES = 40
 
 
-def _batch(ground: Ground, path: str, state: State, before: int | None = None) -> None:
-    """Apply a batch file's plain ``set`` lines; one in parentheses or after ``if`` makes its variable unknown.
-
-    ``before``: the number of the line that starts the program.
-    """
-    if (text := ground.read(path)) is None:
-        return
-    state.files.append(path)
-    depth = 0
-    for number, raw in enumerate(text.splitlines()[: before and before - 1], 1):
-        line = raw.strip().lstrip("@")[:MOST_LINE]
-        found = re.match(r"(if\s.*?)?\bset\s+\"?([A-Za-z_]\w*)=([^\"]*)\"?\s*\Z", line, re.IGNORECASE)
-        if found:
-            value = re.sub(r"%(\w+)%", lambda m: _known(state, m[1]), found[3])
-            if found[1] or depth:
-                state.open.add(found[2])
-            elif value:
-                _give(state, found[2], value, path, number)
-            else:
-                state.unset_variable(found[2], path, number, "cmd")
-        depth = max(0, depth + line.count("(") - line.count(")"))
-
-
 def _known(state: State, name: str) -> str:
-    return next((v for n, v in state.values.items() if n.upper() == name.upper()), "")
+    return value_of(state, name) or ""
 
 
 def _editors(ground: Ground) -> Iterator[Reached]:
@@ -172,20 +155,19 @@ def _filled(value: str, state: State, ground: Ground) -> str:
 
 
 def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the batch files of the working folder that start an environment's own python.exe by its path."""
+    """Yield the batch files of the working folder that start an environment's Python, or one that lacks what their program imports."""
     names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".bat", ".cmd"))]
     for name in names[:MOST_BATCH_FILES]:
         path = ground.where.join(ground.folder, name)
-        for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
-            if prefix := "" if _is_remark(line) else _prefix_in(line, pythons):
-                state = _begin(ground)
-                _batch(ground, path, state, before=number)
-                yield Reached(kind="script", at=path, state=state, prefix=prefix, argv=(path,))
-                break
-
-
-def _is_remark(line: str) -> bool:
-    return re.match(r"(rem|set|echo)\b|::", line.lstrip("@ \t"), re.IGNORECASE) is not None
+        state = _begin(ground)
+        state.values["PWD"] = ground.folder
+        found = python_of_batch(path, state, ground)
+        if found is None:
+            continue
+        way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, pythons), argv=(path,))
+        runs = tuple(lacking_pythons(found, way, ground, pythons))
+        if way.prefix or runs:
+            yield replace(way, runs=runs)
 
 
 def _prefix_in(text: str, pythons: tuple[PythonEnvironment, ...]) -> str:

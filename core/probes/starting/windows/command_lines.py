@@ -1,0 +1,234 @@
+r"""Command lines and batch files of Windows, followed to the Python that they start. Files are only read.
+
+Sources: Microsoft, "CommandLineToArgvW" and "Parsing C command-line arguments" (words), "cmd", "set", "call", "start" and "cd"
+(Windows Commands).
+"""
+
+from __future__ import annotations
+
+import ntpath
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.programs.follow import find_named
+from core.probes.python.environment import prefix_of
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.machine import Ground
+
+MOST_LINE = 8191
+"""Maximum length of a line for cmd.exe, in characters."""
+MOST_LINES = 2000
+MOST_STEPS = 6
+"""Batch files that call each other."""
+PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
+SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
+BATCH = (".bat", ".cmd")
+SETS = re.compile(
+    r"(if\s.*?)?\bset\s+(?:\"([A-Za-z_]\w*)=([^\"]*)\"[^&|]*|([A-Za-z_]\w*)=([^&|]*?)\s*)\Z", re.IGNORECASE
+)
+"""An assignment: quotation marks around all of it are no part of the value, those within it are."""
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a command line stands: a file and its line, and no line for one that no cure edits."""
+
+    file: str
+    line: int = 0
+
+
+def words_of_line(text: str) -> list[str]:
+    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone."""
+    words: list[str] = []
+    word, quoted, there = "", False, False
+    at = 0
+    while at < min(len(text), MOST_LINE * 4):
+        char = text[at]
+        if char == "\\":
+            run = len(text[at:]) - len(text[at:].lstrip("\\"))
+            at += run
+            if text[at : at + 1] == '"':
+                word += "\\" * (run // 2)
+                if run % 2:
+                    word += '"'
+                    at += 1
+            else:
+                word += "\\" * run
+            there = True
+        elif char == '"':
+            quoted, there = not quoted, True
+            at += 1
+        elif char in " \t" and not quoted:
+            if there:
+                words.append(word)
+            word, there = "", False
+            at += 1
+        else:
+            word, there = word + char, True
+            at += 1
+    return [*words, word] if there else words
+
+
+def value_of(state: State, name: str) -> str | None:
+    """Return a variable; names are case-insensitive."""
+    return next((v for n, v in state.values.items() if n.upper() == name.upper()), None)
+
+
+def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
+    """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
+    known = next((n for n in state.values if n.upper() == name.upper()), name)
+    kind = "json" if form == "json" else "assignments" if form else "cmd"
+    state.set_variable(known, value, at.file, at.line, kind)  # type: ignore[arg-type]
+    state.exported.add(known)
+
+
+def expanded(text: str, state: State, file: str = "") -> str:
+    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), and %~dp0 within a batch file."""
+    folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
+    filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
+    return re.sub(r"%([A-Za-z_][\w()]*)%", lambda m: value_of(state, m[1]) or "", filled)
+
+
+def python_of_line(text: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
+    """Return the Python that a command line starts; None for any other program, and where reading does not show it.
+
+    ``state`` gets the variables that are set on the way, and the folder in which the program starts as PWD.
+    """
+    return _program(words_of_line(text), at, state, ground, depth)
+
+
+def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
+    """Do the same for a batch file: the first Python that it starts. It is None where the file starts none, and ``state`` has what it
+    sets then.
+    """
+    text = ground.read(path)
+    if text is None or depth >= MOST_STEPS:
+        return None
+    state.files.append(path)
+    level = 0
+    for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
+        line = raw.strip().lstrip("@").strip()[:MOST_LINE]
+        if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
+            continue
+        found = _assigned(line, Place(path, number), state, sure=level == 0)
+        if not found:
+            started = _commands(line, Place(path, number), state, ground, depth)
+            if started is not None:
+                return started
+        level = max(0, level + line.count("(") - line.count(")"))
+    return None
+
+
+def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
+    """Apply a line of ``set``; one that is not sure to be reached makes its variable unknown."""
+    found = SETS.match(line)
+    if found is None:
+        return False
+    name, text = (found[2], found[3]) if found[2] else (found[4], found[5])
+    name = next((n for n in state.values if n.upper() == name.upper()), name)
+    value = expanded(text, state, at.file if at.line else "")
+    if found[1] or not sure:
+        state.open.add(name)
+    elif value:
+        give(state, name, value, at)
+    else:
+        state.unset_variable(name, at.file, at.line, "cmd")
+    return True
+
+
+def _commands(line: str, at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts."""
+    for part in _divided(line):
+        command = re.sub(
+            r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part.strip(), flags=re.IGNORECASE
+        )
+        if _assigned(command, at, state, sure=command == part.strip()):
+            continue
+        command = expanded(command, state, at.file if at.line else "")
+        if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
+            state.values["PWD"] = _within(moved[1], state, ground)
+            continue
+        started = _program(_behind_starters(words_of_line(command)), at, state, ground, depth)
+        if started is not None:
+            return started
+    return None
+
+
+def _divided(line: str) -> Iterator[str]:
+    """Yield the commands between ``&``, ``&&`` and ``||`` outside quotation marks."""
+    start, quoted = 0, False
+    for at, char in enumerate(line):
+        quoted = quoted != (char == '"')
+        if char in "&|" and not quoted and (at == 0 or line[at - 1] != "^"):
+            if line[start:at].strip():
+                yield line[start:at]
+            start = at + 1
+    if line[start:].strip():
+        yield line[start:]
+
+
+def _behind_starters(words: list[str]) -> list[str]:
+    """Leave out ``call``, and ``start`` with its title and its options."""
+    rest = list(words)
+    while rest and rest[0].lower() in ("call", "start"):
+        is_start = rest.pop(0).lower() == "start"
+        while rest and is_start and (rest[0].startswith("/") or not rest[0] or _is_title(rest)):
+            if rest.pop(0).lower() == "/d" and rest:
+                rest.pop(0)
+    return rest
+
+
+def _is_title(rest: list[str]) -> bool:
+    """Whether the first word behind ``start`` is a window's title: one with spaces that names no program."""
+    return len(rest) > 1 and " " in rest[0] and "\\" not in rest[0]
+
+
+def _within(folder: str, state: State, ground: Ground) -> str:
+    here = state.values.get("PWD") or ground.folder
+    return ntpath.normpath(folder if ntpath.isabs(folder) else ntpath.join(here, folder))
+
+
+def _program(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    if not words or depth >= MOST_STEPS:
+        return None
+    name = ntpath.basename(words[0])
+    if SHELL.fullmatch(name):
+        return _shell(words[1:], at, state, ground, depth + 1)
+    path = find_named(
+        words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, state.values.get("PWD") or ground.folder
+    )
+    if PYTHON.fullmatch(name):
+        if path and ground.where.is_file(path):
+            prefix = prefix_of(path, ground.where, state.values)
+            real = ground.where.real_path(prefix) if prefix else ""
+            return StartedFile(
+                path, prefix, real, tuple(words[1:]), by_name="\\" not in words[0] and "/" not in words[0]
+            )
+        gone = ntpath.isabs(words[0]) and not path
+        return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
+    if path.lower().endswith(BATCH):
+        return python_of_batch(path, state, ground, depth + 1)
+    return None
+
+
+def _shell(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Follow ``cmd /c COMMAND``: what is behind the option is one line."""
+    options = next((n for n, w in enumerate(words) if w.lower()[:2] in ("/c", "/k", "/r")), None)
+    if options is None:
+        return None
+    first = words[options][2:]
+    rest = [*([first] if first else []), *words[options + 1 :]]
+    if len(rest) == 1:
+        return _commands(rest[0], at, state, ground, depth)
+    return _commands(" ".join(f'"{w}"' if " " in w or not w else w for w in rest), at, state, ground, depth)
+
+
+def prefix_among(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment of this machine that a Python belongs to, by its own prefix or its place; empty for none."""
+    folder = ntpath.dirname(found.path)
+    own = (found.prefix, found.real) if found.prefix else (folder, ntpath.dirname(folder))
+    places = {ntpath.normcase(p.rstrip("\\")) for p in own if p}
+    return next((p.prefix for p in pythons if ntpath.normcase(p.prefix.rstrip("\\")) in places), "")

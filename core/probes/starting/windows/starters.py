@@ -1,0 +1,174 @@
+r"""What Windows itself starts programs by: services, scheduled tasks, shortcuts, and what begins with the session.
+
+A service of the system gets the machine's variables; one of the person's account, a task and a shortcut get the person's. A start
+that leads to no Python is left out: it is some other program's.
+
+Sources: [MS-TSCH], section 2.4.1 (the XML of a task, whose Exec has Command, Arguments and WorkingDirectory); Microsoft, "Run and
+RunOnce Registry Keys"; NSSM's manual, "Environment variables".
+"""
+
+from __future__ import annotations
+
+import ntpath
+import re
+from collections.abc import Iterator
+from xml.etree.ElementTree import Element, XMLParser
+
+from core.host.startup.state import State
+from core.host.windows.environment import compose_environment, expand_variables
+from core.model.facts import PythonEnvironment, RegisteredStart, Variable
+from core.probes.programs.shortcuts import read_shortcut
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.ways import Reached
+from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_line
+
+MOST_TASKS, MOST_FOLDERS, MOST_SHORTCUTS = 400, 80, 300
+MOST_BYTES = 1 << 18
+STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b", re.IGNORECASE)
+"""In a command line that may lead to a Python; all others are left alone."""
+
+
+def starter_ways(
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    registered: tuple[RegisteredStart, ...],
+    variables: tuple[Variable, ...],
+) -> Iterator[Reached]:
+    """Yield each way by which Windows starts a Python. ``variables``: those of every scope, as the registry has them."""
+    for one in registered:
+        yield from _registered(one, ground, pythons, variables)
+    yield from _tasks(ground, pythons)
+    yield from _shortcuts(ground, pythons)
+
+
+def _way(
+    way: Reached, command: str, at: Place, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a way whose command leads to a Python of this machine, or to one that lacks what the program imports."""
+    if not STARTS_PYTHON.search(command):
+        return
+    found = python_of_line(command, at, way.state, ground)
+    if found is None:
+        return
+    prefix = prefix_among(found, pythons)
+    its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
+    runs = tuple(lacking_pythons(found, its, ground, pythons))
+    if prefix or runs:
+        yield Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=its.argv, runs=runs)
+
+
+# --- the registry --------------------------------------------------------------------------------------------------------
+
+
+def _registered(
+    one: RegisteredStart, ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
+) -> Iterator[Reached]:
+    if not STARTS_PYTHON.search(one.command):
+        return
+    mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
+    env = dict(ground.env) if mine else compose_environment(v for v in variables if v.scope in ("process", "machine"))
+    state = State({} if one.only else env, set() if one.only else set(env), separator=";")
+    if one.only:
+        for name in ("SystemRoot", "SystemDrive"):
+            state.values |= {n: v for n, v in env.items() if n.upper() == name.upper()}
+        state.exported |= set(state.values)
+    state.files.append(one.key)
+    for row in one.variables:
+        name, _equals, text = row.partition("=")
+        give(state, name, expand_variables(text, {**env, **state.values}), Place(one.key), form="assignments")
+    state.values["PWD"] = one.folder or _system_folder(env)
+    command = expand_variables(one.command, env)
+    kind = "service" if one.kind == "service" else "launcher"
+    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground, pythons)  # type: ignore[arg-type]
+
+
+def _system_folder(env: dict[str, str]) -> str:
+    root = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
+    return ntpath.join(root, "System32")
+
+
+# --- tasks ---------------------------------------------------------------------------------------------------------------
+
+
+def _tasks(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    r"""Yield the actions of the tasks that are enabled: each file below System32\Tasks is one."""
+    folders = [ntpath.join(_system_folder(ground.env), "Tasks")]
+    seen = 0
+    for folder in folders:
+        for name in ground.around.names(folder):
+            path = ntpath.join(folder, name)
+            if ground.around.kind(path) == "folder":
+                if name != "Microsoft" and len(folders) < MOST_FOLDERS:  # Windows' own tasks start no Python
+                    folders.append(path)
+                continue
+            seen += 1
+            if seen > MOST_TASKS:
+                return
+            for command, where in actions_of_task(ground.where.read(path, MOST_BYTES) or b""):
+                state = State(dict(ground.env), set(ground.env), separator=";")
+                state.files.append(path)
+                filled, folder_of_it = (expand_variables(t, ground.env) for t in (command, where))
+                state.values["PWD"] = folder_of_it.strip('"') or _system_folder(ground.env)
+                yield from _way(Reached(kind="task", at=path, state=state), filled, Place(path), ground, pythons)
+
+
+def actions_of_task(data: bytes) -> list[tuple[str, str]]:
+    """Return what a task starts: each command line with its folder; nothing for one that is disabled, or no such file."""
+    if not data or b"<!" in data.replace(b"\0", b"").replace(b"<!--", b""):
+        return []  # no task has a document type, whose entities could grow without end
+    parser = XMLParser()  # noqa: S314 - no document type, as just seen
+    try:
+        parser.feed(data)
+        root = parser.close()
+    except Exception:  # noqa: BLE001 - whatever the bytes are: no task of Windows'
+        return []
+    if any(_text(e, "Enabled").lower() == "false" for e in _children(root, "Settings")):
+        return []
+    found = []
+    for actions in _children(root, "Actions"):
+        for each in _children(actions, "Exec"):
+            command = _text(each, "Command").strip().strip('"')
+            quoted = f'"{command}"' if " " in command else command
+            if command:
+                found.append((f"{quoted} {_text(each, 'Arguments')}".strip(), _text(each, "WorkingDirectory").strip()))
+    return found
+
+
+def _children(parent: Element, name: str) -> list[Element]:
+    return [e for e in parent if isinstance(e.tag, str) and e.tag.rpartition("}")[2] == name]
+
+
+def _text(parent: Element, name: str) -> str:
+    return next((e.text or "" for e in _children(parent, name)), "")
+
+
+# --- shortcuts -----------------------------------------------------------------------------------------------------------
+
+
+def _shortcuts(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the shortcuts of the desktop and of the Start menu, the person's and everybody's."""
+    told = {n.upper(): v for n, v in ground.env.items()}
+    menu = ("Microsoft", "Windows", "Start Menu", "Programs")
+    places = [ntpath.join(told[n], "Desktop") for n in ("USERPROFILE", "PUBLIC") if told.get(n)]
+    places += [ntpath.join(told[n], *menu) for n in ("APPDATA", "PROGRAMDATA") if told.get(n)]
+    seen = 0
+    for folder in places:
+        for name in ground.around.names(folder):
+            path = ntpath.join(folder, name)
+            if not name.lower().endswith(".lnk"):
+                if len(places) < MOST_FOLDERS and folder.lower().rpartition("\\")[2] != "desktop" and "." not in name:
+                    places.append(path)  # a folder of the menu
+                continue
+            seen += 1
+            if seen > MOST_SHORTCUTS:
+                return
+            link = read_shortcut(ground.where.read(path, MOST_BYTES) or b"")
+            target = link and (link.target or (link.relative and ntpath.normpath(ntpath.join(folder, link.relative))))
+            if not link or not target:
+                continue
+            state = State(dict(ground.env), set(ground.env), separator=";")
+            state.files.append(path)
+            state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
+            command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
+            yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground, pythons)
