@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from msgspec.structs import replace
@@ -69,7 +70,7 @@ def _way_words(start: Start) -> str:
     at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
     return _(
         WAY_WORDS[start.kind],
-        at=at.rsplit("/", 1)[-1] if start.kind in ("service", "launcher", "script", "task") else at,
+        at=re.split(r"[/\\]", at)[-1] if start.kind in ("service", "launcher", "script", "task") else at,
     )
 
 
@@ -137,14 +138,22 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
     if sets and any(i in known and known[i].kind not in CONCRETE for i in look.starts):
         names = compared.decisive((finding.id, finding.subject), there=True)
         sets = not names or any(v.name in names for v in theirs)
+    windows = seen.machine.system == "windows"
     sets = sets or any(
         v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
+    )
+    # the loader of Windows searches PATH: a file that sets it there decides what is found, whatever else it is for
+    sets = sets or (
+        windows
+        and not told
+        and any(v.name.upper() == "PATH" and v.name in (look.counting or ()) for v in theirs)
+        and any(n.upper() == "PATH" for n in compared.decisive((finding.id, finding.subject), there=True))
     )
     return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
 
 
 def _cuda_entries(value: str) -> set[str]:
-    return {e for e in value.split(":") if any(word in e.lower() for word in CUDA_WORDS)}
+    return {e for e in re.split(r";|(?<!\b[A-Za-z]):", value) if any(word in e.lower() for word in CUDA_WORDS)}
 
 
 def _has_line(source: str) -> bool:
@@ -208,7 +217,10 @@ def _lines_of(
     starts = [s for s in seen.starts or () if s.id in ways]
     own = finding.id.startswith(OF_A_VARIABLE)
     set_there = dict.fromkeys(
-        r.name for s in starts for r in s.lines if r.name != "PATH" and not r.name.startswith(MARKS)
+        r.name
+        for s in starts
+        for r in s.lines
+        if (r.name != "PATH" or seen.machine.system == "windows") and not r.name.startswith(MARKS)
     )
     names = [n for n in set_there if (n == finding.subject if own else n.startswith(JUDGED))]
     theirs = {v.name: v.value for s in starts for v in s.variables}
@@ -231,7 +243,12 @@ def _lines_of(
         and v.name not in gone
         and all(v.name not in _names(s) for s in starts)
     ]
-    return rows or [observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and "/" in s.at][:1]
+    return (
+        rows
+        or [
+            observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and re.search(r"[/\\]", s.at)
+        ][:1]
+    )
 
 
 def _names(start: Start) -> set[str]:

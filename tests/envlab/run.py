@@ -12,7 +12,18 @@ from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import PROBES, take_snapshot
 from core.host.interface import CompletedProcess, Host, RunOptions
 from core.host.this_host import this_host
-from core.model.facts import Driver, FrameworkTrial, Machine, PciDevice, Signature, System, Variable, full_id, split_id
+from core.model.facts import (
+    Driver,
+    FrameworkTrial,
+    Machine,
+    PciDevice,
+    RegisteredStart,
+    Signature,
+    System,
+    Variable,
+    full_id,
+    split_id,
+)
 from core.model.findings import Report
 from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
@@ -52,6 +63,9 @@ class LabHost:
         return self.real.pci_devices()
 
     def registered_pythons(self) -> tuple[str, ...]:
+        return ()
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
         return ()
 
     def signature(self, path: str) -> Signature:

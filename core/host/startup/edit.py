@@ -24,6 +24,8 @@ _PLAIN = late_pattern(r"[^$`*?~%{}()\[\]\\]+")
 """A text without special characters in any of the languages."""
 _BARE = late_pattern(r"/[\w/.+@-]*")
 """A path that needs no quotes in any format."""
+_BARE_ON_WINDOWS = late_pattern(r"[A-Za-z]:\\[^\"%!^&|<>;*?\r\n]*")
+"""The same for a batch file's ``set`` and for JSON, in a list that ";" separates."""
 _EXPORTS = r"(?:export|declare\s+-x|declare\s+-gx|typeset\s+-x|typeset\s+-gx|readonly|local)\s+"
 
 
@@ -43,6 +45,8 @@ class Edit(Frozen, frozen=True, kw_only=True):
     """The new value, if the variable is changed and not removed."""
     front: tuple[str, ...] = ()
     """Folders to put before the line's own."""
+    separator: str = ":"
+    """Between the folders of a list: ";" on Windows."""
     reason: str = ""
     """Reason for a comment beside the line, if the format has comments."""
 
@@ -54,7 +58,7 @@ def edit_text(text: str, edit: Edit) -> str:
         ChangeError: the line has changed since it was read, or is more than a plain assignment.
     """
     lines = re.split(r"(?<=\n)", text)
-    if not 1 <= edit.line <= len(lines) or not all(_BARE.fullmatch(folder) for folder in edit.front):
+    if not 1 <= edit.line <= len(lines) or not all(_is_bare(f, edit) for f in edit.front):
         raise _by_hand(edit)
     if edit.form == "json":
         return _in_json(text, lines, edit)
@@ -63,14 +67,14 @@ def edit_text(text: str, edit: Edit) -> str:
     while edit.form in ("posix", "fish", "systemd") and end < len(lines) and re.search(r"\\\r?\n\Z", lines[end - 1]):
         end += 1
     block = "".join(lines[start:end])
-    ending = (re.search(r"\r?\n\Z", block) or re.match("", block))[0]  # type: ignore[index]
-    body = block[: len(block) - len(ending)]
+    body = re.sub(r"\r?\n\Z", "", block)
+    ending = block[len(body) :]
     try:
         new = _FORMS[edit.form](body, edit)
     except (ReadError, KeyError):
         raise _by_hand(edit) from None
     between = "\r\n" if "\r\n" in text else "\n"
-    indent = re.match(r"[ \t]*", body)[0]  # type: ignore[index]
+    indent = body[: len(body) - len(body.lstrip(" \t"))]
     if new is None:
         guard = _guard(lines, start, indent) if edit.form == "posix" else ""
         mark = {"cmd": "rem "}.get(edit.form, "# ")
@@ -88,6 +92,15 @@ def edit_text(text: str, edit: Edit) -> str:
     if edit.form == "posix" and parse(text) is not None and parse(made) is None:
         raise _by_hand(edit)
     return made
+
+
+def _is_bare(folder: str, edit: Edit) -> bool:
+    """Whether a folder can stand in the line as it is."""
+    if edit.separator == ";":
+        if edit.form == "cmd" and not folder.isascii():
+            return False  # cmd reads a batch file in the terminal's code page, which nothing here tells
+        return edit.form in ("cmd", "json") and _BARE_ON_WINDOWS.fullmatch(folder) is not None
+    return _BARE.fullmatch(folder) is not None
 
 
 def _by_hand(edit: Edit) -> ChangeError:
@@ -191,7 +204,7 @@ def _is_entry(text: str, edit: Edit) -> bool:
 def _new_value(edit: Edit, value: str) -> str | None:
     """Return the new text of a value in a format without commands; None if the assignment is removed."""
     if _changes(edit):
-        return _changed(edit, value)
+        return _changed(edit, value, edit.separator)
     return None if _takes_all(edit, _parts(value, edit)) else _without_entry(value, edit)
 
 
@@ -366,7 +379,7 @@ def _systemd(body: str, edit: Edit) -> str | None:
 
 def _cmd(body: str, edit: Edit) -> str | None:
     found = re.match(rf"(\s*@?set\s+\"?{edit.name}=)([^\"]*)(\"?\s*)\Z", body, re.IGNORECASE)
-    if found is None:
+    if found is None or ('"' not in found[1] and re.search(r"[&|]", found[2])):
         raise _by_hand(edit)
     if _changes(edit):
         return found[1] + _changed(edit, found[2], ";") + found[3]
@@ -434,7 +447,8 @@ _FORMS: dict[LineForm, Callable[[str, Edit], str | None]] = {
 def _in_json(text: str, lines: list[str], edit: Edit) -> str:
     """Edit a member of a JSON document that may contain comments: kernelspecs, conda's state, VS Code's settings."""
     at = sum(len(row) for row in lines[: edit.line - 1])
-    member = re.compile(rf"\"{re.escape(edit.name)}\"\s*:\s*(\"(?:\\.|[^\"\\])*\")").search(text, at)
+    spelling = re.IGNORECASE if edit.separator == ";" else re.NOFLAG  # as names are on Windows
+    member = re.compile(rf"\"{re.escape(edit.name)}\"\s*:\s*(\"(?:\\.|[^\"\\])*\")", spelling).search(text, at)
     if member is None or text.count("\n", 0, member.start()) + 1 != edit.line:
         raise _by_hand(edit)
     value = str(json.loads(member[1]))

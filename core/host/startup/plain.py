@@ -77,15 +77,14 @@ def read_pam(text: str, file: str, state: State) -> None:
         plain = re.match(rf"\s*({_NAME})=(.*)$", line)
         found = re.match(rf"\s*({_NAME})\s+(\S.*)$", line)
         if plain:
-            value = plain[2].strip().strip("\"'")
+            name, value = plain[1], plain[2].strip().strip("\"'")
         elif found and (rows := re.findall(r"\b(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", found[2])):
-            parts = dict(rows)
+            name, parts = found[1], dict(rows)
             value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')
             value = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], ""), value)
             value = re.sub(r"@\{HOME\}", state.values.get("HOME", ""), value)
         else:
             continue
-        name = (plain or found)[1]  # type: ignore[index]
         state.set_variable(name, value, file, number, "pam")
         state.exported.add(name)
 

@@ -112,8 +112,10 @@ from core.model.facts.machine import (
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import (
     Confinement,
+    ConfinementKind,
     ExaminedProgram,
     LineForm,
+    RegisteredStart,
     Start,
     StartedPython,
     StartKind,
@@ -135,6 +137,7 @@ __all__ = [
     "Closure",
     "ComputeCache",
     "Confinement",
+    "ConfinementKind",
     "Consumer",
     "ContainerEngine",
     "CudaInit",
@@ -198,6 +201,7 @@ __all__ = [
     "PythonEnvironment",
     "RateLimit",
     "RecordState",
+    "RegisteredStart",
     "Remains",
     "Renewal",
     "Resolution",

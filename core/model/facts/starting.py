@@ -103,10 +103,30 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 
 
+ConfinementKind = Literal["devices", "code", "memory", "place", "user"]
+
+
+class RegisteredStart(Frozen, frozen=True, kw_only=True):
+    """A program that Windows' registry starts: a service, or one that starts with the session."""
+
+    kind: Literal["service", "logon"]
+    key: str
+    """Where it stands: "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Transcriber"."""
+    command: str
+    """The command line, variables in it not replaced."""
+    folder: str = ""
+    account: str = ""
+    """Of a service: whose variables it gets; empty for the system's."""
+    variables: tuple[str, ...] = ()
+    """NAME=VALUE, added to those of the machine."""
+    only: bool = False
+    """Whether these variables are all that it gets."""
+
+
 class Confinement(Frozen, frozen=True, kw_only=True):
     """A setting of a service that keeps its program away from something (systemd.exec(5), systemd.resource-control(5))."""
 
-    kind: Literal["devices", "code", "memory", "place", "user"]
+    kind: ConfinementKind
     """devices: the GPU's device nodes. code: memory that is written and then run. memory: address space. place: a folder is hidden.
     user: the account of the service may not enter a folder."""
     setting: str

@@ -13,6 +13,7 @@ import msgspec
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.model.path_list import split_entries
+from core.probes.programs.shortcuts import read_shortcut
 from core.probes.sysroot import Sysroot
 
 MOST_LINKS = 12
@@ -85,8 +86,8 @@ def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments
     if name.endswith((".bat", ".cmd")):
         return _batch(path, text, env, where)
     if name.endswith(".lnk"):
-        target = shortcut_target(where.read(path, MOST_SCRIPT) or b"")
-        return Followed(path=target, env=env) if target else None
+        link = read_shortcut(where.read(path, MOST_SCRIPT) or b"")
+        return Followed(path=link.target, env=env) if link and link.target else None
     if name.endswith(".py"):
         python = find_named("python3", env, where, "/") or find_named("python", env, where, "/")
         return Followed(path=python, env=env, interpreter=python) if python else None
@@ -203,26 +204,3 @@ def _batch(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followe
         if words and (target := find_named(words[0], now, where, folder)) and where.is_file(target):
             found = Followed(path=target, env=dict(now))
     return found
-
-
-def shortcut_target(data: bytes) -> str:
-    """Return the target of a Windows shortcut: LocalBasePath ([MS-SHLLINK] 2.1 to 2.3); empty if it has none."""
-    if len(data) < 78 or data[:4] != b"\x4c\0\0\0":
-        return ""
-    flags = int.from_bytes(data[20:24], "little")
-    at = 76
-    if flags & 1:
-        at += 2 + int.from_bytes(data[at : at + 2], "little")
-    if not flags & 2:
-        return ""
-    info = data[at:]
-    header, its = int.from_bytes(info[4:8], "little"), int.from_bytes(info[8:12], "little")
-    if not its & 1:
-        return ""
-    if header >= 0x24 and (wide := int.from_bytes(info[28:32], "little")):
-        end = wide
-        while end + 1 < len(info) and info[end : end + 2] != b"\0\0":
-            end += 2
-        return info[wide:end].decode("utf-16-le", "replace")
-    base = int.from_bytes(info[16:20], "little")
-    return info[base : info.find(b"\0", base)].decode("cp1252", "replace")

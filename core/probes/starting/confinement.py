@@ -20,7 +20,7 @@ from core.common.patience import call_patiently
 from core.common.versions import whole_number
 from core.host.ownership import ACCESS_LIST
 from core.host.startup.units import Row, Unit, quoted_words
-from core.model.facts import Confinement, path_text
+from core.model.facts import Confinement, ConfinementKind, path_text
 from core.probes.starting.machine import Ground
 
 NODES = {
@@ -58,10 +58,10 @@ def _is_true(row: Row | None) -> bool:
     return row is not None and row.value.lower() in TRUE
 
 
-def _of(row: Row, kind: str, path: str = "", needed: str = "") -> Confinement:
+def _of(row: Row, kind: ConfinementKind, path: str = "", needed: str = "") -> Confinement:
     told = f"{row.key}={row.value}"
     return Confinement(
-        kind=kind,  # type: ignore[arg-type]
+        kind=kind,
         setting=told,
         file=row.file,
         line=row.line,

@@ -5,14 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.probes.starting.commands import words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.shells import family, read_shell
 from core.probes.starting.ways import Reached
 
-SETS = late_pattern(r"\s*(?:set-environment|setenv)\s")
+SETS = ("set-environment ", "set-environment\t", "setenv ", "setenv\t")
 
 
 def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
@@ -86,7 +85,7 @@ def _take(path: str, state: State, ground: Ground) -> None:
     """Apply the variables that a file sets."""
     state.files.append(path)
     for number, line in enumerate((ground.read(path) or "").splitlines(), 1):
-        words = words_of(line.rstrip(" \\;")) if SETS.match(line) else []
+        words = words_of(line.rstrip(" \\;")) if line.lstrip().startswith(SETS) else []
         first = next((n for n, w in enumerate(words[1:], 1) if not w.startswith("-")), len(words))
         options, names = "".join(w[1:] for w in words[1:first]), words[first:]  # The value may be -1.
         if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):

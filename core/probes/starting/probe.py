@@ -28,11 +28,13 @@ from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.deployed import deployed_ways
+from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.notebook_servers import server_ways, with_server_settings
+from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
@@ -100,9 +102,10 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
 def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     pythons = request.seen.pythons or ()
     if ground.where.system == "windows":
-        from core.probes.starting.windows import windows_ways
+        from core.probes.starting.windows.ways import windows_ways
 
-        yield from windows_ways(ground, pythons)
+        host = request.host
+        yield from windows_ways(ground, pythons, host.registered_starts(), host.variables())
         return
     desktop = desktop_session(ground)
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
@@ -123,6 +126,8 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from supervised_ways(ground, pythons)
     yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
+    yield from described_ways(ground, pythons)
+    yield from own_settings_ways(ground, pythons)
     yield from pytest_ways(ground, pythons)
     yield from flask_ways(ground, pythons)
     yield from pipenv_ways(ground, pythons)

@@ -18,7 +18,7 @@ TYPED = ("python", "python3")
 def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> tuple[StartedPython, ...]:
     """Return each Python that it starts, with the environment that it seems to be; only if an environment seems meant."""
     if ground.where.system == "windows":
-        return ()
+        return way.runs
     own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
     found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)
     return way.runs + tuple(

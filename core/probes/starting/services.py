@@ -16,6 +16,7 @@ from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.ways import Reached, environment_in
 
 MOST_UNITS = 200
+RUN = "/run"
 MAY_START_PYTHON = late_pattern(r"/home/|/opt/|/srv/|python|\.py\b|\.sh\b")
 """In the command of a service of the system."""
 
@@ -25,9 +26,16 @@ def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
     user = (ground.config("systemd/user"), "/etc/systemd/user", f"{data}/systemd/user")
     system = ("/etc/systemd/system", "/usr/local/lib/systemd/system")
-    for folders, own in ((user, True), (system, False)):
-        for name, path in _units(ground, folders):
-            yield from _service(name, path, folders, ground, pythons, own=own)
+    # systemd.unit(5), "Unit File Search Path"
+    packaged = (
+        f"{RUN}/user/{ground.person.uid}/systemd/transient",
+        "/usr/local/lib/systemd/user",
+        "/usr/lib/systemd/user",
+    )
+    machines = (f"{RUN}/systemd/transient", f"{RUN}/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
+    for folders, further, own in ((user, packaged, True), (system, machines, False)):
+        for name, path in (*_units(ground, folders), *_packaged(ground, folders, further)):
+            yield from _service(name, path, (*folders, *further), ground, pythons, own=own)
 
 
 def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -52,6 +60,29 @@ def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]
         )
         for each in instances or [name]:
             yield each, path
+
+
+def _packaged(ground: Ground, folders: tuple[str, ...], further: tuple[str, ...]) -> Iterator[tuple[str, str]]:
+    """Yield the services of packages and of this boot that a person enabled or changed, by their names in the person's own folders.
+
+    The other services of packages are many, and start what their package brings.
+    """
+    own = {name for folder in folders for name in ground.around.names(folder)}
+    touched = {n.removesuffix(".d") for n in own if n.endswith(".service.d")}
+    touched |= {
+        each
+        for folder in folders
+        for name in ground.around.names(folder)
+        if name.endswith((".wants", ".requires", ".upholds"))
+        for each in ground.around.names(f"{folder}/{name}")
+    }
+    places = {folder: frozenset(ground.around.names(folder)) for folder in further}
+    transient = (n for folder, names in places.items() if folder.startswith(RUN) for n in names)
+    for name in sorted({n for n in (*touched, *transient) if n.endswith(".service")} - own):
+        file = name if "@" not in name else f"{name.partition('@')[0]}@.service"
+        folder = next((f for f, names in places.items() if file in names), "")
+        if folder and file not in own:
+            yield name, f"{folder}/{file}"
 
 
 def _service(
@@ -112,7 +143,7 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
     found: dict[str, str] = {}
     for kind in kinds:
         for folder in folders:
-            for each in ground.around.names(f"{folder}/{kind}"):
+            for each in ground.around.names(f"{folder}/{kind}") if kind in ground.around.names(folder) else ():
                 if each.endswith(".conf"):
                     found.setdefault(each, f"{folder}/{kind}/{each}")
     return [path for _name, path in sorted(found.items())]

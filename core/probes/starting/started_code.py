@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
+from core.model.paths import is_inside
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
 from core.probes.starting.commands import StartedFile
@@ -30,6 +31,8 @@ ACTIVATES = re.compile(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|work
 """Words of commands that may lead to another Python in a way that reading did not follow."""
 STARTED_BY_NOBODY = ("service", "cron")
 """Ways in which a Python that is gone is told: other files often name one of another machine."""
+WINDOWS_OWN = ("service", "task", "launcher")
+"""The same on Windows, where tasks are the scheduler's, and launchers are shortcuts and what begins with the session."""
 OF_SERVERS = ("package.json", "Procfile")
 """Tasks that servers and other programs start, where nobody activates an environment first."""
 
@@ -62,7 +65,8 @@ def lacking_pythons(
     homes = [
         p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
     ]
-    runs = bool(found.prefix) or (found.is_gone and way.kind in STARTED_BY_NOBODY)
+    unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
+    runs = bool(found.prefix) or (found.is_gone and way.kind in unattended)
     if not runs or not homes or _is_uncertain(way, ground):
         return
     program, lacks = _lacking(found, way, ground, homes)
@@ -70,7 +74,7 @@ def lacking_pythons(
     seems = next((p for p in homes if relevant and all(_has(p, n, ground) for n in relevant)), None)
     if seems is not None:
         yield StartedPython(
-            name=path_text(found.path) if found.is_gone else posixpath.basename(found.path),
+            name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
             prefix=path_text(found.prefix),
             seems=seems.prefix,
@@ -142,11 +146,12 @@ def _lacking(
     """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
     here = way.state.values.get("PWD") or ground.folder
     isolated, kind, named = _options(found.arguments)
-    place = posixpath.normpath(posixpath.join(here, named)) if kind == "file" else named
+    paths = ground.where.path_module
+    place = paths.normpath(paths.join(here, named)) if kind == "file" else named
     text = ground.where.text(place, 1 << 19) if kind == "file" else named if kind == "code" else ""
     if not named or text is None:
         return place, ()
-    folder = posixpath.dirname(ground.where.real_path(place)) if kind == "file" else here
+    folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
     search = _search(found, way, "" if isolated else folder, ground, homes, isolated=isolated)
     if search is None:
         return place, ()
@@ -242,5 +247,5 @@ class _Imports:
         its = self.search.find(module)
         if its.kind == "none":
             self.lacks[module] = None
-        elif its.kind in ("module", "package") and its.path.startswith(f"{self.folder.rstrip('/')}/"):
+        elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
             self.read(self.search.where.text(its.path, 1 << 19) or "")

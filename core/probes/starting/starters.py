@@ -23,12 +23,38 @@ SCRIPTS = (".sh", ".bash", ".zsh", ".slurm", ".sbatch", ".job", ".pbs", ".lsf")
 
 A batch system's jobs are scripts, and get the variables of the shell that submits them.
 """
+OF_SCRIPTS = (
+    "bin",
+    "scripts",
+    "script",
+    "tools",
+    "jobs",
+    "slurm",
+    "deploy",
+    "run",
+    "launch",
+    "experiments",
+    "service",
+    "services",
+)
+"""Folders of a project with scripts; those without a suffix count in "bin" alone."""
 AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
 """Scripts that run when the machine boots."""
 OF_PROGRAMS = ("", "bin", "scripts", "tools")
 """Folders of a project with programs that people start by their names."""
-SUPERVISED = ("/etc/service", "/service", "/etc/sv", "/run/service")
+SUPERVISED = (
+    "/etc/service",
+    "/service",
+    "/etc/sv",
+    "/run/service",
+    "/etc/s6/sv",
+    "/etc/s6-overlay/s6-rc.d",
+    "/etc/services.d",
+)
 """Folders that runit, daemontools and s6 supervise: the program "run" in each folder there is a service."""
+OF_A_PERSON = ("service", "sv", ".local/service", ".local/sv", ".config/service", ".config/sv", ".runit/sv")
+"""The same, of a person or a project: the program that supervises them is started by the person."""
+INITIAL = "/etc/init.d"
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
 """Maximum number of files read in one folder."""
@@ -38,7 +64,7 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
     """Yield each launcher that starts an environment's Python (Desktop Entry Specification)."""
     data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
     folders = (f"{data}/applications", ground.at_home("Desktop"), ground.config("autostart"))
-    for folder in (*folders, "/usr/local/share/applications"):
+    for folder in (*folders, "/usr/local/share/applications", "/etc/xdg/autostart"):
         for name in ground.around.names(folder)[:MOST_LAUNCHERS]:
             path = f"{folder}/{name}"
             if not name.endswith(".desktop") or (text := ground.read(path)) is None:
@@ -65,7 +91,18 @@ def script_ways(
     A script gets this session's variables.
     """
     runs = [f"{f}/{n}/run" for f in SUPERVISED for n in ground.around.names(f)]
-    told = [*AT_THE_START, *runs, *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder)))]
+    first = [f"{INITIAL}/{n}" for n in ground.around.names(INITIAL)]
+    places = (ground.folder, ground.person.home) if ground.folder != "/" else (ground.person.home,)
+    supervised = [
+        f"{p}/{f}/{n}/run" for p in dict.fromkeys(places) for f in OF_A_PERSON for n in ground.around.names(f"{p}/{f}")
+    ]
+    told = [
+        *AT_THE_START,
+        *first,
+        *runs,
+        *supervised,
+        *(p for n in named if (p := find_named(n, ground.env, ground.where, ground.folder))),
+    ]
     folders = dict.fromkeys((ground.folder, ground.at_home("bin"), ground.at_home(".local/bin"), ground.person.home))
     near = [
         f"{folder}/{name}"
@@ -73,13 +110,24 @@ def script_ways(
         if folder != "/"
         for name in [n for n in ground.around.names(folder) if n.endswith(SCRIPTS) or "." not in n][:MOST_SCRIPTS]
     ]
+    inner = {n: f"{ground.folder}/{n}" for n in OF_SCRIPTS if ground.folder not in ("/", ground.person.home)}
+    near += [
+        f"{folder}/{name}"
+        for kind, folder in inner.items()
+        for name in [n for n in ground.around.names(folder) if n.endswith(SCRIPTS) or (kind == "bin" and "." not in n)][
+            :MOST_SCRIPTS
+        ]
+    ]
     for path in dict.fromkeys((*told, *near)):
         text = _script(path, ground)
-        if text is None or not (re.search(r"python|\brun\b", text) or any(f"{p.prefix}/" in text for p in pythons)):
+        if text is None or not (
+            any(f"{p.prefix}/" in text for p in pythons) or (path not in first and re.search(r"python|\brun\b", text))
+        ):
             continue
-        boots = path in AT_THE_START or path in runs
+        boots = path in AT_THE_START or path in runs or path in first
         state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
-        state.values["PWD"] = posixpath.dirname(path) if path in runs else "/" if boots else ground.folder
+        its_own = path in runs or path in supervised
+        state.values["PWD"] = posixpath.dirname(path) if its_own else "/" if boots else ground.folder
         give_job_variables(text, path, state, ground)
         found = python_of_command([path], Line(path, 1), state, ground)
         way = Reached(kind="service" if boots else "script", at=path, state=state, argv=(path,))

@@ -53,7 +53,10 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         for name in ground.around.names(f"{ground.folder}/{folder}")[:MOST_TASKS]
         if name.endswith(".xml")
     ]
-    for names, read in (*readers, *shared):
+    further = [  # one for development, one for each server: people name them so, and start them with -f
+        ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
+    ]
+    for names, read in (*readers, *shared, *further[:MOST_TASKS]):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None
         if text is None:

@@ -10,6 +10,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
@@ -81,7 +82,7 @@ def _calls(
             first = [w for i in node.items if (w := _before(i.context_expr, context))]
             yield from _calls(node.body, context, (*before, *first))
         elif isinstance(node, ast.Expr | ast.Assign) and _is_of(node.value, context, "run"):
-            yield node.value, before  # type: ignore[misc]
+            yield node.value, before
 
 
 def _before(node: ast.expr, context: str) -> str:
@@ -91,7 +92,7 @@ def _before(node: ast.expr, context: str) -> str:
     return f"cd {shlex.quote(told)}" if _is_of(node, context, "cd") else told if _is_of(node, context, "prefix") else ""
 
 
-def _is_of(node: ast.expr, context: str, method: str) -> bool:
+def _is_of(node: ast.expr | None, context: str, method: str) -> TypeGuard[ast.Call]:
     match node:
         case ast.Call(func=ast.Attribute(value=ast.Name(id=name), attr=attr)):
             return name == context and attr == method

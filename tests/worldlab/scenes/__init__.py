@@ -18,6 +18,7 @@ HELD_OUT = {
     "8": "held_out_8",
     "9": "held_out_9",
     "10": "held_out_10",
+    "11": "held_out_11",
 }
 """The name of each held-out set -> its module."""
 

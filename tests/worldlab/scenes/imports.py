@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 from tests.worldlab.environments import VERSION, master, site
 from tests.worldlab.scene import Scene, World, imports, installs, lacks, loses, runs, then
+from tests.worldlab.scenes.closure import searched
 from tests.worldlab.scenes.python import configured, loses_trees, sets, works_in, writes
 
 Plant = Callable[[World], None]
@@ -20,6 +21,7 @@ TORCH, JAX, TENSORFLOW, CUPY = (
 )
 ONNX = runs("import onnxruntime; onnxruntime.InferenceSession")
 PLUGIN = runs("from jaxlib import plugin_support as p; assert p.import_from_plugin('cuda', '_versions'), 'no plug-in'")
+CUTENSOR = runs("import cupy; from cupy_backends.cuda.libs import cutensor; print(cutensor.get_version())")
 BROKEN, SHADOWED, CUT, STOPPED = (
     ("requirement_broken",),
     ("module_shadowed",),
@@ -108,6 +110,9 @@ SCENES = (
     Scene("ml-dtypes-for-another-python", "B", "jax", JAX, foreign("ml_dtypes/_ml_dtypes_ext*.so"), ("package_for_another_python",), "jax", "ml_dtypes", "ml_dtypes"),
     Scene("mpi4py-for-either-mpi", "A", "torch-2.6", runs("from mpi4py import MPI"), installs("--no-deps", "mpi4py==4.1.0"), ("system_library_missing",), "", "libmpi", "MPI"),
     Scene("pandas-newer-than-numpy", "B", "torch-2.6", imports("torch", "pandas"), then(installs("pandas==3.1.1", "numpy==2.2.6"), installs("--no-deps", "numpy==1.26.4")), BROKEN, "", "numpy", "ImportError"),
+    Scene("torchaudio-newer-than-torch-2.8", "B", "torch-2.8", imports("torch", "torchaudio"), installs("--no-deps", "torchaudio==2.11.0"), ("extension_abi_mismatch", "requirement_broken"), "torchaudio", "torchaudio", "undefined symbol"),
+    Scene("cupy-cutensor-of-another-major", "B", "cupy", CUTENSOR, then(searched, installs("cutensor-cu12==1.7.0")), ("cuda_runtime_missing", "requirement_broken"), "", "libcutensor.so.2", "libcutensor.so.2"),
+    Scene("cupy-with-its-cutensor", "healthy", "cupy", CUTENSOR, then(searched, installs("cutensor-cu12==2.2.0"))),
     # C: another file, or what is left of one
     Scene("typing-extensions-empty", "C", "torch-2.8", TORCH, empties("typing_extensions.py"), CUT, "torch", "typing_extensions", "typing_extensions"),
     Scene("opt-einsum-without-init", "C", "jax", JAX, loses_inits("opt_einsum"), STOPPED, "jax", "opt_einsum", "opt_einsum"),

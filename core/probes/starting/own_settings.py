@@ -1,0 +1,126 @@
+"""What the Python programs and notebooks of the working folder give themselves before they import a package.
+
+They set variables (``os.environ[...]``, a notebook's ``%env``), or put a folder before the packages of their environment. No code runs.
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import sys
+from collections.abc import Iterator
+
+from core.host.startup.plain import json_value
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment, StartKind
+from core.probes.python.start_code import path_changes, variable_lines
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_programs import TOLD_ELSEWHERE, TOO_LATE, add_to_sys_path
+from core.probes.starting.ways import Reached
+
+FOLDERS = ("", "scripts", "src", "app", "notebooks")
+MOST_PROGRAMS = 40
+"""Maximum number of files read in one folder."""
+MOST_BYTES = 1 << 18
+SETS = re.compile(r"os\.environ\[|environ\.(?:setdefault|update)|putenv|sys\.path\.insert|%(?:set_)?env ")
+_MAGIC = re.compile(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t]*$")
+
+
+def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each program and notebook that sets a variable, or searches a folder that hides a module of a listed environment."""
+    if ground.folder in ("/", "", ground.person.home):
+        return
+    for folder in (posixpath.normpath(posixpath.join(ground.folder, n)) for n in FOLDERS):
+        names = [n for n in ground.around.names(folder) if n.endswith((".py", ".ipynb"))]
+        for path in [f"{folder}/{n}" for n in names if n != "conftest.py"][:MOST_PROGRAMS]:
+            text = ground.where.text(path, MOST_BYTES)
+            if text is None or not SETS.search(text):
+                continue
+            state = State(dict(ground.env), set(ground.env), files=[path])
+            kind: StartKind = "script"
+            if path.endswith(".py"):
+                _run(text, path, 0, state, ground, pythons)
+            else:
+                kind = "notebook"
+                _notebook(text, path, state, ground, pythons)
+            if state.lines:
+                yield Reached(kind=kind, at=path, state=state)
+
+
+def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
+    text: str, path: str, line: int, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> None:
+    """Let a state have what code does before its first import of a package; ``line``: where all of it stands, 0 as it is."""
+    last = _first_import(text)
+    for name, value, number in variable_lines(text):
+        if number < last:
+            _set(name, value, path, line or number, state, ground)
+    for at, place, number in path_changes(text, path, ground.person.home):
+        folder = posixpath.normpath(posixpath.join(ground.folder, place))
+        if number < last and at == 0 and _hides(folder, path, ground, pythons):
+            add_to_sys_path(state, folder, path, line or number, at)
+
+
+def _first_import(text: str) -> int:
+    """Return the line of the first statement that imports more than Python's own modules; beyond the end where there is none."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    for node in body:
+        match node:
+            case ast.Import(names=names) if any(n.name.partition(".")[0] not in sys.stdlib_module_names for n in names):
+                return node.lineno
+            case ast.ImportFrom(module=module) if (module or "").partition(".")[0] not in sys.stdlib_module_names:
+                return node.lineno
+            case _:
+                pass
+    return text.count("\n") + 2
+
+
+def _set(name: str, value: str, path: str, line: int, state: State, ground: Ground) -> None:  # noqa: PLR0917 - one assignment
+    """Note a variable, if it does not come too late, and if this session has none: much code keeps that one."""
+    if not re.fullmatch(r"[A-Za-z_]\w*", name) or name.startswith(TOO_LATE):
+        return
+    if name not in ground.env and name not in TOLD_ELSEWHERE:
+        state.set_variable(name, value, path, line, "python")
+        state.exported.add(name)
+
+
+def _hides(folder: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> bool:
+    """Whether a folder has a module of an environment's name, and is not the program's own folder, which is searched anyway."""
+    if folder == posixpath.dirname(path):
+        return False
+    names = {n.removesuffix(".py") for n in ground.around.names(folder) if "." not in n or n.endswith(".py")}
+    return any(names & set(ground.around.names(site)) for p in pythons for site in p.site_packages)
+
+
+def _notebook(text: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> None:
+    """Take a notebook's cells of code in their order, up to the one that imports a package (nbformat's documentation; IPython's %env)."""
+    whole = json_value(text)
+    cells = whole.get("cells") if isinstance(whole, dict) else None
+    for cell in cells if isinstance(cells, list) else ():
+        source = cell.get("source") if isinstance(cell, dict) and cell.get("cell_type") == "code" else None
+        rows = (
+            "".join(str(r) for r in source) if isinstance(source, list) else source if isinstance(source, str) else ""
+        )
+        plain = []
+        for row in rows.splitlines():
+            if magic := _MAGIC.match(row.strip()):
+                _set(magic[1], magic[2], path, _line(text, row), state, ground)
+            plain.append("" if row.lstrip().startswith(("%", "!")) else row)
+        code = "\n".join(plain)
+        first = next((r for r in plain if SETS.search(r)), "")
+        if first:
+            _run(code, path, _line(text, first), state, ground, pythons)
+        if _first_import(code) <= code.count("\n") + 1:
+            return
+
+
+def _line(text: str, row: str) -> int:
+    """Return the line of the file in which a line of code stands."""
+    import json
+
+    at = text.find(json.dumps(row.rstrip("\n"), ensure_ascii=False)[1:-1])
+    return text.count("\n", 0, at) + 1 if at >= 0 else 1
