@@ -18,6 +18,8 @@ from core.rules.snapshot_queries import effective_variable
 
 HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 LOADERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
+WINDOWS_LOADERS = ("PATH", "Path")
+"""The variable that Windows' loader searches, as the registry and as programs spell it."""
 PYTHONS = (
     "sys.path", "PYTHONPATH", "PYTHONHOME", "PYTHONPLATLIBDIR", "PYTHONNOUSERSITE", "PYTHONUSERBASE", "PYTHONSAFEPATH", "HOME",
 )  # fmt: skip
@@ -34,6 +36,7 @@ class Comparison:
     def __init__(self, seen: Snapshot, look: StartLook, run: Callable[[Snapshot], list[Finding]]) -> None:
         self.seen, self.look, self.run = seen, look, run
         self.judged: dict[tuple[str, ...], frozenset[Key]] = {}
+        self.loaders = WINDOWS_LOADERS if seen.machine.system == "windows" else LOADERS
 
     def decisive(self, key: Key, *, there: bool) -> tuple[str, ...]:
         """Return the variables any of which, as the other way has it, brings the fault here (``there``) or takes it away."""
@@ -43,10 +46,11 @@ class Comparison:
     def _groups(self) -> Iterator[tuple[str, ...]]:
         """Yield the variables that differ: one by one, those of the loader together, and those of Python's search."""
         ours, theirs = self._values(self.seen.environment), self._values(self.look.environment)
-        differ = [n for n in dict.fromkeys((*theirs, *ours)) if ours.get(n) != theirs.get(n) and n != "PATH"]
+        aside = "" if "PATH" in self.loaders else "PATH"
+        differ = [n for n in dict.fromkeys((*theirs, *ours)) if ours.get(n) != theirs.get(n) and n != aside]
         counting = self.look.counting
         for joint, looked in (
-            (LOADERS, self.look.loads is not None or self.look.closures is not None),
+            (self.loaders, self.look.loads is not None or self.look.closures is not None),
             (PYTHONS, self.look.imports is not None),
         ):
             names = tuple(n for n in joint if n in differ and (counting is None or n in counting)) if looked else ()
@@ -54,7 +58,7 @@ class Comparison:
                 yield names
             differ = [n for n in differ if not looked or n not in joint]
         yield from ((n,) for n in differ)
-        if ours.get("PATH") != theirs.get("PATH"):
+        if aside and ours.get(aside) != theirs.get(aside):
             yield ("PATH",)
 
     def _values(self, environment: Environment | None) -> dict[str, str]:
@@ -87,7 +91,7 @@ class Comparison:
                 *(p for p in theirs.places if p.variable in names),
             ),
         )
-        loader, python = bool(names & set(LOADERS)), bool(names & set(PYTHONS))
+        loader, python = bool(names & set(self.loaders)), bool(names & set(PYTHONS))
         its = replace(
             seen,
             environment=environment,

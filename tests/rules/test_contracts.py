@@ -69,6 +69,23 @@ def test_what_torch_takes_for_nccl(variable: str, value: str, wrong: bool):
     assert [f.subject for f in found(machine(variable, value, *TORCH))] == [variable] * wrong
 
 
+CUPY = (Distribution(name="cupy-cuda13x", version="14.2.0", location=SITE),)
+L2 = "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT"
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "who", "wrong"),
+    [("CUDA_FORCE_PTX_JIT", "1", TORCH, True), ("CUDA_FORCE_PTX_JIT", "yes", TORCH, False), ("CUDA_FORCE_PTX_JIT", "", TORCH, False),
+     ("CUDA_FORCE_PTX_JIT", "0", TORCH, False), ("CUDA_FORCE_JIT", "1", CUPY, True), (L2, "200", TORCH, True),
+     (L2, "30", TORCH, False), ("CUPY_GPU_MEMORY_LIMIT", "1%%", CUPY, True), ("CUPY_GPU_MEMORY_LIMIT", "25%", CUPY, False),
+     ("CUPY_GPU_MEMORY_LIMIT", "8589934592", CUPY, False), ("PYTORCH_CUDA_ALLOC_CONF", "expandable_segments", TORCH, True)],
+)  # fmt: skip
+def test_what_a_real_gpu_shows(variable: str, value: str, who: tuple[Distribution, ...], wrong: bool):
+    assert [(f.subject, f.severity) for f in found(machine(variable, value, *who))] == [
+        (variable, Severity.ERROR)
+    ] * wrong
+
+
 def test_a_switch_that_imports_what_is_not_there():
     hub = Distribution(name="huggingface-hub", version="0.30.0", location=SITE)
     told = Vocabulary(

@@ -598,6 +598,18 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "driver_component_missing",
         ERROR,
     ),
+    "compiling PTX is switched off, and Numba needs it": (
+        with_variable(
+            "CUDA_DISABLE_PTX_JIT",
+            "1",
+            lambda: replace(
+                m.with_driver(m.wheel_machine()),
+                pythons=(m.python(distributions=(Distribution(name="numba", version="0.61.0"),)),),
+            ),
+        ),
+        "driver_broken_by_env",
+        ERROR,
+    ),
     "NVML does not load": (
         changed(nvml=Nvml(problem="libnvidia-ml.so.1: file too short")),
         "driver_component_missing",
@@ -705,6 +717,9 @@ CALM: dict[str, Callable[[], Snapshot]] = {
     ),
     "no compiler for PTX was found, and no kernel was tried": changed(
         parts=(DriverPart(name=JIT, problem="cannot open shared object file"),)
+    ),
+    "compiling PTX is switched off, and nobody needs it": with_variable(
+        "CUDA_DISABLE_PTX_JIT", "1", lambda: m.with_driver(m.wheel_machine())
     ),
     "a container that asked for no NVML": with_variable(
         "NVIDIA_DRIVER_CAPABILITIES", "compute,video", lambda: m.with_driver(m.container_machine(), nvml=NO_NVML)

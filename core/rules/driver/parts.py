@@ -6,20 +6,33 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, translate_fact
+from core.common.shell import shell_command
 from core.common.versions import versions_differ
 from core.model.facts import Consumer, Driver, DriverLibrary, DriverPart, FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
-from core.model.remedies import UseSystemTool
+from core.model.remedies import Unset, UseSystemTool
 from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
 from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import capability_number, effective_variable
-from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
+from core.rules.wording import (
+    ERROR,
+    NOTE,
+    WARNING,
+    concern_row,
+    make_finding,
+    manual_fix,
+    observation,
+)
 
 NO_COMPILER = 221
 """CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h)."""
+COMPILER_OFF = 223
+"""CUDA_ERROR_JIT_COMPILATION_DISABLED (cuda.h)."""
+SWITCHES = ("CUDA_DISABLE_PTX_JIT", "CUDA_DISABLE_JIT")
+"""Variables that switch the driver's compiler off with the value 1 and no other (measured with driver 580.159)."""
 COMPILES_ALWAYS = ("numba", "numba-cuda")
 """Distributions that pass every kernel to the driver as PTX (Numba, "CUDA architecture": the driver's linker)."""
 
@@ -60,6 +73,36 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
             subject=part.name,
             fix=whole_driver(seen, driver, part.name),
         )
+
+
+def compiler_off(seen: Snapshot) -> Iterator[Finding]:
+    """A variable forbids the driver to compile PTX, and a program of this machine has nothing else for this GPU."""
+    users = tuple(_compilers(seen))
+    values = [v for name in SWITCHES if (v := effective_variable(seen, name)) is not None and v.value == "1"]
+    if not users or not values:
+        return
+    names = [v.name for v in values]
+    yield make_finding(
+        Step.DRIVER,
+        ERROR,
+        "compiler-off",
+        _("The variable {name} forbids the driver to compile GPU code.", name=names[0]),
+        cause="driver_broken_by_env",
+        why=_(
+            "A program without machine code for this GPU lets the driver compile its PTX, and then stops with {status} "
+            "(CUDA_ERROR_JIT_COMPILATION_DISABLED). Others run.",
+            status=COMPILER_OFF,
+        ),
+        evidence=[
+            *(observation(v.name, repr(v.value), v.source or v.scope) for v in values),
+            *(concern_row(u) for u in users),
+        ],
+        subject=names[0],
+        fix=manual_fix(
+            _("Remove the variable where it is set"), *(shell_command("unset", n) for n in names), restart="terminal"
+        ),
+        remedy=Unset(variable=names[0]) if len(names) == 1 else None,
+    )
 
 
 def lost_management(seen: Snapshot) -> Iterator[Finding]:
@@ -261,5 +304,5 @@ def stale_specification(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-RULES = (stale_specification, lost_compiler, lost_management, unfit_files)
+RULES = (stale_specification, lost_compiler, compiler_off, lost_management, unfit_files)
 """Rules about these libraries for a working driver."""
