@@ -30,7 +30,7 @@ from tests.explain.threads import Thread, all_threads
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = ("first", "second", "third", "fourth", "sixth")
+LEARNED = ("first", "second", "third", "fourth", "sixth", "eighth", "ninth", "tenth", "eleventh")
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
 """Tables whose words or marks the examples have."""
@@ -85,6 +85,7 @@ def of_knowledge() -> list[Example]:
                 symptoms = text.split("\n## ")[1:2]
                 found += [example(part, page.stem, weight) for part in symptoms]
     messages = {m.id: m for m in known_messages() if m.kind == "symptom"}
+    told: set[tuple[str, str]] = set()
     for clue in known_clues().clues:
         about = [w for part in clue.when if not part.startswith("!") for w in part.split("|") if w in messages]
         best = max(clue.causes.values())
@@ -93,8 +94,10 @@ def of_knowledge() -> list[Example]:
             found += [
                 example(f"{clue.because}\n{phrases}", cause, KNOWLEDGE_WEIGHT * CLUE_WEIGHT * weight / best)
                 for cause, weight in clue.causes.items()
-                if weight >= CLUE_SHARE * best > 0
+                if weight >= CLUE_SHARE * best > 0 and (clue.because, cause) not in told
             ]
+            # a clue that says the same of a narrower text is no further example
+            told |= {(clue.because, cause) for cause in clue.causes}
     return found
 
 

@@ -23,7 +23,11 @@ from core.knowledge.messages import Clue, known_clues
 from tests.explain.threads import UNSEEN, Thread, all_threads
 from tests.learn_words import LEARNED
 
-TRAINED, HELD_OUT, LATER = ("first", "second"), ("held out",), ("third", "fourth", "sixth", "seventh")
+TRAINED, HELD_OUT, LATER = (
+    ("first", "second"),
+    ("held out",),
+    ("third", "fourth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh"),
+)
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8

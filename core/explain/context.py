@@ -25,6 +25,8 @@ _CAPABILITY = re.compile(
 )
 _LISTED_CAPABILITY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d) which supports hardware cc[^\n]{0,80}")
 """A row of the list of GPUs that PyTorch 2.9 and later print."""
+_CAPABILITY_PAIR = re.compile(r"\bcapability (\d{1,2})\.(\d) on device with compute capability (\d{1,2})\.(\d)")
+"""Kokkos: what its kernels were compiled for, and what the GPU has."""
 _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
@@ -166,6 +168,8 @@ def _capabilities(
     outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(rest)]
     model = next((cc for pattern, cc in _MODELS if re.search(pattern, low)), 0)
     gpu = outside[0] if outside else model
+    pair = _CAPABILITY_PAIR.search(low)
+    inside, gpu = ([int(pair[1] + pair[2])], int(pair[3] + pair[4])) if pair else (inside, gpu)
     found: set[str] = set()
     if inside and gpu:
         found.add("gpu:too-new" if gpu > max(inside) else "gpu:too-old" if gpu < min(inside) else "gpu:in-range")

@@ -29,6 +29,8 @@ MIN_SCORE = 0.01
 """Minimum score of a cause that the machine does not prove."""
 SHORT_TEXT_CHARACTERS = 4000
 """Characters up to which a text counts as a message by itself; a log must also name something about GPUs."""
+FAINTEST_SCORE = 0.00001
+"""Score of a cause whose share rounds to nothing: it still has its place after the others."""
 LEAST_CAUSES = 5
 """Minimum number of causes without a machine: after a message that names one cause, the words suggest further ones."""
 MAX_CAUSES_WITH_STEPS = 3
@@ -56,7 +58,7 @@ OTHER_SIDE = N_(
 )
 """Next step for a paste that shows part of a machine, but no message."""
 TOPIC_WORDS = (
-    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "ptxas", "nvvm", "xpu"),
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "ptxas", "nvvm", "xpu", "nvenc", "nvcuvid"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
 )  # fmt: skip
 """Words that make a log one about GPUs, if it also has a clue."""
@@ -172,7 +174,7 @@ def _causes(
     ranked = [
         RankedCause(
             cause=cause,
-            score=round(score, 4),
+            score=round(score, 4) or FAINTEST_SCORE,
             because=tuple(_(b) if b else b for b in because[:4]),
             by_words=guessed and place < MAX_CAUSES_BY_WORDS,
             meaning=_(words[cause]) if cause in words else "",
@@ -184,7 +186,7 @@ def _causes(
         r
         for place, r in enumerate(ranked)
         if ((r.score >= MIN_SCORE or bare) and place < MAX_CAUSES)
-        or (place < least and r.score)
+        or (place < least and (by_words or r.score > FAINTEST_SCORE))
         or r.verdict == "proved"
         or r.may
     ]

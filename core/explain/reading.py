@@ -27,15 +27,18 @@ _NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
 _CUDA_NUMBER = re.compile(
     r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|failure|results in)"
     r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):|\bcuda\b[^\n\d]{0,60}?\b(?:error|status|failure)[ :=]{1,2}(\d{2,3})\b"
+    # "cuDriverGetVersion(): 34", "cudaSetDevice err: 999", "cuInit(0) returned 100"
+    r"|\bcu(?:da)?(?:init|driver|device|ctx|mem|module|stream|launch|get|set|malloc|event|runtime)[a-z0-9_]{0,40}(?:\([^()\n]{0,20}\))?"
+    r"(?::| returned| failed| failed with| err| error| status| result){1,2}[ :=(]{1,3}(\d{1,3})\b(?!\.\d)"
 )
 CUDA_NUMBERS = {
     # number -> name of the cudaError, which CUresult shares from CUDA 10.1 on (driver_types.h, cuda.h)
     2: "out of memory", 3: "cudaerrorinitializationerror", 34: "cudaerrorstublibrary", 35: "cudaerrorinsufficientdriver",
     46: "cudaerrordevicesunavailable", 100: "cudaerrornodevice", 101: "cudaerrorinvaliddevice", 200: "cudaerrorinvalidkernelimage",
     209: "cudaerrornokernelimagefordevice", 214: "cudaerroreccuncorrectable", 222: "cudaerrorunsupportedptxversion",
-    304: "cudaerroroperatingsystem", 700: "cudaerrorillegaladdress", 719: "cudaerrorlaunchfailure",
+    220: "cudaerrornvlinkuncorrectable", 221: "cudaerrorjitcompilernotfound", 304: "cudaerroroperatingsystem", 700: "cudaerrorillegaladdress", 719: "cudaerrorlaunchfailure",
     802: "cudaerrorsystemnotready", 803: "cudaerrorsystemdrivermismatch", 804: "cudaerrorcompatnotsupportedondevice",
-    999: "cudaerrorunknown",
+    805: "cudaerrormpsconnectionfailed", 999: "cudaerrorunknown",
     # numbers of CUDA before 10.1
     8: "cudaerrorinvaliddevicefunction", 10: "cudaerrorinvaliddevice", 30: "cudaerrorunknown", 38: "cudaerrornodevice",
     48: "cudaerrornokernelimagefordevice", 77: "cudaerrorillegaladdress",
@@ -64,6 +67,8 @@ _SYSTEM_LIBRARY = re.compile(
     r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file(?:: no such file|(?!:))"
 )
 """glibc's loader messages about any library."""
+_NAMED_WITHOUT_FILE = re.compile(r'unable to dynamically load the "([a-z]{2,20})" shared library')
+"""cudarc's message: it names the library, and then files of many releases that it tried."""
 _OPENED = re.compile(
     r"successfully opened|successfully loaded|opened dynamic library|(?<!be )(?<!not )(?<!never )\bloaded (?!runtime)"
 )
@@ -101,7 +106,7 @@ def read_text(text: str) -> ParsedText:
     # a heading of nvidia-smi's table, on every machine
     low = kept.lower().replace("mig m.", "")
     named, marks = _codes(low)
-    low = low + "\n" + "\n".join(named)
+    low = low + "\n" + "\n".join([*named, *_unnamed_files(low)])
     known = known_messages()
     first = {m.id: at for m in known if (at := first_place(m, low)) is not None}
     found = tuple(m for m in known if m.id in first)
@@ -130,6 +135,12 @@ def read_text(text: str) -> ParsedText:
     )
 
 
+def _unnamed_files(low: str) -> list[str]:
+    """Return a line about the file of each library that a message calls missing by its bare name."""
+    names = (m[1] for m in _NAMED_WITHOUT_FILE.finditer(low))
+    return [f"lib{name}.so{'.1' if name == 'cuda' else ''}: cannot open" for name in names]
+
+
 def _xid_marks(numbers: tuple[int, ...]) -> set[str]:
     """Return whose fault the numbers usually are: a program's, the card's, or a link's."""
     kinds = {x.kind for x in kernel_log_table().xids if x.code in numbers and x.cause}
@@ -143,7 +154,7 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
     nt = {m[1] for m in _NTSTATUS.finditer(low)}
     nt |= {f"{int(m[1]) & 0xFFFFFFFF:08x}" for m in _NEGATIVE.finditer(low)}
     marks |= {f"nt:{n}" for n in nt}
-    numbers = {int(m[1] or m[2] or m[3] or m[4]) for m in _CUDA_NUMBER.finditer(low)}
+    numbers = {int(next(g for g in m.groups() if g)) for m in _CUDA_NUMBER.finditer(low)}
     return [CUDA_NUMBERS[n] for n in sorted(numbers) if n in CUDA_NUMBERS] + [f"0x{n}" for n in sorted(nt)], marks
 
 
