@@ -29,6 +29,8 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     """Plug-ins that other packages put there: each of their symbols must be found, not NVIDIA's alone."""
     is_global: bool = False
     """With RTLD_GLOBAL: its symbols serve everything that comes later."""
+    beside: str = ""
+    """Pattern of the distributions that somebody installs for this part alone; without one of them the part is not used."""
 
 
 class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):

@@ -72,7 +72,7 @@ def _finding(
             home.concerns(),
         ],
         subject=start.at,
-        fix=manual_fix(*_advice(start, one)),
+        fix=manual_fix(*_advice(start, one, home.python.executable if seen.machine.system == "windows" else "")),
     )
     return replace(told, ways=(start.id,))
 
@@ -93,14 +93,15 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
-def _advice(start: Start, one: StartedPython) -> tuple[str, str]:
+def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, str]:
+    """Return what to do, and the command. ``own``: the environment's interpreter, where it is not bin/python."""
     if start.kind == "notebook":
         return (
             _("Let the kernel start its environment's Python"),
             _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
         )
     if one.lacks:
-        return _("Start the program with the environment's own Python"), f"{one.seems}/bin/python"
+        return _("Start the program with the environment's own Python"), own or f"{one.seems}/bin/python"
     return (
         _("Let the environment's own Python come first"),
         _("Remove the line that leads elsewhere: {source}.", source=one.source) if one.source else "",

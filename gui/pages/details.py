@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QGridLayout, QVBoxLayout, QWidget
 
 from core.common.i18n import _
@@ -17,7 +18,9 @@ from gui.widgets.table import RowTable
 from gui.widgets.text import enlarge, picture_label, plain_label
 
 CARDS_ACROSS = 2
-"""Number of GPU cards side by side."""
+"""Largest number of GPU cards side by side."""
+CARD_SPACING = 12
+"""Pixels between two GPU cards."""
 
 
 def make_details(step: Step, report: Report, theme: Theme) -> QWidget | None:
@@ -54,17 +57,40 @@ def _driver(report: Report, theme: Theme) -> QWidget | None:
 
 
 class GpuCards(QWidget):
-    """Each GPU as a card: its name, and its properties."""
+    """Each GPU as a card with its name and its properties; two cards stand side by side where there is room for both."""
 
     def __init__(self, gpus: tuple[Gpu, ...], snapshot: Snapshot, theme: Theme) -> None:
         super().__init__()
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
-        grid.setSpacing(12)
-        for i, gpu in enumerate(gpus):
-            grid.addWidget(_gpu(gpu, snapshot, theme), i // CARDS_ACROSS, i % CARDS_ACROSS, Qt.AlignmentFlag.AlignTop)
+        self._grid = QGridLayout(self)
+        self._grid.setContentsMargins(0, 0, 0, 0)
+        self._grid.setSpacing(CARD_SPACING)
+        self._cards = [_gpu(gpu, snapshot, theme) for gpu in gpus]
+        self._across = 0
+        self._place(CARDS_ACROSS)
+
+    def _card_width(self) -> int:
+        """Return the smallest width, in pixels, in which every card is whole."""
+        return max(card.minimumSizeHint().width() for card in self._cards)
+
+    def _place(self, across: int) -> None:
+        """Put this many cards into each row."""
+        if across == self._across:
+            return
+        self._across = across
+        for i, card in enumerate(self._cards):
+            self._grid.addWidget(card, i // across, i % across, Qt.AlignmentFlag.AlignTop)
         for column in range(CARDS_ACROSS):
-            grid.setColumnStretch(column, 1)
+            self._grid.setColumnStretch(column, int(column < across))
+
+    def minimumSizeHint(self) -> QSize:
+        """Return room for one card beside none: the others go below it."""
+        return QSize(self._card_width(), super().minimumSizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Place as many cards side by side as the new width has room for."""
+        room = (event.size().width() + CARD_SPACING) // (self._card_width() + CARD_SPACING)
+        self._place(max(1, min(CARDS_ACROSS, room)))
+        super().resizeEvent(event)
 
 
 def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:

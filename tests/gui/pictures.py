@@ -1,12 +1,11 @@
 """Pictures of every page, dialog and door: ``python -m tests.gui.pictures [FOLDER] [NAME...]``, or ``--readme`` for the docs.
 
-Each NAME is a variant (see VARIANTS): window size, text size, colours, and strings as long as German ones.
+Each NAME is a variant (see VARIANTS): window size, text size, colours, and language.
 """
 
 from __future__ import annotations
 
 import argparse
-import gettext
 import os
 import sys
 import tempfile
@@ -50,7 +49,6 @@ class Variant(NamedTuple):
     size: QSize
     text: str = "100"
     theme: str = "light"
-    long: bool = False
     language: str = "en"
 
 
@@ -61,25 +59,11 @@ VARIANTS = {
     "large-text": Variant(QSize(1000, 700), text="200"),
     "large": Variant(QSize(1920, 1080)),
     "large-dark": Variant(QSize(1920, 1080), text="200", theme="dark"),
-    "german": Variant(QSize(1000, 700), long=True),
-    "german-large-text": Variant(QSize(1000, 700), text="200", long=True),
+    "german": Variant(QSize(1000, 700), language="de"),
+    "german-large-text": Variant(QSize(1000, 700), text="200", language="de"),
+    "chinese": Variant(QSize(1000, 700), language="zh_CN"),
     "narrow": Variant(QSize(480, 270)),
 }
-
-
-class LongWords(gettext.NullTranslations):
-    """Texts as long as German ones are: two fifths longer, and long words longer still."""
-
-    def gettext(self, message: str) -> str:
-        """Return a longer text."""
-        more = max(3, len(message) * 2 // 5)
-        if " " not in message:
-            return message + "verhältnismäßigkeitsprüfung"[:more]
-        return message + " " + ("und noch einige Wörter mehr wegen der Wortlängen " * 8)[:more].strip()
-
-    def ngettext(self, singular: str, plural: str, number: int) -> str:
-        """Return a longer text."""
-        return self.gettext(singular if number == 1 else plural)
 
 
 class Album:
@@ -91,8 +75,6 @@ class Album:
         folder.mkdir(parents=True, exist_ok=True)
         os.environ[i18n.LANGUAGE_VARIABLE] = variant.language
         i18n.use_language(variant.language)
-        if variant.long:
-            i18n._translation = LongWords()
         self._scratch = tempfile.TemporaryDirectory()
         self.settings = QSettings(f"{self._scratch.name}/settings.ini", QSettings.Format.IniFormat)
         self.settings.setValue("theme", variant.theme)

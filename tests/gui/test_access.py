@@ -20,7 +20,6 @@ from tests.gui import recorded
 from tests.gui.conftest import Open, Opened
 from tests.gui.engines import Repairing, Showing
 from tests.gui.hand import Hand
-from tests.gui.pictures import LongWords
 from tests.gui.screen import tab_chain, takes_tab, tree
 
 ROLE = QAccessible.Role
@@ -106,12 +105,16 @@ def assert_whole(window: QWidget) -> None:
 
 
 @pytest.mark.parametrize("text", ["100", "200"])
-def test_strings_as_long_as_german_ones_are_not_clipped(
-    text: str, settings: QSettings, opened: Opened, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("language", ["en", "de", "zh_CN"])
+@pytest.mark.parametrize("name", ["shadowed", "ten gpus", "everything broken"])
+def test_no_language_cuts_a_text_or_scrolls_a_page_sideways(
+    name: str, language: str, text: str, settings: QSettings, opened: Opened, request: pytest.FixtureRequest
 ) -> None:
-    monkeypatch.setattr(i18n, "_translation", LongWords())
+    request.addfinalizer(lambda: i18n.use_language("en"))
+    i18n.use_language(language)
     settings.setValue("text size", text)
-    window = opened(Showing(recorded.report("shadowed")))
+    window = opened(Showing(recorded.report(name)))
+    window.resize(900, 700)
     for page in everywhere(window):
         go(window, page)
         assert_whole(window)

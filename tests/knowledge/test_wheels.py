@@ -34,7 +34,9 @@ def named_files(table: str, wheel: dict[str, Any]) -> list[str]:
     """Return the files that a table names of a wheel's package."""
     system = "windows" if wheel["system"] == "windows" else "linux"
     rows = next((r for r in _frameworks(table) if re.fullmatch(r["distribution"], wheel["package"])), {})
-    mine = [row for row in rows.get(system, ()) if isinstance(row, str) or not row.get("of_others")]
+    mine = [
+        row for row in rows.get(system, ()) if isinstance(row, str) or not (row.get("of_others") or row.get("beside"))
+    ]
     files = [row if isinstance(row, str) else row["file"] for row in mine]
     return [f for f in files if not f.startswith("nvidia/") and "{cuda}" not in f]
 

@@ -176,6 +176,15 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    import gone\nelse:\n    import gone_too\n"},
         ("absent", "gone_too", ""),
     ),
+    "it is among the package's own files, whose folder its code adds": (
+        {
+            "user/__init__.py": "from user.setup import begin\nbegin()\nimport part\n",
+            "user/setup.py": "import os\nfrom sys import path\ndef begin():\n    path.append(os.path.join(os.path.dirname(__file__), 'vendor', 'gql-1'))\n",
+            "user/vendor/gql-1/part.py": "",
+            "user-1.0.dist-info/RECORD": "user/__init__.py,,\nuser/setup.py,,\nuser/vendor/gql-1/part.py,,\n",
+        },
+        None,
+    ),
     "in a function that is called": ({"user/__init__.py": "def check():\n    import gone\ncheck()\n"}, ("absent", "gone", "")),
     "in a function that may return before": (
         {"user/__init__.py": "import sys\ndef check():\n    if sys:\n        return\n    import gone\ncheck()\n"},

@@ -7,6 +7,7 @@ import queue
 import random
 import shutil
 import subprocess
+import sys
 import sysconfig
 import zipfile
 from pathlib import Path
@@ -29,7 +30,16 @@ LAYOUTS = 6
 """Environments that are generated for each installed Python."""
 
 NAMES = ("torch", "numpy", "nvidia", "keras", "colorsys")
-FORMS = ("package", "module", "namespace", "bytecode", "extension", "plain extension", "foreign extension")
+FORMS = (
+    "package",
+    "module",
+    *(("link to nowhere",) * (sys.platform != "win32")),
+    "namespace",
+    "bytecode",
+    "extension",
+    "plain extension",
+    "foreign extension",
+)
 
 
 def plant(folder: Path, name: str, form: str, suffix: str) -> None:
@@ -39,6 +49,9 @@ def plant(folder: Path, name: str, form: str, suffix: str) -> None:
         (folder / name).mkdir(exist_ok=True)
         if form == "package":
             (folder / name / "__init__.py").write_text("")
+        return
+    if form == "link to nowhere":
+        (folder / f"{name}.py").symlink_to(folder / "gone" / f"{name}.py")
         return
     ends = {
         "module": ".py",

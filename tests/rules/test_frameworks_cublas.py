@@ -26,6 +26,8 @@ TABLE = [
     ("of another major only", on(C11), "cuda_runtime_missing", "error"),
     ("in the environment's wheel", on(WHEEL), "cuda_not_on_search_path", "error"),
     ("in a wheel that LD_LIBRARY_PATH names", on(replace(WHEEL, named_by=("LD_LIBRARY_PATH",))), "", ""),
+    ("in a wheel that LD_LIBRARY_PATH names in one way of starting", m.with_variable(on(WHEEL), "LD_LIBRARY_PATH", f"/x:{m.CUBLAS}"), "", ""),
+    ("in a folder below one that LD_LIBRARY_PATH names", m.with_variable(on(WHEEL), "LD_LIBRARY_PATH", m.SITE), "cuda_not_on_search_path", "error"),
     ("in ld.so's cache", on(WHEEL, replace(WHEEL, root="/opt/cuda", folder="/opt/cuda/lib64", named_by=("ld.so.cache",))), "", ""),
     ("in a default folder", on(replace(WHEEL, root="/usr", folder="/usr/lib/x86_64-linux-gnu")), "", ""),
     ("with torch beside it", on(WHEEL, builds=(CT2, build())), "cuda_not_on_search_path", "unknown"),

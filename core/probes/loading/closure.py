@@ -178,7 +178,7 @@ def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
     def look(where: Sysroot) -> tuple[tuple[Distribution, ...], bool]:
         found = []
         for what in every_distribution(its, where):
-            if not what.name.startswith("nvidia-") and not re.fullmatch("torch(vision|audio|-nightly)?", what.name):
+            if not what.name.startswith("nvidia-") and not re.fullmatch("torch(-nightly)?", what.name):
                 rows = record_rows(what, r"\.so\"?,", where)
                 upper = sorted(rows, key=lambda p: (p.count("/"), p))[:MAX_ASKED_FILES]
                 egg = what.location.endswith(".egg")  # compiled here, so that its symbols are worth a look
@@ -306,7 +306,8 @@ class Walk:
         number = self.cuda_version(row)
         self.heavy = self.heavy or row.heavy
         for step in row.linux:
-            if not step.first or is_older(self._distribution.version, step.first) is not True:
+            does = not step.first or is_older(self._distribution.version, step.first) is not True
+            if does and (not step.beside or self._has(step.beside)):
                 self._step(step, number)
         for names in row.opens:
             early = names.first and is_older(self._distribution.version, names.first) is True
@@ -322,6 +323,9 @@ class Walk:
     def cuda_version(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for; see ``built_for``."""
         return built_for(row, self._distribution.name, self._setting.folders, self._setting.where)
+
+    def _has(self, pattern: str) -> bool:
+        return any(re.fullmatch(pattern, d.name) for d in self._setting.python.distributions)
 
     def _step(self, step: OpenStep, number: str) -> None:
         pattern = step.file.replace("{cuda}", number.replace(".", ""))

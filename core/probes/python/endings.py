@@ -198,6 +198,12 @@ class Endings:
         row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
         return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
 
+    def brings_along(self, importer: str, name: str) -> bool:
+        """Whether the package of a module has another one of that name among its own files: its code adds their folder to sys.path."""
+        owner = self._owner(importer)
+        record = read_record(owner, self._where) if owner else ""
+        return f"/{name}/" in record or f"/{name}.py," in record
+
     def _owner(self, dotted: str) -> Distribution | None:
         """Return the distribution that a module is of, by its name; the one that lies beside the module first."""
         top = dotted.partition(".")[0]

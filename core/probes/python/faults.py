@@ -161,8 +161,12 @@ def _moved(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
     """Yield a fault if the scripts of the environment name another folder than its own."""
     for file, line, named in _named_folders(prefix, where):
         if where.real_path(named) != where.real_path(prefix):
-            kind = "copied" if where.is_folder(named) else "moved"
-            yield EnvironmentFault(kind=kind, path=path_text(named), source=path_text(file), line=line)  # type: ignore[arg-type]
+            yield EnvironmentFault(
+                kind="copied" if where.is_folder(named) else "moved",
+                path=path_text(named),
+                source=path_text(file),
+                line=line,
+            )
             return
 
 

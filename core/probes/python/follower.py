@@ -364,7 +364,7 @@ class Follower:
             raise self._end("unfit", by, dotted, its)
         if (its.kind == "foreign" and by) or (its.kind == "lacking" and by):
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
-        if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by):
+        if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by, dotted):
             raise self._end("absent", by, dotted, its)
         if its.path in self._byte_code:
             raise self._end("byte code", by, dotted, its)
@@ -711,11 +711,13 @@ class Follower:
         mine, other = (self._where.stat(its.path), self._where.stat(twin)) if twin else (None, None)
         return mine is not None and other is not None and mine.st_size != other.st_size
 
-    def _extends_path(self, by: _Frame) -> bool:
-        """Whether a module, or a package that it is part of, adds to the search path as it is imported."""
+    def _extends_path(self, by: _Frame, wanted: str) -> bool:
+        """Whether a module, or a package that it is part of, adds to the search path as it is imported, or brings along what it wants."""
         parts = by.name.split(".")
         above = (self._found.text(self._found.find(".".join(parts[:n]))) for n in range(1, len(parts)))
-        return any(EXTENDS_PATH.search(text) for text in (by.text, *above))
+        return any(EXTENDS_PATH.search(text) for text in (by.text, *above)) or (
+            "." not in wanted and self.endings.brings_along(by.name, wanted)
+        )
 
     def _is_surely_absent(self, dotted: str) -> bool:
         parent, dot, name = dotted.rpartition(".")

@@ -198,7 +198,7 @@ class ModuleSearch:
             yield _Found("package", join(folder, init))
             return
         for suffix in (*self._extensions, ".py", ".pyc"):
-            if name + suffix in names:
+            if name + suffix in names and self.where.is_file(join(entry.path, name + suffix)):  # no link to nowhere
                 kind = {".py": "module", ".pyc": "bytecode"}.get(suffix, "extension")
                 yield _Found(kind, join(entry.path, name + suffix))
                 return

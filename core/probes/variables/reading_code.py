@@ -206,11 +206,15 @@ class _Module:
     def _note(self, node: ast.stmt) -> None:
         if isinstance(node, ast.ClassDef):
             if any(_last(base).endswith("Enum") for base in node.bases):
-                rows = [n for n in node.body if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)]
-                values = [n.value.value for n in rows if isinstance(n.value, ast.Constant)]
+                rows = [
+                    (n.targets[0].id, n.value)
+                    for n in node.body
+                    if isinstance(n, ast.Assign) and isinstance(n.targets[0], ast.Name)
+                ]
+                values = [value.value for _, value in rows if isinstance(value, ast.Constant)]
                 if rows and len(values) == len(rows) and all(isinstance(v, str) for v in values):
                     self.lists[node.name] = tuple(str(v) for v in values)
-                self.lists[f"{node.name}[]"] = tuple(n.targets[0].id for n in rows)  # type: ignore[attr-defined]
+                self.lists[f"{node.name}[]"] = tuple(name for name, _ in rows)
             return
         target = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
         value = getattr(node, "value", None)

@@ -9,13 +9,14 @@ from core.knowledge.causes import Cause
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
-from core.model.paths import is_inside
+from core.model.paths import is_inside, normalise
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
+from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
 SEARCH_SOURCES = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
@@ -61,7 +62,13 @@ def _is_own(home: EnvironmentView, toolkit: Toolkit) -> bool:
 
 
 def _is_searched(seen: Snapshot, toolkit: Toolkit) -> bool:
-    return bool(SEARCH_SOURCES[seen.machine.system] & set(toolkit.named_by)) or toolkit.folder in DEFAULT_FOLDERS
+    if SEARCH_SOURCES[seen.machine.system] & set(toolkit.named_by) or toolkit.folder in DEFAULT_FOLDERS:
+        return True
+    windows = seen.machine.system == "windows"  # another way of starting has variables of its own
+    value = effective_variable(seen, "PATH" if windows else "LD_LIBRARY_PATH")
+    named = value.value.split(";" if windows else ":") if value else []
+    its = normalise(seen.machine.system, toolkit.folder or toolkit.root)
+    return its in [normalise(seen.machine.system, n) for n in named if n]
 
 
 def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Toolkit]) -> Finding:

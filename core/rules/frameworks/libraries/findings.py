@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
@@ -28,7 +29,7 @@ from core.rules.frameworks.libraries.lacks import (
 )
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.snapshot_queries import meant_entries
-from core.rules.wording import NOTE, UNKNOWN, Concern, concern_row, make_finding, observation
+from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARIES_ID = "libraries-"
 """Prefix of the name of every finding of this module; the distribution follows."""
@@ -83,7 +84,17 @@ def _severity(lack: Lack) -> Severity:
     worked = any(
         t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
     )
-    return NOTE if worked else lack.home.severity
+    severity = min(lack.home.severity, WARNING) if _of_a_part(lack) else lack.home.severity
+    return NOTE if worked else severity
+
+
+def _of_a_part(lack: Lack) -> bool:
+    """Whether only a part lacks something that is used beside another package (cuTENSOR): the framework itself is imported without."""
+    rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
+    parts = [s.file for r in rows for s in r.linux if s.beside and not s.may_fail]
+    failed = [o.library for o in lack.closure.openings or () if o.problem or o.ended]
+    files = [*(e.wanted_by for e in lack.edges), *(g.wanted_by for g in lack.gaps), *failed]
+    return bool(parts) and all(any(fnmatchcase(f, f"*/{part}") for part in parts) for f in files)
 
 
 STATES: tuple[tuple[str, Cause, str, str], ...] = (
