@@ -11,8 +11,8 @@ import pytest
 
 from core.model.facts import Distribution
 from core.probes.variables import vocabulary
+from core.probes.variables.accepted_values import takes_value
 from core.probes.variables.made_names import made_values
-from core.probes.variables.reading_code import takes_value
 from tests.machines import python
 from tests.probes.request import request, write
 

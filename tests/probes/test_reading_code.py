@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.variables.reading_code import account_asked, cached_function, takes_value, values_read, variables_of
+from core.probes.variables.accepted_values import takes_value
+from core.probes.variables.code_needs import account_asked, cached_function, variables_of
+from core.probes.variables.reading_code import values_read
 
 HEAD = "import enum, json, logging, os\nfrom os import environ, getenv\n"
 CASES: dict[str, tuple[str, Mapping[str, bool]]] = {

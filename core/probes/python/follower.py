@@ -12,7 +12,7 @@ from __future__ import annotations
 import ast
 import re
 import time
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 
 import msgspec
 
@@ -20,9 +20,9 @@ from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
+from core.probes.python.absence import Absence
 from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import (
-    BEFORE_THE_PACKAGES,
     MAX_FILE_BYTES,
     NONE,
     DottedModules,
@@ -32,7 +32,6 @@ from core.probes.python.dotted_modules import (
 from core.probes.python.endings import Endings
 from core.probes.python.evaluation import (
     UNKNOWN,
-    Values,
     answer,
     catches,
     chains,
@@ -44,13 +43,12 @@ from core.probes.python.evaluation import (
     name_of_error,
     value_of,
 )
+from core.probes.python.followed_frame import Ended, Frame, Steps
 from core.probes.python.generated_code import SWITCHES, refused_at
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
-    EXTENDS_PATH,
     GUARD,
     IMPORT,
-    MAKES_MODULES,
     absolute,
     attributes_of,
     behind_docstring,
@@ -75,9 +73,6 @@ LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
 
 PROTOBUF = "google.protobuf"
 
-Steps = Generator[str, bool, bool]
-"""What a module does: yields the modules that it enters, and is told whether each can be followed."""
-
 _ERRORS = {
     "no name": "ImportError",
     "foreign": "ModuleNotFoundError",
@@ -85,75 +80,6 @@ _ERRORS = {
     "unreadable": "PermissionError",
     "byte code": "EOFError",
 }
-
-
-class _Frame(msgspec.Struct):
-    """A module whose text is being followed."""
-
-    name: str
-    path: str
-    package: str
-    """What its relative imports start from."""
-    text: str
-    at: int = 0
-    """Where in the text of a framework the import stands that is being followed."""
-    lines: list[int] = msgspec.field(default_factory=lambda: [0])
-    """The line that is being followed; one with the frames of its functions and classes."""
-    modules: dict[str, str] = msgspec.field(default_factory=dict)
-    """Names that stand for modules -> these."""
-    values: dict[str, object] = msgspec.field(default_factory=dict)
-    """Names whose value is known."""
-    functions: dict[str, ast.FunctionDef] = msgspec.field(default_factory=dict)
-    releases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
-    """Names whose value comes of the release of modules -> these."""
-    refused: tuple[str, ...] = ()
-    """The modules of whose releases Python came to the block that is being followed."""
-    annotated: bool = True
-    """Whether annotations are evaluated."""
-
-    @property
-    def where(self) -> int:
-        """The line that is being followed."""
-        return self.lines[0] or self.text.count("\n", 0, self.at) + 1
-
-    @property
-    def known(self) -> Values:
-        """What its names stand for."""
-        return Values(self.modules, self.values, self.functions)
-
-    def bind(self, name: str, module: str) -> None:
-        """Let a name stand for a module."""
-        self.forget([name])
-        self.modules[name] = module
-
-    def forget(self, names: Iterable[str]) -> None:
-        """Let names stand for nothing that is known."""
-        for name in names:
-            for known in (self.modules, self.values, self.functions, self.releases):
-                known.pop(name, None)
-
-    def inner(self, own: Iterable[str]) -> _Frame:
-        """Return the frame of a class or a function, whose own names are not the module's."""
-        made = msgspec.structs.replace(
-            self,
-            modules=dict(self.modules),
-            values=dict(self.values),
-            functions=dict(self.functions),
-            releases=dict(self.releases),
-        )
-        made.forget(own)
-        return made
-
-
-class _Ended(Exception):  # noqa: N818 - no error: the answer
-    """The import ends."""
-
-    def __init__(self, what: EndedImport | None, error: str) -> None:
-        super().__init__(error)
-        self.what = what
-        """None where a module raises by itself."""
-        self.error = error
-        """The name of what Python raises."""
 
 
 def _is_below(path: str, folder: str) -> bool:
@@ -185,7 +111,7 @@ class Follower:
         now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
         self._end_of_work, self._end_of_time = end or now
         self._steps, self._is_late = 0, False
-        self._entered: dict[str, _Ended | None] = dict.fromkeys(known)
+        self._entered: dict[str, Ended | None] = dict.fromkeys(known)
         """Modules that were entered, each with where its import ends; ``known``: those that another follower came through."""
         self._start = ""
         self._asked: list[str] = []
@@ -194,6 +120,7 @@ class Follower:
         """Files that were followed -> the module whose import came to them first."""
         self._proofs: dict[str, frozenset[int]] = {}
         self.endings = Endings(search, distributions, where, self._found, suspects)
+        self._absence = Absence(search, where, self._found, self.endings)
         self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
         self._careful |= {self._top_of(one.path) for one in (*suspects.gone, *suspects.odd)}
@@ -258,7 +185,7 @@ class Follower:
             self._run(row.module)
             for name in row.code_imports:
                 self._from_code(row.module, name)
-        except _Ended as e:
+        except Ended as e:
             return e.what
         return None
 
@@ -266,7 +193,7 @@ class Follower:
         """Return where the import of any module ends; None where nothing shows that it does."""
         try:
             self._run(start)
-        except _Ended as e:
+        except Ended as e:
             return e.what
         return None
 
@@ -304,7 +231,7 @@ class Follower:
         """Return where the import of a module ends whose name a framework has from elsewhere; None where nothing shows that it does."""
         try:
             self._from_code(framework, module)
-        except _Ended as e:
+        except Ended as e:
             return e.what
         return None
 
@@ -313,7 +240,7 @@ class Follower:
         if self._found.find(name).kind in ("none", "namespace", "foreign"):
             importer = self._found.find(framework).path
             ended = self.endings.describe("absent", importer, 0, name, self._found.find(name))
-            raise _Ended(ended, "ModuleNotFoundError")
+            raise Ended(ended, "ModuleNotFoundError")
         self._run(name)
 
     # --- one module after another -------------------------------------------------------------------------------------
@@ -322,9 +249,9 @@ class Follower:
         """Let modules do what they do, each as far as it asks for the next; on a stack of our own, since imports go deep.
 
         Raises:
-            _Ended: the import ends.
+            Ended: the import ends.
         """
-        stack: list[tuple[_Frame, Steps]] = []
+        stack: list[tuple[Frame, Steps]] = []
         self._start = start
         sent, ended = self._begin(start, None, stack), None
         while stack and self._found.left > 0 and self._goes_on():
@@ -336,24 +263,24 @@ class Follower:
                 stack.pop()
                 sent, ended = True, None
                 continue
-            except _Ended as e:
+            except Ended as e:
                 stack.pop()
                 self._entered[frame.name] = ended = e
                 continue
             try:
                 sent = self._begin(wanted, frame, stack)
-            except _Ended as e:
+            except Ended as e:
                 ended = e
         for frame, _steps in stack:
             del self._entered[frame.name]  # The limit came first.
         if ended is not None and not stack:
             raise ended
 
-    def _begin(self, dotted: str, by: _Frame | None, stack: list[tuple[_Frame, Steps]]) -> bool | None:
+    def _begin(self, dotted: str, by: Frame | None, stack: list[tuple[Frame, Steps]]) -> bool | None:
         """Put a module on the stack, and return None; whether it can be followed where there is nothing to do.
 
         Raises:
-            _Ended: there is no such module, or none that can be imported.
+            Ended: there is no such module, or none that can be imported.
         """
         if dotted in self._entered:
             if (ended := self._entered[dotted]) is not None:
@@ -364,7 +291,12 @@ class Follower:
             raise self._end("unfit", by, dotted, its)
         if (its.kind == "foreign" and by) or (its.kind == "lacking" and by):
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
-        if its.kind == "none" and by and self._is_surely_absent(dotted) and not self._extends_path(by, dotted):
+        if (
+            its.kind == "none"
+            and by
+            and self._absence.is_surely_absent(dotted)
+            and not self._absence.extends_path(by, dotted)
+        ):
             raise self._end("absent", by, dotted, its)
         if its.path in self._byte_code:
             raise self._end("byte code", by, dotted, its)
@@ -379,7 +311,7 @@ class Follower:
         self._first_start.setdefault(its.path, self._start)
         if (by or self.endings.is_odd(its.path)) and (bad := self.endings.fault_of_content(dotted, its, text)):
             raise self._end(bad, by, dotted, its)
-        frame = _Frame(dotted, its.path, package_of(dotted, its), text)
+        frame = Frame(dotted, its.path, package_of(dotted, its), text)
         if by and (at := self._refused_by_protobuf(dotted, text)) is not None:
             frame.at = at
             self._entered[dotted] = ended = self._refused(frame, (PROTOBUF,), "TypeError")
@@ -399,7 +331,7 @@ class Follower:
         others = (t for path, t in self._found.texts.items() if "protobuf" not in path) if at is not None else ()
         return None if any(name in t for t in others for name in SWITCHES) else at  # a module may set the variable
 
-    def _needs_a_parser(self, frame: _Frame) -> bool:
+    def _needs_a_parser(self, frame: Frame) -> bool:
         """Whether a module does more than import, or names something that a module may lack: most do not, and parsing takes time."""
         if has_blocks(frame.text):
             return True
@@ -410,9 +342,9 @@ class Follower:
             name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
         }
         named = attributes_of(frame.text, known)
-        return any(self._lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
+        return any(self._absence.lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 
-    def _margin(self, frame: _Frame) -> Steps:
+    def _margin(self, frame: Frame) -> Steps:
         """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
         decorator, of something that another package's module lacks.
         """
@@ -423,7 +355,7 @@ class Follower:
             for module, names in imported(step, frame.package):
                 try:
                     yield from self._import(frame, module, names)
-                except _Ended:
+                except Ended:
                     if frame.path not in self._proofs:
                         self._proofs[frame.path] = top_level_lines(frame.text)
                     if frame.where in self._proofs[frame.path]:
@@ -431,20 +363,20 @@ class Follower:
         self._look_at_the_margin(frame, start, names_of)
         return True
 
-    def _look_at_the_margin(self, frame: _Frame, start: int, names_of: Mapping[str, str]) -> None:
+    def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
         """Look up what classes and decorators take of another package, and any statement of a module that has another text than the one
         that it hides.
 
         Raises:
-            _Ended: a module surely lacks it.
+            Ended: a module surely lacks it.
         """
         own = frame.name.partition(".")[0]
         for at, defines, (first, *names) in taken_at_the_margin(frame.text, start) if names_of else ():
             module = names_of.get(first, frame.name)
             others = defines and module.partition(".")[0] != own
-            if module == frame.name or not (others or self._is_unlike_its_twin(self._found.find(module))):
+            if module == frame.name or not (others or self._absence.is_unlike_its_twin(self._found.find(module))):
                 continue
-            if not (lacking := self._lacking_part(module, names, frame)):
+            if not (lacking := self._absence.lacking_part(module, names, frame)):
                 continue
             frame.at = at
             if frame.path not in self._proofs:
@@ -454,7 +386,7 @@ class Follower:
                     "no name", frame, lacking[0], self._found.find(lacking[0]), lacking[1], "AttributeError"
                 )
 
-    def _import(self, frame: _Frame, module: str, names: tuple[str, ...] | None) -> Steps:
+    def _import(self, frame: Frame, module: str, names: tuple[str, ...] | None) -> Steps:
         """Enter a module and those above it, and take names of it; None for ``import module``."""
         parts = module.split(".")
         for n in range(1, len(parts) + 1):
@@ -470,17 +402,17 @@ class Follower:
                     yield f"{module}.{name}"
             elif inner.kind == "foreign":
                 raise self._end("foreign", frame, f"{module}.{name}", inner)
-            elif self._is_gone(its, name) and not self._has_another(its, name):
+            elif self._absence.is_gone(its, name) and not self._absence.has_another(its, name):
                 raise self._end("absent", frame, f"{module}.{name}", its)
             elif its.folders and "meta_path" in self._found.text(its):
                 continue  # It may serve modules of its own: setuptools does in pkg_resources.extern.
-            elif self._is_anothers(module, its, frame) and self._found.lacks(module, its, name):
+            elif self._absence.is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self._end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
 
     # --- statements ---------------------------------------------------------------------------------------------------
 
-    def _statements(self, frame: _Frame) -> Steps:
+    def _statements(self, frame: Frame) -> Steps:
         """Do what a module surely does."""
         try:
             body = ast.parse(frame.text).body
@@ -490,7 +422,7 @@ class Follower:
         yield from self._block(body, frame)
         return True
 
-    def _block(self, body: Iterable[ast.stmt], frame: _Frame) -> Steps:
+    def _block(self, body: Iterable[ast.stmt], frame: Frame) -> Steps:
         """Do statements; say whether Python may come to what follows them for certain."""
         for node in body:
             frame.lines[0] = node.lineno
@@ -498,7 +430,7 @@ class Follower:
                 return False
         return True
 
-    def _statement(self, node: ast.stmt, frame: _Frame) -> Steps:
+    def _statement(self, node: ast.stmt, frame: Frame) -> Steps:
         match node:
             case ast.Import() | ast.ImportFrom():
                 yield from self._import_statement(node, frame)
@@ -529,7 +461,7 @@ class Follower:
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
 
-    def _if(self, node: ast.If, frame: _Frame) -> Steps:
+    def _if(self, node: ast.If, frame: Frame) -> Steps:
         """Do the branch that is taken, if that is known."""
         self._look_up(node.test, frame)
         its, releases = self._judged(node.test, frame)
@@ -542,24 +474,24 @@ class Follower:
         finally:
             frame.refused = before
 
-    def _judged(self, test: ast.expr, frame: _Frame) -> tuple[bool | None, tuple[str, ...]]:
+    def _judged(self, test: ast.expr, frame: Frame) -> tuple[bool | None, tuple[str, ...]]:
         """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""
         self._asked.clear()
         its = answer(test, frame.known, self)
         return its, self._releases_in(test, frame)
 
-    def _releases_in(self, expression: ast.expr, frame: _Frame) -> tuple[str, ...]:
+    def _releases_in(self, expression: ast.expr, frame: Frame) -> tuple[str, ...]:
         """Return the modules whose releases an expression has come to that was just evaluated."""
         names = (node.id for node in ast.walk(expression) if isinstance(node, ast.Name)) if frame.releases else ()
         return tuple(dict.fromkeys((*self._asked, *(m for name in names for m in frame.releases.get(name, ())))))
 
-    def _refused(self, frame: _Frame, modules: tuple[str, ...], error: str) -> _Ended:
+    def _refused(self, frame: Frame, modules: tuple[str, ...], error: str) -> Ended:
         """Return the end at a line that raises; without a release that it is for, nothing is told of it."""
         if not modules:
-            return _Ended(None, error)
+            return Ended(None, error)
         return self._end("refused", frame, modules[0], self._found.find(modules[0]), error=error or "Exception")
 
-    def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: _Frame) -> Steps:
+    def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Steps:
         if isinstance(node, ast.Import):
             for one in node.names:
                 yield from self._import(frame, one.name, None)
@@ -573,7 +505,7 @@ class Follower:
                 frame.bind(one.asname or one.name, f"{module}.{one.name}")
         return True
 
-    def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: _Frame) -> Steps:
+    def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Steps:
         for expression in defined(node, annotated=frame.annotated):
             self._look_up(expression, frame)
         if isinstance(node, ast.ClassDef):
@@ -583,7 +515,7 @@ class Follower:
             frame.functions[node.name] = node
         return True
 
-    def _others(self, node: ast.stmt, frame: _Frame) -> None:
+    def _others(self, node: ast.stmt, frame: Frame) -> None:
         """Look up what a statement takes of modules, and note or forget what it binds."""
         match node:
             case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign():
@@ -601,14 +533,14 @@ class Follower:
                 if releases := self._releases_in(node.value, frame):
                     frame.releases[node.targets[0].id] = releases
 
-    def _try(self, node: ast.Try, frame: _Frame) -> Steps:
+    def _try(self, node: ast.Try, frame: Frame) -> Steps:
         """Do what is tried; where that surely ends, what the handler does that catches it."""
         if (surely := handler_of_unbound_name(node, frame.text)) is not None:
             return (yield from self._block(surely.body, frame))
         goes_on = True
         try:
             goes_on = yield from self._block(node.body, frame)
-        except _Ended as e:
+        except Ended as e:
             caught = [(h, catches(h, e.error)) for h in node.handlers]
             handler, its = next(((h, its) for h, its in caught if its is not False), (None, False))
             if handler is None:
@@ -617,7 +549,7 @@ class Follower:
             if its:
                 try:
                     goes_on = yield from self._block(handler.body, frame)
-                except _Ended as again:
+                except Ended as again:
                     raise (e if again.what is None else again) from None
         else:
             sure = all(ends_with_raise(h.body) for h in node.handlers)
@@ -629,44 +561,17 @@ class Follower:
             goes_on = yield from self._block(node.finalbody, frame)
         return goes_on
 
-    def _look_up(self, expression: ast.AST, frame: _Frame) -> None:
+    def _look_up(self, expression: ast.AST, frame: Frame) -> None:
         """Follow names through the modules that they go through, to what the last of them should have.
 
         Raises:
-            _Ended: a module surely lacks it.
+            Ended: a module surely lacks it.
         """
         for line, (first, *names) in chains(expression) if frame.modules else ():
-            if first in frame.modules and (lacking := self._lacking_part(frame.modules[first], names, frame)):
+            if first in frame.modules and (lacking := self._absence.lacking_part(frame.modules[first], names, frame)):
                 module, name = lacking
                 frame.lines[0] = line
                 raise self._end("no name", frame, module, self._found.find(module), name, "AttributeError")
-
-    def _lacking_part(
-        self, module: str, names: Iterable[str], frame: _Frame, *, by_text: bool = False
-    ) -> tuple[str, str] | None:
-        """Return the module on the way through attributes that surely lacks the next one, and this one; None where there is none.
-
-        ``by_text``: others may still give it the name.
-        """
-        for name in names:
-            its = self._found.find(module)
-            if not self._is_anothers(module, its, frame) or name.startswith("__"):
-                return None
-            if its.folders and self._found.find(f"{module}.{name}").kind != "none":
-                if binds(self._found.text(its), name):
-                    return None
-                module = f"{module}.{name}"
-                continue
-            lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
-            return (module, name) if lacks else None
-        return None
-
-    @staticmethod
-    def _is_anothers(module: str, its: Module, frame: _Frame) -> bool:
-        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package."""
-        if its.kind == "extension":
-            return module.partition(".")[0] != frame.name.partition(".")[0]
-        return module != frame.name and its.kind in ("package", "module", "namespace")
 
     # --- what conditions ask for --------------------------------------------------------------------------------------
 
@@ -699,70 +604,15 @@ class Follower:
         """Whether imports in a try count, too: of packages with an extension module that does not load, of Python's own, and of a module
         in front of an installed one that has another text.
         """
-        if dotted.partition(".")[0] in self._careful or self._is_unlike_its_twin(its):
+        if dotted.partition(".")[0] in self._careful or self._absence.is_unlike_its_twin(its):
             return True
         entries = self._search.search.entries
         at = its.entry
         return bool(self._found.of_python) and 0 <= at < len(entries) and entries[at].origin == "standard library"
 
-    def _is_unlike_its_twin(self, its: Module) -> bool:
-        """Whether a module lies in front of the packages, and the one that it hides has another size."""
-        twin = self._found.twin(its)
-        mine, other = (self._where.stat(its.path), self._where.stat(twin)) if twin else (None, None)
-        return mine is not None and other is not None and mine.st_size != other.st_size
-
-    def _extends_path(self, by: _Frame, wanted: str) -> bool:
-        """Whether a module, or a package that it is part of, adds to the search path as it is imported, or brings along what it wants."""
-        parts = by.name.split(".")
-        above = (self._found.text(self._found.find(".".join(parts[:n]))) for n in range(1, len(parts)))
-        return any(EXTENDS_PATH.search(text) for text in (by.text, *above)) or (
-            "." not in wanted and self.endings.brings_along(by.name, wanted)
-        )
-
-    def _is_surely_absent(self, dotted: str) -> bool:
-        parent, dot, name = dotted.rpartition(".")
-        spelt = (f'"{dotted}"', f"'{dotted}'")
-        if any(s in t for t in self._found.texts_that_fill_modules() for s in spelt):
-            return False
-        if not dot:
-            return not self._search.has_unknown_finders
-        its = self._found.find(parent)
-        if its.kind == "namespace" or self._is_gone(its, name):
-            return True
-        text = self._found.text(its)
-        if its.kind == "module" and self._is_in_the_way(its):
-            return not any(way in text for way in MAKES_MODULES)  # a file has no parts
-        if its.kind != "package" or not text:
-            return its.kind == "package" and self._found.is_empty(its)
-        ways = [way for way in MAKES_MODULES if way in text]
-        return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
-
-    def _is_in_the_way(self, its: Module) -> bool:
-        """Whether a module lies in a folder before the packages."""
-        entries = self._search.search.entries
-        return 0 <= its.entry < len(entries) and entries[its.entry].origin in BEFORE_THE_PACKAGES
-
-    def _is_spelt(self, name: str, text: str) -> bool:
-        """Whether a package's text has the name of a module, or another module has it as the end of a string: an entry of sys.modules
-        may be made of it.
-        """
-        ends = re.compile(rf"\b{re.escape(name)}[\"']")
-        return bool(re.search(rf"\b{re.escape(name)}\b", text)) or any(
-            name in other and ends.search(other) for other in self._found.texts.values()
-        )
-
-    def _is_gone(self, parent: Module, name: str) -> bool:
-        """Whether a package recorded a module of this name in the parent's folder, and it is not there."""
-        return bool(self.endings.package_that_lost(parent.folders, name))
-
-    def _has_another(self, its: Module, name: str) -> bool:
-        """Whether a package may have the name of a module that is gone from somewhere else."""
-        names = self._found.names(its)
-        return binds(self._found.text(its), name) or (names is not None and bool(names.stars))
-
     def _end(  # noqa: PLR0917 - what it tells
-        self, kind: str, by: _Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
-    ) -> _Ended:
+        self, kind: str, by: Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
+    ) -> Ended:
         """Return the end of an import at the line that a module has come to."""
         importer, line = (by.path, by.where) if by else ("", 0)
         if kind == "no name" and self.endings.is_odd(its.path):
@@ -770,4 +620,4 @@ class Follower:
         ended = self.endings.describe(kind, importer, line, wanted, its, name)
         if not error:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
-        return _Ended(ended, error)
+        return Ended(ended, error)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
-from core.probes.variables.reading_code import CodeValue, Takes
+from core.probes.variables.accepted_values import CodeValue, Takes
 
 TYPES: dict[str, Takes] = {"int": "whole number", "float": "number"}
 

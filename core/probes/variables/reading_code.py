@@ -10,12 +10,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 from core.model.facts import Frozen
-
-Takes = Literal["whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module"]
-Case = Literal["", "lower", "upper"]
+from core.probes.variables.accepted_values import Case, CodeValue, Takes
+from core.probes.variables.code_needs import last_name
 
 CONVERSIONS: dict[str, Takes] = {
     "int": "whole number",
@@ -47,15 +45,9 @@ ASKED: dict[str, Takes] = {
 }
 """Questions about a path; where a denial is followed by a ``raise``, the path must be there."""
 
-COMPILERS = ("jit", "njit", "vectorize", "guvectorize", "generated_jit", "stencil")
-"""Numba's decorators."""
-
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")
 """Names that logging.Logger.setLevel() accepts."""
 
-ON = ("1", "true", "yes", "on", "y", "t")
-"""What is on wherever a variable is a switch; compared in lower case."""
-SWITCHES = ("", "y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", "0")
 CATCHING = ("Exception", "BaseException", "ValueError", "TypeError", "KeyError", "OSError", "FileNotFoundError")
 CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "isdir", "isfile", "is_dir", "is_file")
 """Methods with which code tests a value before it converts it."""
@@ -64,22 +56,6 @@ _OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
 """Names of a package's own conversion functions."""
 
 Scope = dict[str, tuple["Read", ...]]
-
-
-class CodeValue(Frozen, frozen=True, kw_only=True):
-    """How a piece of code uses a variable."""
-
-    variable: str
-    takes: Takes
-    line: int
-    words: tuple[str, ...] = ()
-    """Accepted words: of an enumeration, or in addition to the conversion."""
-    case: Case = ""
-    """The letter case that the code gives the value before comparing."""
-    at_import: bool = False
-    """The code runs when its module is imported."""
-    required: bool = False
-    """The code raises an exception unless the path is there."""
 
 
 class Read(Frozen, frozen=True):
@@ -108,81 +84,6 @@ def values_read(text: str) -> Iterator[CodeValue]:
         return
 
 
-def takes_value(code: CodeValue, value: str) -> bool:
-    """Whether the conversion succeeds.
-
-    An empty value counts as accepted, since most code tests for it first. So does the name of a file or folder; the
-    caller checks whether it exists.
-    """
-    text = value.strip()
-    if code.takes == "module":
-        return text.lower() not in ON  # whether the module is there is for the caller to see
-    cased = text.lower() if code.case == "lower" else text.upper() if code.case == "upper" else text
-    if not text or cased in code.words:
-        return True
-    match code.takes:
-        case "whole number":
-            return bool(re.fullmatch(r"[+-]?\d+(_\d+)*", text))
-        case "number":
-            try:
-                float(text)
-            except ValueError:
-                return False
-        case "switch":
-            return text.lower() in SWITCHES
-        case "words":
-            return False
-        case "JSON":
-            import json  # imported late: few machines have such a variable
-
-            try:
-                json.loads(text)
-            except ValueError:
-                return False
-    return True
-
-
-def account_asked(text: str) -> int:
-    """Return the line at which a module's function asks for the name of the user whenever it is called; 0 where none does.
-
-    getpass.getuser() takes a variable or the account, and raises an exception if there is neither. Where a condition or a ``try`` stands
-    above it, or the module also takes a place from a variable that is set, nothing follows.
-    """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
-        for statement in function.body:
-            if (
-                isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr)
-                and statement.value is not None
-            ):
-                for node in ast.walk(statement.value):
-                    if isinstance(node, ast.Call) and _last(node.func) == "getuser" and not node.args:
-                        return node.lineno
-    return 0
-
-
-def cached_function(text: str) -> int:
-    """Return the line of the first function that is decorated with ``cache=True`` as its module is imported; 0 for none."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    for function in (n for n in body if isinstance(n, ast.FunctionDef)):
-        for decorator in function.decorator_list:
-            words = decorator.keywords if isinstance(decorator, ast.Call) and _last(decorator.func) in COMPILERS else []
-            if any(k.arg == "cache" and isinstance(k.value, ast.Constant) and k.value.value for k in words):
-                return decorator.lineno
-    return 0
-
-
-def variables_of(text: str) -> frozenset[str]:
-    """Return the names of variables that a module's text reads."""
-    return frozenset(re.findall(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"']([A-Za-z_]\w*)[\"']", text))
-
-
 class _Module:
     """One module: its constants, enumerations, functions and comparisons."""
 
@@ -205,7 +106,7 @@ class _Module:
 
     def _note(self, node: ast.stmt) -> None:
         if isinstance(node, ast.ClassDef):
-            if any(_last(base).endswith("Enum") for base in node.bases):
+            if any(last_name(base).endswith("Enum") for base in node.bases):
                 rows = [
                     (n.targets[0].id, n.value)
                     for n in node.body
@@ -384,7 +285,7 @@ class _Walk:
             case ast.UnaryOp(op=ast.Not(), operand=inner):
                 questions = inner.values if isinstance(inner, ast.BoolOp) and isinstance(inner.op, ast.And) else [inner]
                 for question in questions:
-                    if isinstance(question, ast.Call) and (takes := ASKED.get(_last(question.func))):
+                    if isinstance(question, ast.Call) and (takes := ASKED.get(last_name(question.func))):
                         own = question.func.value if isinstance(question.func, ast.Attribute) else None
                         for asked in (*question.args[:1], own):
                             yield from ((read, takes) for read in self._reads(asked, scope))
@@ -416,7 +317,7 @@ class _Walk:
         """Yield the modules without which a branch for a switch that is on ends: ``if X: try: import m except ImportError: raise``."""
         names = [r.variable for r in self._reads(node.test, scope)]
         if isinstance(node.test, ast.Name | ast.Attribute) and not names:
-            names = [_last(node.test)]  # the constant of the same name, of this module or another one
+            names = [last_name(node.test)]  # the constant of the same name, of this module or another one
         if len(names) != 1 or not re.fullmatch(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+", names[0]):
             return
         waiting = list(node.body)
@@ -427,7 +328,7 @@ class _Walk:
                     waiting = [*part.body, *getattr(part, "orelse", []), *waiting]
                 case ast.Try(
                     body=[ast.Import(names=[alias]), *_], handlers=[ast.ExceptHandler(type=kind) as handler]
-                ) if kind is not None and _last(kind) in ("ImportError", "ModuleNotFoundError"):
+                ) if kind is not None and last_name(kind) in ("ImportError", "ModuleNotFoundError"):
                     if isinstance(handler.body[-1], ast.Raise):
                         yield CodeValue(variable=names[0], takes="module", line=part.lineno, words=(alias.name,))
                 case ast.Import(names=[alias]):
@@ -483,7 +384,7 @@ class _Walk:
                 if not caught:
                     yield from self._call(root, scope, at_import=at_import)
             case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as table, slice=key) if not caught:
-                name = f"{_last(table)}[]"
+                name = f"{last_name(table)}[]"
                 words = self.module.lists.get(name) or self.module.words(table)
                 if isinstance(root.ctx, ast.Load) and words:
                     for read in self._reads(key, scope):
@@ -511,11 +412,11 @@ class _Walk:
 
     def _note_question(self, call: ast.Call, scope: Scope) -> None:
         asked = [*call.args, *([call.func.value] if isinstance(call.func, ast.Attribute) else [])]
-        if _last(call.func) in CHECKS:
+        if last_name(call.func) in CHECKS:
             self.module.asked |= {r.variable for a in asked for r in self._reads(a, scope)}
 
     def _call(self, call: ast.Call, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
-        called = _last(call.func)
+        called = last_name(call.func)
         first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
         takes = CONVERSIONS.get(_OWN.sub(r"\1", called))
         if helper := self.module.helpers.get(called) if isinstance(call.func, ast.Name) else None:
@@ -540,7 +441,7 @@ class _Walk:
             return OPENED[called], ()
         if called == "setLevel":
             return "words", LEVELS
-        if called == "loads" and _last(getattr(call.func, "value", None)) == "json":
+        if called == "loads" and last_name(getattr(call.func, "value", None)) == "json":
             return "JSON", ()
         if not method and f"{called}[]" in self.module.lists and called in self.module.lists:
             return "words", self.module.lists[called]  # the value of an enumeration
@@ -557,7 +458,7 @@ class _Walk:
 
     def _enumerated(self, call: ast.Call) -> tuple[str, ...]:
         given = next((k.value for k in call.keywords if k.arg == "enum_values"), None)
-        if given is None and _last(call.func) == "env_with_choices" and len(call.args) > 2:
+        if given is None and last_name(call.func) == "env_with_choices" and len(call.args) > 2:
             given = call.args[2]
         return self.module.words(given) or ()
 
@@ -629,12 +530,8 @@ def _constant_name(node: ast.expr | None) -> str:
     return ""
 
 
-def _last(node: ast.expr | None) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _continues_after_failure(handler: ast.ExceptHandler) -> bool:
     """Whether a handler continues after a failed conversion."""
     kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    named = handler.type is None or any(_last(k) in CATCHING for k in kinds)
+    named = handler.type is None or any(last_name(k) in CATCHING for k in kinds)
     return named and not any(isinstance(n, ast.Raise) for n in ast.walk(handler))

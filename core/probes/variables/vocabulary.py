@@ -41,17 +41,12 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
+from core.probes.variables.accepted_values import CodeValue, takes_value
+from core.probes.variables.code_needs import account_asked, cached_function, variables_of
 from core.probes.variables.made_names import made_values
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
-from core.probes.variables.reading_code import (
-    CodeValue,
-    account_asked,
-    cached_function,
-    takes_value,
-    values_read,
-    variables_of,
-)
+from core.probes.variables.reading_code import values_read
 from core.probes.variables.safe_path import left_out
 
 MOST_TEXT = 4 << 20

@@ -1,0 +1,83 @@
+"""A module whose text is being followed, and how its import ends."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Generator, Iterable
+
+import msgspec
+
+from core.model.facts import EndedImport
+from core.probes.python.evaluation import Values
+
+Steps = Generator[str, bool, bool]
+"""What a module does: yields the modules that it enters, and is told whether each can be followed."""
+
+
+class Frame(msgspec.Struct):
+    """A module whose text is being followed."""
+
+    name: str
+    path: str
+    package: str
+    """What its relative imports start from."""
+    text: str
+    at: int = 0
+    """Where in the text of a framework the import stands that is being followed."""
+    lines: list[int] = msgspec.field(default_factory=lambda: [0])
+    """The line that is being followed; one with the frames of its functions and classes."""
+    modules: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names that stand for modules -> these."""
+    values: dict[str, object] = msgspec.field(default_factory=dict)
+    """Names whose value is known."""
+    functions: dict[str, ast.FunctionDef] = msgspec.field(default_factory=dict)
+    releases: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Names whose value comes of the release of modules -> these."""
+    refused: tuple[str, ...] = ()
+    """The modules of whose releases Python came to the block that is being followed."""
+    annotated: bool = True
+    """Whether annotations are evaluated."""
+
+    @property
+    def where(self) -> int:
+        """The line that is being followed."""
+        return self.lines[0] or self.text.count("\n", 0, self.at) + 1
+
+    @property
+    def known(self) -> Values:
+        """What its names stand for."""
+        return Values(self.modules, self.values, self.functions)
+
+    def bind(self, name: str, module: str) -> None:
+        """Let a name stand for a module."""
+        self.forget([name])
+        self.modules[name] = module
+
+    def forget(self, names: Iterable[str]) -> None:
+        """Let names stand for nothing that is known."""
+        for name in names:
+            for known in (self.modules, self.values, self.functions, self.releases):
+                known.pop(name, None)
+
+    def inner(self, own: Iterable[str]) -> Frame:
+        """Return the frame of a class or a function, whose own names are not the module's."""
+        made = msgspec.structs.replace(
+            self,
+            modules=dict(self.modules),
+            values=dict(self.values),
+            functions=dict(self.functions),
+            releases=dict(self.releases),
+        )
+        made.forget(own)
+        return made
+
+
+class Ended(Exception):  # noqa: N818 - no error: the answer
+    """The import ends."""
+
+    def __init__(self, what: EndedImport | None, error: str) -> None:
+        super().__init__(error)
+        self.what = what
+        """None where a module raises by itself."""
+        self.error = error
+        """The name of what Python raises."""
