@@ -1,10 +1,10 @@
 """Learn what words speak for which causes: ``python -m tests.learn_words [--write]``.
 
 For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
-sets that are learned from, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean. Texts about
+sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean. Texts about
 anything else (tests/explain/noise.jsonl) say which words are about a GPU set-up at all. Prints what the words alone are worth, in
 five folds split by source: recall, and for each share of belief how often it was right; and how well they part texts about a GPU
-set-up from others. ``--write`` writes resources/knowledge/words.json.
+set-up from others. ``--write`` only writes resources/knowledge/words.json.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues, known_messages
 from core.knowledge.words import WordTable
 from tests.explain.threads import Thread, all_threads
+from tests.explain.written import FILE as WRITTEN
+from tests.explain.written import Written, all_written
 
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
@@ -43,6 +45,8 @@ LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
 KNOWLEDGE_WEIGHT = 2.0
 """What a page or a clue counts beside a thread."""
+WRITTEN_WEIGHT = 0.5
+"""What a written text counts beside a thread."""
 SMOOTHING = 6.0
 """How many texts it takes to believe their own rate of a word as much as the rate of all texts."""
 ABOUT_PRIOR = -1.0
@@ -111,6 +115,11 @@ def of_threads(threads: Iterable[Thread]) -> list[Example]:
     return [example(text, t.cause, 0.5) for t in threads for text in (t.paste, t.text)]
 
 
+def of_written(texts: Iterable[Written]) -> list[Example]:
+    """Return written texts as examples."""
+    return [example(w.text, w.cause, WRITTEN_WEIGHT) for w in texts]
+
+
 def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "") -> WordTable:
     """Return the table of some examples."""
     causes = tuple(row.cause for row in cause_rows())
@@ -163,7 +172,7 @@ def source_digest() -> str:
     pages = [p for language in LANGUAGES for p in sorted((HELP / language).glob("*.md")) if p.stem in causes]
     tables = [KNOWLEDGE / f"{name}.json" for name in SOURCES]
     found = hashlib.sha256()
-    for path in (*pages, *tables, NOISE):
+    for path in (*pages, *tables, NOISE, WRITTEN):
         found.update(path.read_bytes().replace(b"\r\n", b"\n"))
     for thread in all_threads(LEARNED):
         found.update(f"{thread.cause}\n{thread.source}\n{thread.paste}\n".encode())
@@ -223,7 +232,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.learn_words", description=__doc__)
     parser.add_argument("--write", action="store_true")
     options = parser.parse_args(argv)
-    threads, knowledge = all_threads(LEARNED), of_knowledge()
+    threads, written = all_threads(LEARNED), all_written()
+    knowledge = [*of_knowledge(), *of_written(written)]
+    if options.write:
+        return write(threads, written, knowledge)
     judged = cross_validate(threads, knowledge)
     ours, other = [j for j in judged if j.cause], [j for j in judged if not j.cause]
     print("words alone:", "  ".join(f"in {n}: {sum(j.place <= n for j in ours) / len(ours):.1%}" for n in (1, 3, 5)))
@@ -241,11 +253,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             f"  about a GPU from {least:+.0f} on: {sum(j.about >= least for j in ours) / len(ours):.1%} of the threads,"
             f" {sum(j.about >= least for j in other) / len(other):.1%} of other texts"
         )
-    if options.write:
-        said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), help pages, clues; {len(other)} texts about anything else"
-        table = learn([*of_threads(threads), *knowledge, *of_noise()], said, source_digest())
-        (KNOWLEDGE / "words.json").write_text(rows(table), encoding="utf-8")
-        print(f"{len(table.features)} features, {(KNOWLEDGE / 'words.json').stat().st_size} bytes")
+    return 0
+
+
+def write(threads: Sequence[Thread], written: Sequence[Written], knowledge: Sequence[Example]) -> int:
+    """Learn the table from everything, and write it."""
+    noise = of_noise()
+    said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), {len(written)} written texts, help pages, clues; {len(noise)} texts about anything else"
+    table = learn([*of_threads(threads), *knowledge, *noise], said, source_digest())
+    (KNOWLEDGE / "words.json").write_text(rows(table), encoding="utf-8")
+    print(f"{len(table.features)} features, {(KNOWLEDGE / 'words.json').stat().st_size} bytes")
     return 0
 
 

@@ -20,6 +20,7 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues
 from core.knowledge.words import word_table
 from tests import learn_words
+from tests.explain import written
 from tests.explain.threads import all_threads
 from tests.machines import wheel_machine
 
@@ -182,3 +183,21 @@ def test_a_known_library_is_not_one_of_the_system() -> None:
     assert (
         "missing:other-library" not in read_text("libcudart.so.12: cannot open shared object file: No such file").marks
     )
+
+
+def test_a_draft_of_written_texts_names_causes_systems_and_programs() -> None:
+    draft = "= nccl_failed linux vLLM 0.6\none\ntext\n--\nanother\n= no_nvidia_gpu\nthird\n"
+    assert [(w.cause, w.text, w.system, w.framework) for w in written.read_draft(draft)] == [
+        ("nccl_failed", "one\ntext", "linux", "vLLM 0.6"),
+        ("nccl_failed", "another", "linux", "vLLM 0.6"),
+        ("no_nvidia_gpu", "third", "unknown", ""),
+    ]
+    with pytest.raises(ValueError, match="no_such_cause"):
+        written.read_draft("= no_such_cause\ntext")
+
+
+def test_written_texts_are_none_of_the_threads_and_name_known_causes() -> None:
+    texts = [w.text for w in written.all_written()]
+    assert len(set(texts)) == len(texts)
+    assert not {*texts} & {t.text for t in all_threads()}
+    assert {w.cause for w in written.all_written()} <= {*word_table().causes}
