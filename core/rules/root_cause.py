@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from functools import partial
 
 from msgspec.structs import replace
 
@@ -12,13 +11,13 @@ from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import Finding
 from core.model.paths import normalise
 from core.model.steps import Severity, Step
-from core.rules import RULES, Rule
+from core.rules import RULES
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.ended_imports import ENDED_ID
 from core.rules.frameworks.libraries.findings import LIBRARIES_ID, imported_packages
 from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
-from core.rules.guard import rule_name, run_guarded
+from core.rules.reused_runs import RuleRuns
 from core.rules.undecided import deciding_steps
 from core.rules.ways import with_other_ways
 
@@ -43,7 +42,13 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
 
     A rule that fails is a finding, too.
     """
-    found = with_other_ways(collect_findings(snapshot), snapshot, collect_findings)
+    runs = RuleRuns(RULES, snapshot)
+
+    def collect(seen: Snapshot) -> list[Finding]:
+        # without duplicates, and with one finding for all that a consumer's own binaries lack
+        return join_cards(_without_duplicates(runs.findings(seen)), seen)
+
+    found = with_other_ways(collect(snapshot), snapshot, collect)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]
@@ -58,24 +63,6 @@ def worst_first(found: Iterable[Finding]) -> tuple[Finding, ...]:
     """Return findings worst first, the headline before all."""
     steps = list(Step)
     return tuple(sorted(found, key=lambda f: (not f.headline, -f.severity, bool(f.follows_from), steps.index(f.step))))
-
-
-def collect_findings(snapshot: Snapshot) -> list[Finding]:
-    """Return every rule's findings without duplicates, with one finding for all that a consumer's own binaries lack."""
-    return join_cards(_without_duplicates(run_rules(snapshot)), snapshot)
-
-
-def run_rules(snapshot: Snapshot) -> list[Finding]:
-    """Return every rule's findings; for one that fails, those up to then and a finding about the failure."""
-    found: list[Finding] = []
-    for rule in RULES:
-        run_guarded(partial(_collect, rule, snapshot, found), rule_name(rule), found, None)
-    return found
-
-
-def _collect(rule: Rule, snapshot: Snapshot, found: list[Finding]) -> None:
-    for finding in rule(snapshot):
-        found.append(finding)
 
 
 def _without_duplicates(findings: Iterable[Finding]) -> list[Finding]:
