@@ -29,7 +29,7 @@ from core.rules.cudnn import copies as cudnn
 from core.rules.cudnn import loading
 from core.rules.driver import compatibility as gpu_fit
 from core.rules.driver import gpu_access as devices
-from core.rules.driver import parts
+from core.rules.driver import parts, start_code
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
 from core.rules.frameworks import tools as framework_tools
@@ -41,6 +41,7 @@ Rule = Callable[[Snapshot], Iterator[Finding]]
 RULES: tuple[Rule, ...] = (
     *driver.RULES,
     *devices.RULES,
+    *start_code.RULES,
     *gpu_fit.RULES,
     *parts.RULES,
     *toolkit.RULES,

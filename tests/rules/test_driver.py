@@ -30,7 +30,7 @@ from core.model.facts.imports import ImportSearch, StartCode
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.model.system_steps import SystemStep
-from core.rules.driver import compatibility, gpu_access, parts, status
+from core.rules.driver import compatibility, gpu_access, parts, start_code, status
 from core.rules.driver.device_order import hides_all
 from core.rules.root_cause import diagnose
 from tests import machines as m
@@ -935,11 +935,11 @@ def started(value: str, build: Callable[[], Snapshot] = m.wheel_machine, line: i
     [("-1", m.wheel_machine, ERROR), ("5", m.wheel_machine, ERROR), ("", m.no_gpu_machine, WARNING)],
 )
 def test_start_code_that_hides_every_gpu_is_told_with_its_file(value: str, build, severity: Severity) -> None:
-    [found] = gpu_access.hidden_by_start_code(started(value, build))
+    [found] = start_code.hidden_by_start_code(started(value, build))
     assert (found.severity, found.cause, found.subject) == (severity, "gpu_hidden_by_env", f"{m.SITE}/sitecustomize.py")
     assert found.consumers == (m.python().consumer().full_id,)
 
 
 @pytest.mark.parametrize("value", ["0", "GPU-8932f937"])
 def test_start_code_that_chooses_a_gpu_is_no_fault(value: str) -> None:
-    assert list(gpu_access.hidden_by_start_code(started(value))) == []
+    assert list(start_code.hidden_by_start_code(started(value))) == []
