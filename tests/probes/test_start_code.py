@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from core.probes.python.start_code import variables_set
+from core.probes.driver.libraries import is_driver_stub
+from core.probes.python.start_code import libraries_loaded, variables_set
+from core.probes.sysroot import Sysroot
 
 HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
 
@@ -32,3 +36,34 @@ HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
 )
 def test_what_start_code_sets(text: str, expected: tuple[tuple[str, str], ...]):
     assert variables_set(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("import ctypes; ctypes.CDLL('/opt/stubs/libcuda.so', ctypes.RTLD_GLOBAL)", ("/opt/stubs/libcuda.so",)),
+        ("from ctypes import CDLL\nlibrary = CDLL('/opt/libcuda.so')", ("/opt/libcuda.so",)),
+        ("import ctypes\nctypes.cdll.LoadLibrary('/opt/libcuda.so')", ("/opt/libcuda.so",)),
+        ("import ctypes\nctypes.CDLL('libcuda.so.1')", ()),
+        ("import ctypes\ndef load():\n    ctypes.CDLL('/opt/libcuda.so')", ()),
+        ("import ctypes\nctypes.CDLL(path)", ()),
+        ("# CDLL('/opt/libcuda.so')", ()),
+        ("CDLL(", ()),
+        ("", ()),
+    ],
+)
+def test_what_start_code_loads(text: str, expected: tuple[str, ...]):
+    assert libraries_loaded(text) == expected
+
+
+def test_a_stub_that_start_code_loads_is_a_fact_of_the_environment(tmp_path: Path):
+    stub, real = tmp_path / "stubs" / "libcuda.so", tmp_path / "lib" / "libcuda.so"
+    for file in (stub, real):
+        file.parent.mkdir()
+        file.write_bytes(b"\x7fELF")
+    where = Sysroot(system="linux")
+    assert [is_driver_stub(str(f), where) for f in (stub, real, tmp_path / "stubs" / "libgone.so")] == [
+        True,
+        False,
+        False,
+    ]

@@ -943,3 +943,16 @@ def test_start_code_that_hides_every_gpu_is_told_with_its_file(value: str, build
 @pytest.mark.parametrize("value", ["0", "GPU-8932f937"])
 def test_start_code_that_chooses_a_gpu_is_no_fault(value: str) -> None:
     assert list(start_code.hidden_by_start_code(started(value))) == []
+
+
+@pytest.mark.parametrize(("build", "severity"), [(m.wheel_machine, ERROR), (m.no_gpu_machine, WARNING)])
+def test_start_code_that_loads_a_stub_is_told_with_its_line(build, severity: Severity) -> None:
+    code = StartCode(source=f"{m.SITE}/cuda.pth", line=2, text="import ctypes", stubs=("/opt/stubs/libcuda.so",))
+    seen = replace(build(), imports=(ImportSearch(prefix=m.PREFIX, start_code=(code,)),))
+    [found] = start_code.stub_by_start_code(seen)
+    assert (found.severity, found.cause, found.subject) == (severity, "libcuda_wrong_library", f"{m.SITE}/cuda.pth")
+    assert [(e.value, e.source) for e in found.evidence][:2] == [
+        ("/opt/stubs/libcuda.so", f"{m.SITE}/cuda.pth:2"),
+        ("import ctypes", f"{m.SITE}/cuda.pth:2"),
+    ]
+    assert found.consumers == (m.python().consumer().full_id,)

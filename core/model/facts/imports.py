@@ -33,6 +33,8 @@ class StartCode(Frozen, frozen=True, kw_only=True):
     """A .pth file's line, shortened; empty for sitecustomize and usercustomize."""
     sets: tuple[tuple[str, str], ...] = ()
     """Variables that it gives a constant value at every start, as far as its text tells."""
+    stubs: tuple[str, ...] = ()
+    """Link-time stubs of the driver's libraries that it loads into every program, as far as its text tells."""
 
 
 class FoundModule(Frozen, frozen=True, kw_only=True):

@@ -100,6 +100,13 @@ def describe_driver_library(path: str, source: str, where: Sysroot) -> DriverLib
     )
 
 
+def is_driver_stub(path: str, where: Sysroot) -> bool:
+    """Whether a file is the link-time stub of the driver's library for CUDA or of NVML."""
+    seen = where.stat(path)
+    known = where.name(path).startswith(("libcuda.so", "libnvidia-ml.so"))
+    return bool(known and seen and is_stub(path, where.real_path(path), seen.st_size, where))
+
+
 def is_stub(path: str, real: str, size: int | None, where: Sysroot) -> bool | None:
     """Whether a file is the toolkit's link-time stub. None for a small file that does not identify itself as one."""
     if "stubs" in path.split("/") or "stubs" in real.split("/"):

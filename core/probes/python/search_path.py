@@ -15,10 +15,11 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
+from core.probes.driver.libraries import is_driver_stub
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.generated_code import takes_all
 from core.probes.python.other_library import is_library
-from core.probes.python.start_code import MAX_START_CODE_BYTES, path_changes, variables_set
+from core.probes.python.start_code import MAX_START_CODE_BYTES, libraries_loaded, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
@@ -177,9 +178,7 @@ class _Path:
                 continue
             if line.startswith(("import ", "import\t")):
                 self.code.append(
-                    StartCode(
-                        source=path_text(file), line=number, text=line.strip()[:200], sets=variables_set(line.strip())
-                    )
+                    _start_code(line.strip(), self.where, source=path_text(file), line=number, text=line.strip()[:200])
                 )
                 self._run(line, file, number)
                 if "sys.__plen" in line and "__egginsert" not in line:
@@ -392,12 +391,18 @@ def _is_text(content: bytes) -> bool:
     return True
 
 
+def _start_code(code: str, where: Sysroot, *, source: str, line: int = 0, text: str = "") -> StartCode:
+    """Return start-up code with what its text tells of its effect."""
+    stubs = tuple(path_text(file) for file in libraries_loaded(code) if is_driver_stub(file, where))
+    return StartCode(source=source, line=line, text=text, sets=variables_set(code), stubs=stubs)
+
+
 def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[StartCode]:
     for name in ("sitecustomize", "usercustomize"):
         for entry in entries:
             if entry.origin != "start" and where.is_file(file := where.join(entry.path, f"{name}.py")):
                 text = where.text(file, MAX_START_CODE_BYTES) or ""
-                yield StartCode(source=path_text(file), sets=variables_set(text))
+                yield _start_code(text, where, source=path_text(file))
                 break
 
 

@@ -1,4 +1,4 @@
-"""The variables and sys.path entries that an interpreter's start-up code sets, read from its text; no code runs."""
+"""The variables and sys.path entries that an interpreter's start-up code sets, and the libraries that it loads, read from its text; no code runs."""
 
 from __future__ import annotations
 
@@ -49,6 +49,34 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
                     for key, content in zip(arguments[0].keys, arguments[0].values, strict=True):
                         keep(key, content)
     return tuple(found)
+
+
+LOADERS = ("CDLL", "PyDLL", "LoadLibrary")
+"""Names in ctypes by which code loads a library."""
+
+
+def libraries_loaded(text: str) -> tuple[str, ...]:
+    """Return the files that the code loads by ctypes with their whole path as a constant, outside conditions, loops and functions.
+
+    A library by its bare name is left to the loader's search.
+    """
+    if not any(name in text for name in LOADERS):
+        return ()
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    found: dict[str, None] = {}
+    for statement in tree.body:
+        match statement:
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                file = call.args[0] if call.args else None
+                if called in LOADERS and isinstance(file, ast.Constant) and isinstance(file.value, str):
+                    found[file.value] = None
+    return tuple(file for file in found if "/" in file)
 
 
 PathChange = tuple[int | None, str, int]

@@ -52,4 +52,44 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
                 )
 
 
-RULES = (hidden_by_start_code,)
+def stub_by_start_code(seen: Snapshot) -> Iterator[Finding]:
+    """Code that an environment's interpreter runs at every start loads the stub of a driver library, which then answers in its place.
+
+    A library that is loaded already is not searched for again (ld.so(8)).
+    """
+    works = bool(seen.driver and driver_works(seen.driver))
+    for search in seen.imports or ():
+        python = python_of(seen, search.prefix)
+        if python is None:
+            continue
+        for code in search.start_code:
+            for stub in code.stubs:
+                where = f"{code.source}:{code.line}" if code.line else code.source
+                yield make_finding(
+                    Step.DRIVER,
+                    ERROR if works else WARNING,
+                    "stub-by-start-code",
+                    _(
+                        "The Python of {prefix} loads a stub instead of the GPU driver at start-up.",
+                        prefix=search.prefix,
+                    ),
+                    cause="libcuda_wrong_library",
+                    why=_(
+                        "Python runs this code before any program of the environment. It loads the stub that is meant for "
+                        "building programs; whatever asks for the driver afterwards gets that stub, which has no GPU."
+                    ),
+                    evidence=[
+                        observation(_("The stub"), stub, where),
+                        *([observation(_("Line"), code.text, where)] if code.text else []),
+                        concern_row(python.consumer()),
+                    ],
+                    subject=code.source,
+                    fix=manual_fix(
+                        _("Remove the line that loads the stub"),
+                        _("Open {where}, and delete the line, or the file if it does nothing else.", where=where),
+                        restart="program",
+                    ),
+                )
+
+
+RULES = (hidden_by_start_code, stub_by_start_code)
