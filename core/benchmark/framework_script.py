@@ -9,7 +9,7 @@ whose numbers are given.
 """
 
 from core.common.fact_text import fact_text
-from core.probes.python.trial_script import ONNX_MODEL, SCRIPT_START
+from core.probes.python.trials.script import ONNX_MODEL, SCRIPT_START
 
 SAYS = (fact_text("a small convolution"), fact_text("this release cannot do without tf32"))
 """Sentences that the script prints."""

@@ -27,7 +27,8 @@ from core.model.facts import Direction, FrameworkBuild, FrameworkRun, Layout, Ma
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial, cudnn_version, installed_frameworks
+from core.probes.python.trials.probe import installed_frameworks
+from core.probes.python.trials.run import Trial, cudnn_version
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import interpreter_verdict, record_execution
 

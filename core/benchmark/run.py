@@ -48,7 +48,7 @@ from core.probes.driver.kernel_log import kernel_log
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial
+from core.probes.python.trials.run import Trial
 from core.probes.sysroot import Sysroot, sysroot_of
 
 LADDER_TIMEOUT_SECONDS = 45.0

@@ -46,9 +46,9 @@ def _follow_programs(request: ProbeRequest) -> Any:
 
 
 def _try_frameworks(request: ProbeRequest) -> Any:
-    from core.probes.python import trials  # the same
+    from core.probes.python.trials import probe  # the same
 
-    return trials.look(request)
+    return probe.look(request)
 
 
 PROBES: tuple[Probe, ...] = (
@@ -62,7 +62,7 @@ PROBES: tuple[Probe, ...] = (
     # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
-    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=150),
+    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=240),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
     Probe("tools", tools.look, needs=("pythons",)),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+import re
 from functools import cache
 from typing import Literal
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.causes import Cause
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
+
+LACKS_GPU = late_pattern(
+    r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
+    r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
+    re.IGNORECASE,
+)
+"""Messages of frameworks on a machine without an NVIDIA GPU.
+
+The CUDA runtime calls a missing driver an insufficient one.
+"""
 
 NAMED_CAUSE_WEIGHT = 7.0
 """Log-odds of a sentence that names one cause itself."""

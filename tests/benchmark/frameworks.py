@@ -21,7 +21,7 @@ from core.host.child import read_answer
 from core.host.linux.host import LinuxHost
 from core.model.facts import Direction, FrameworkRun, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial
+from core.probes.python.trials.run import Trial
 from installer.by_hand import by_hand
 from tests.faultlab.wheels import cache
 

@@ -28,7 +28,7 @@ from core.host.interface import CompletedProcess
 from core.host.linux.host import LinuxHost
 from core.model.facts import FrameworkBuild, FrameworkRun, Frameworks, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python.trials import Trial
+from core.probes.python.trials.run import Trial
 from tests.benchmark import frameworks
 from tests.benchmark.runs import ONE
 

@@ -17,7 +17,7 @@ from core.knowledge.cudnn_file_names import (
 from core.knowledge.library_names import parse_library_name
 from core.loader.cudnn_version import _decimal_version as from_code
 from core.model.facts import System
-from core.probes.python.trials import cudnn_version
+from core.probes.python.trials.run import cudnn_version
 
 
 @pytest.mark.parametrize(

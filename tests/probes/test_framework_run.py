@@ -24,8 +24,10 @@ from core.model.facts import (
 )
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
-from core.probes.python import trials as framework_run
-from core.probes.python.trials import Trial, choose_trials, cudnn_version, with_packages
+from core.probes.python.trials import probe as framework_run
+from core.probes.python.trials import run as trial_run
+from core.probes.python.trials.probe import choose_trials, with_packages
+from core.probes.python.trials.run import Trial, cudnn_version
 from core.probes.sysroot import Sysroot, sysroot_of
 from tests.curelab.greedy import JAX, NUMPY
 
@@ -186,7 +188,7 @@ def test_nothing_is_written_into_the_environment(environment: Path):
         ("import os, signal; os.kill(os.getpid(), signal.SIGILL)", "nothing", "", "SIGILL"),
         ("import os; os.write(2, b'caught \\xff\\xfe\\n'); os.abort()", "nothing", "caught", "SIGABRT"),
         ("import os; os._exit(3)", "nothing", "", "3"),
-        ("print('+{\"stage\": \"convolution\", \"gpu\": true}'); raise SystemExit(0)", "nothing", "", "before its work was done"),
+        ("print('+{\"stage\": \"convolution\", \"gpu\": true}'); import os; os._exit(0)", "nothing", "", "before its work was done"),
         ("__version__ = '2.8.0'", "nothing", "AttributeError", ""),
     ],
 )  # fmt: skip
@@ -199,7 +201,7 @@ def test_what_goes_wrong_is_data(environment: Path, code: str, reached: str, pro
 
 
 def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(framework_run, "TRIAL_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr(trial_run, "TRIAL_TIMEOUT_SECONDS", 1.0)
     trial = tried(environment, "import threading; threading.Event().wait()")
     assert "did not end within" in trial.ended
     assert (trial.reached, trial.timed_out) == ("nothing", True)
@@ -209,7 +211,7 @@ def test_one_that_never_answers_is_ended(environment: Path, monkeypatch: pytest.
 def test_an_interpreter_that_hangs_has_one_time_out_and_the_next_environment_is_tried(
     environment: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(framework_run, "TRIAL_TIMEOUT_SECONDS", 3.0)
+    monkeypatch.setattr(trial_run, "TRIAL_TIMEOUT_SECONDS", 3.0)
     tried(environment, STANDIN.format(devices=0))
     hanging = shutil.copytree(environment, tmp_path / "hanging", symlinks=True)
     for site in (hanging / "lib").glob("python3.*/site-packages"):
@@ -320,7 +322,7 @@ def test_cudnns_numbers(number: str, version: str):
 
 def test_the_script_is_for_any_python_from_3_6_on():
     """Compiled by every interpreter that is here; each says so itself."""
-    from core.probes.python.trial_script import TRIAL_SCRIPT
+    from core.probes.python.trials.script import TRIAL_SCRIPT
 
     found = [p for p in Path("~/.pyenv/versions").expanduser().glob("3.*/bin/python") if p.exists()]
     for python in (Path(sys.executable), *found):
@@ -426,7 +428,7 @@ def test_a_package_that_ends_the_process_leaves_the_framework_as_it_was(own: Pat
 
 
 def test_what_there_was_no_time_for_is_not_tried(own: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(framework_run, "PACKAGE_SECONDS", -1.0)
+    monkeypatch.setattr(trial_run, "PACKAGE_SECONDS", -1.0)
     with_package(own, "late", "raise ImportError('never run')\n")
     assert packages_of(own)["late"].state == "not tried"
 

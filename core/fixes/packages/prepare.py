@@ -28,7 +28,8 @@ from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, 
 from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import find_distributions
-from core.probes.python.trials import installed_frameworks, run_trial
+from core.probes.python.trials.probe import installed_frameworks
+from core.probes.python.trials.run import run_trial
 from core.probes.sysroot import sysroot_of
 from core.probes.trust import interpreter_verdict
 from core.transaction.journal import Journal

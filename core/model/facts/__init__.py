@@ -52,6 +52,7 @@ from core.model.facts.environment import (
     Variable,
     Vocabulary,
 )
+from core.model.facts.experiments import Experiment, ExperimentOutcome, Experiments, Suspect, SuspectKind
 from core.model.facts.frameworks import (
     DamagedFile,
     Distribution,
@@ -157,6 +158,9 @@ __all__ = [
     "ExaminedProgram",
     "Execution",
     "ExpectedNode",
+    "Experiment",
+    "ExperimentOutcome",
+    "Experiments",
     "FileState",
     "FoundModule",
     "FrameworkBuild",
@@ -219,6 +223,8 @@ __all__ = [
     "StartLine",
     "StartLook",
     "StartedPython",
+    "Suspect",
+    "SuspectKind",
     "System",
     "Timing",
     "Toolkit",

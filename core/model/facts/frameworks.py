@@ -8,6 +8,7 @@ from msgspec.structs import force_setattr
 
 from core.common.fact_text import fact_text
 from core.model.facts.base import Frozen
+from core.model.facts.experiments import Experiments
 from core.model.facts.loading import WORDS, Consumer, Mapped, full_id
 from core.model.facts.machine import Changeable
 
@@ -228,6 +229,8 @@ class ImportFailure(Frozen, frozen=True, kw_only=True):
     """A distribution recorded the file that is missing, or could not be read."""
     asker: str = ""
     """Name and version of the distribution whose line was carried out."""
+    reads: tuple[str, ...] = ()
+    """Variables that are set and that the files of the failed lines name."""
 
 
 class PackageTrial(Frozen, frozen=True, kw_only=True):
@@ -244,6 +247,8 @@ class PackageTrial(Frozen, frozen=True, kw_only=True):
     ended: str = ""
     """How the process ended, in one sentence."""
     seconds: float = 0.0
+    experiments: Experiments | None = None
+    """What became of the failed import with one thing changed at a time."""
 
 
 class FrameworkTrial(Frozen, frozen=True, kw_only=True):
@@ -286,6 +291,8 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """The exception of ``problem`` with those that it came from: what began it first."""
     packages: tuple[PackageTrial, ...] = ()
     """What was imported after it, in the same process."""
+    experiments: Experiments | None = None
+    """What became of the failed trial with one thing changed at a time."""
     at_once: FrameworkTrial | None = None
     """The same trial with most of the GPU's memory reserved at once, as the framework does by default; otherwise it takes only what it needs."""
 

@@ -14,6 +14,7 @@ from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.memory_growth import Growth, growth_of
+from core.knowledge.messages import LACKS_GPU
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import parent
@@ -27,7 +28,9 @@ from core.rules.frameworks.advice import install_fitting_torch, reinstall_packag
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import build_fits, gpu_side
-from core.rules.frameworks.tried_imports import NO_GPU, ImportDiagnosis, diagnose_import, import_evidence
+from core.rules.frameworks.import_diagnosis import ImportDiagnosis
+from core.rules.frameworks.proved_changes import experiment_rows
+from core.rules.frameworks.tried_imports import diagnose_import, import_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
@@ -132,7 +135,7 @@ def trial_failed(trial: FrameworkTrial) -> bool:
 def _only_without_gpu(home: EnvironmentView, trial: FrameworkTrial) -> bool:
     """Whether a trial ended only because this machine has no NVIDIA GPU, which is no fault of the environment."""
     imported = trial.reached != "nothing" and not trial.ended
-    return imported and gpu_side(home.seen).there is False and bool(NO_GPU.search(trial.problem))
+    return imported and gpu_side(home.seen).there is False and bool(LACKS_GPU.search(trial.problem))
 
 
 def _waits_for_driver(home: EnvironmentView, trial: FrameworkTrial) -> bool:
@@ -328,7 +331,9 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             evidence=_rows(home, trial),
             subject=home.python.prefix,
         )
-    diagnosis = diagnose_import(home, trial.failures) if trial.reached == "nothing" and not trial.ended else None
+    proved = trial.experiments is not None and trial.experiments.proved
+    early = trial.reached == "nothing" and not trial.ended
+    diagnosis = diagnose_import(home, trial.failures, trial.experiments) if proved or early else None
     if diagnosis is not None:
         return _failed_import(home, trial, diagnosis)
     cause = message.cause if message else ""
@@ -343,7 +348,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
         why=_(message.meaning) if message else _("The text alone shows no cause."),
-        evidence=_rows(home, trial),
+        evidence=[*_rows(home, trial), *experiment_rows(trial.experiments)],
         subject=home.python.prefix,
         fix=_cure(home, trial, message),
     )
@@ -358,7 +363,7 @@ def _failed_import(home: EnvironmentView, trial: FrameworkTrial, diagnosis: Impo
         _(diagnosis.title, who=_name(trial), prefix=home.python.prefix, **diagnosis.values),
         cause=diagnosis.cause,
         why=diagnosis.why,
-        evidence=[*import_evidence(diagnosis), *_rows(home, trial)],
+        evidence=[*import_evidence(diagnosis), *experiment_rows(trial.experiments), *_rows(home, trial)],
         subject=diagnosis.subject or home.python.prefix,
         fix=diagnosis.cure.fix or _cure(home, trial, None),
         remedy=diagnosis.cure.remedy,

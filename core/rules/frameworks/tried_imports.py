@@ -6,9 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
-
-import msgspec
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.late_pattern import late_pattern
@@ -16,11 +13,12 @@ from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import parse_library_name
+from core.knowledge.messages import LACKS_GPU
 from core.knowledge.modules import distribution_of
-from core.model.facts import ImportFailure, PackageTrial, Snapshot
-from core.model.findings import Evidence, Finding, Fix
+from core.model.facts import Experiments, ImportFailure, PackageTrial, Snapshot
+from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, parent
-from core.model.remedies import GiveOtherName, PutPackageBack, Remedy, Unset
+from core.model.remedies import GiveOtherName, PutPackageBack, Unset
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
     framework_pip_command,
@@ -37,17 +35,9 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.fit import gpu_side
+from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.proved_changes import experiment_rows, proved_change
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
-
-NO_GPU = late_pattern(
-    r"cudaErrorInsufficientDriver|cudaErrorNoDevice|no CUDA-capable device|CUDA_ERROR_NO_DEVICE"
-    r"|CUDA driver version is insufficient|Found no NVIDIA driver|libcuda\.so\.1|nvcuda\.dll",
-    re.IGNORECASE,
-)
-"""Messages of frameworks on a machine without an NVIDIA GPU.
-
-The CUDA runtime calls a missing driver an insufficient one.
-"""
 
 _NOT_OPENED = late_pattern(
     r"cannot open shared object file|cannot load library|(library|file) not found|could not (find/?|be )?load",
@@ -77,6 +67,7 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
         "cxx_runtime_too_old",
         "extension_abi_mismatch",
         "installation_interrupted",
+        "ld_library_path_override",
         "library_unreadable",
         "module_shadowed",
         "numpy_abi_mismatch",
@@ -89,30 +80,14 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
 """All causes that this module names."""
 
 
-class Cure(NamedTuple):
-    """What removes a cause: the words for a person, and what this program can do itself."""
-
-    fix: Fix | None = None
-    remedy: Remedy | None = None
-
-
-class ImportDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
-    """The cause of a failed import, according to its message and the files."""
-
-    failure: ImportFailure
-    cause: Cause
-    title: str
-    """A sentence with {who} and {prefix}, and the names in ``values``."""
-    values: dict[str, str] = {}
-    why: str
-    about: str
-    """The file, module, requirement or variable that is at fault; each fault gets one finding."""
-    subject: str = ""
-    cure: Cure = Cure()
-
-
-def diagnose_import(home: EnvironmentView, failures: Sequence[ImportFailure]) -> ImportDiagnosis | None:
-    """Return the first cause that can be named, starting with the exception raised first; None if no message names one."""
+def diagnose_import(
+    home: EnvironmentView, failures: Sequence[ImportFailure], experiments: Experiments | None = None
+) -> ImportDiagnosis | None:
+    """Return what the experiments prove; else the first cause that can be named, starting with the exception raised first; None if no
+    message names one.
+    """
+    if experiments is not None and experiments.proved:
+        return proved_change(home, failures, experiments)
     for failure in failures:
         for look in (
             _unreadable_file,
@@ -126,9 +101,15 @@ def diagnose_import(home: EnvironmentView, failures: Sequence[ImportFailure]) ->
             _missing_module,
             _missing_name,
         ):
-            if (found := look(home, failure)) is not None:
+            if (found := look(home, failure)) is not None and not _is_refuted(found, experiments):
                 return found
     return next((d for f in failures if (d := _unmet_requirement(home, f)) is not None), None)
+
+
+def _is_refuted(found: ImportDiagnosis, experiments: Experiments | None) -> bool:
+    """Whether the import fails in the same way without the variable that is blamed."""
+    blamed = found.cause == "variable_value_wrong" and found.about
+    return bool(blamed and experiments and experiments.refutes("variable", found.about))
 
 
 def _unreadable_file(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
@@ -417,7 +398,7 @@ def failed_packages(seen: Snapshot) -> Iterator[Finding]:
         faults: dict[str, list[tuple[PackageTrial, ImportDiagnosis | None]]] = {}
         for package in tried:
             if package.state in ("failed", "ended") and not _wants_a_gpu(home, package):
-                diagnosis = diagnose_import(home, package.failures)
+                diagnosis = diagnose_import(home, package.failures, package.experiments)
                 about = diagnosis.about if diagnosis else package.distribution
                 faults.setdefault(about, []).append((package, diagnosis))
         for some in faults.values():
@@ -425,7 +406,7 @@ def failed_packages(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _wants_a_gpu(home: EnvironmentView, package: PackageTrial) -> bool:
-    return gpu_side(home.seen).there is False and bool(NO_GPU.search(package.problem))
+    return gpu_side(home.seen).there is False and bool(LACKS_GPU.search(package.problem))
 
 
 def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: ImportDiagnosis | None) -> Finding:
@@ -437,6 +418,7 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Imp
     rows = [
         observation(_("It said"), translate_fact(first.problem)[-600:], _("run in its own interpreter")),
         *import_evidence(diagnosis),
+        *(row for p in packages[:1] for row in experiment_rows(p.experiments)),
     ]
     if first.ended:
         rows[0] = observation(_("The process"), translate_fact(first.ended), _("run in its own interpreter"))

@@ -1,6 +1,10 @@
 """The script that a trial passes with -c to the person's own interpreter; for any Python from 3.6 on."""
 
-from core.probes.python.trial_failures import FAILURES
+from core.probes.python.trials.failures import FAILURES
+from core.probes.python.trials.surroundings import SURROUNDINGS
+
+CHANGE_VARIABLE = "CONVALESCE_CHANGE"
+"""The variable that tells a trial what to leave out, as JSON; the script removes it before anything else runs."""
 
 SCRIPT_START = r"""
 import json, os, sys
@@ -254,9 +258,14 @@ def paddle():
 try:
     if sys.argv[2:3] > ['']:
         os.chdir(sys.argv[2])  # the entry '' of sys.path follows
-    globals()[sys.argv[1]]()
-except Exception as e:  # the edge of the trial's process: it becomes data
+    tell_surroundings()
+    if sys.argv[1].startswith("import:"):
+        import_only(sys.argv[1].partition(":")[2])
+    else:
+        globals()[sys.argv[1]]()
+except BaseException as e:  # the edge of the trial's process: it becomes data, SystemExit, too
     emit(problem=error_text(e), winerror=getattr(e, "winerror", None) or 0)
+    tell_surroundings()
     for row in failures(e):
         emit(failure=row)
 finally:
@@ -267,4 +276,4 @@ leave()
 '''
 """Each completed stage is emitted at once, so that a crash does not lose it; output of libraries goes to stderr."""
 
-TRIAL_SCRIPT = SCRIPT_START + ONNX_MODEL + FAILURES + _TRIALS
+TRIAL_SCRIPT = SCRIPT_START + SURROUNDINGS + ONNX_MODEL + FAILURES + _TRIALS

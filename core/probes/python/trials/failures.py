@@ -130,6 +130,7 @@ def failure(e):
     code = " ".join(linecache.getline(f[0].f_code.co_filename, f[1]).strip() for f in plain[-3:])[:600]
     variable = variable_in(text, code)
     return dict(
+        reads=read_by({f[0].f_code.co_filename for f in plain}),
         kind=type(e).__name__, text=text[:1500], module=module, name=missing, absent=bool(absent), path=path, closed=bool(closed), file=file,
         line=line, code=code, variable=variable, value=told_value(variable, text),
         found=there[0] if there else "", hidden=there[1] if there[1:] else "", owner=owner, recorded=known,
@@ -173,6 +174,19 @@ def variable_in(text, code):
     return max(some, key=len) if some else ""
 
 
+def read_by(files):
+    """The variables that are set and whose names stand in these files."""
+    found = set()
+    for file in files:
+        try:
+            with open(file, "rb") as stream:
+                text = stream.read(1 << 20).decode("utf-8", "replace")
+        except OSError:
+            continue
+        found.update(n for n in os.environ if len(n) > 4 and n in text)
+    return sorted(found)
+
+
 def told_value(variable, text):
     """Its value, where the text has it anyway."""
     value = os.environ.get(variable, "") if variable else ""
@@ -195,9 +209,21 @@ def failures(e):
     return rows
 
 
+def imported(module):
+    import importlib
+    its = importlib.import_module(module)
+    if getattr(its, "__file__", None) is None and its.__spec__ and its.__spec__.origin is None:
+        raise ImportError("No module named %r: there is only a folder of that name" % module, name=module)
+
+
+def import_only(module):
+    imported(module)
+    emit(stage="import")
+
+
 def import_packages(mark, seconds, *given):
     """Import what uses the framework, one package after another, as long as there is time."""
-    import importlib, time
+    import time
     sys.stdout.flush()
     sys.stderr.write("\n%s\n" % mark)
     sys.stderr.flush()
@@ -211,9 +237,7 @@ def import_packages(mark, seconds, *given):
             continue
         emit(package=name, state="began")
         try:
-            its = importlib.import_module(module)
-            if getattr(its, "__file__", None) is None and its.__spec__ and its.__spec__.origin is None:
-                raise ImportError("No module named %r: there is only a folder of that name" % module, name=module)
+            imported(module)
         except BaseException as e:  # SystemExit, too: it becomes data
             emit(package=name, state="failed", problem=error_text(e), seconds=time.time() - start)
             for row in failures(e):

@@ -1,0 +1,1 @@
+"""Import frameworks and packages in their own interpreters, and repeat what fails with one thing changed at a time."""
