@@ -209,6 +209,16 @@ def test_our_own_environment_is_left_out_unless_it_is_named(tmp_path: Path, monk
     assert [e.prefix for e in look(tmp_path, env, "/opt/ours")] == ["/opt/ours", "/usr"]
 
 
+def test_our_own_environment_is_examined_if_somebody_works_in_it(tmp_path: Path, monkeypatch):
+    venv(tmp_path, "/home/ada/ours")
+    site = f"/home/ada/ours/lib/python{sys.version_info[0]}.{sys.version_info[1]}/site-packages"
+    write(tmp_path, f"{site}/torch-2.8.0.dist-info/METADATA", "Name: torch\nVersion: 2.8.0\n")
+    interpreter(tmp_path, "/usr")
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "home/ada/ours"))
+    monkeypatch.setattr(sys, "base_prefix", "/usr")
+    assert [e.prefix for e in look(tmp_path, {"PATH": "/home/ada/ours/bin:/usr/bin"})] == ["/home/ada/ours", "/usr"]
+
+
 def test_past_the_budget_environments_are_only_named(tmp_path: Path):
     interpreter(tmp_path, "/opt/a")
     interpreter(tmp_path, "/opt/b")

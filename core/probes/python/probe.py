@@ -37,7 +37,7 @@ _GPU = late_pattern(
 def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
     """Return every environment that was named, is active, is on PATH, is in the current folder or is known to conda.
 
-    Convalesce's own environment is left out unless the person named it. Each environment is listed once, with
+    Convalesce's own environment is left out unless the person named it, or installed a framework beside it. Each environment is listed once, with
     everything that led to it. If none has a framework and none was named, the newest remote ones with a framework are
     added.
     """
@@ -98,7 +98,7 @@ def find_environments(
             if not prefix and not candidate.named:
                 continue
             same = where.real_path(prefix or candidate.path)
-            if not candidate.named and is_ours(same, where):
+            if not candidate.named and is_ours(same, where) and not _holds_framework(prefix, candidate, request, where):
                 continue
             satisfied = candidate.group or satisfied
             chosen.setdefault(same, (prefix, candidate))
@@ -117,6 +117,11 @@ def find_environments(
 def is_ours(prefix: str, where: Sysroot) -> bool:
     """Whether ``prefix`` is the environment in which Convalesce itself is installed."""
     return sys.prefix != sys.base_prefix and prefix == where.real_path(where.target_path(sys.prefix))
+
+
+def _holds_framework(prefix: str, candidate: Candidate, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether our own environment is also one that somebody works in."""
+    return wants_gpu(_describe(prefix, candidate, request, where, late=False, every=False))
 
 
 def _named_only(python: PythonEnvironment, ways: dict[str, Way]) -> PythonEnvironment:
