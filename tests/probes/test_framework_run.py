@@ -298,12 +298,18 @@ def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):
 
 
 @pytest.mark.parametrize(
-    ("named", "active", "gpu", "runs"),
-    [(True, False, False, True), (False, True, True, True), (False, True, False, False), (False, False, True, False)],
+    ("named", "found_by", "gpu", "runs"),
+    [
+        (True, "", False, True),
+        (False, "VIRTUAL_ENV", True, True),
+        (False, "VIRTUAL_ENV", False, True),
+        (False, "PATH", False, True),
+        (False, "", True, False),
+    ],
 )
-def test_only_what_was_named_or_is_active_beside_a_gpu_is_run(environment: Path, named, active, gpu, runs):
-    env = {"VIRTUAL_ENV": str(environment)} if active else {}
-    request = asked(environment, env, named=named, gpu=gpu)
+def test_what_is_named_is_run_else_what_a_person_would_start(environment: Path, named, found_by, gpu, runs):
+    folder = environment / "bin" if found_by == "PATH" else environment
+    request = asked(environment, {found_by: str(folder)} if found_by else {}, named=named, gpu=gpu)
     assert bool(list(choose_trials(request, sysroot_of(request.host)))) is runs
     if not runs:
         assert framework_run.look(request) is None

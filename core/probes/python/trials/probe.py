@@ -1,7 +1,7 @@
 """Framework trials: import a framework in its own interpreter and run one convolution, as a new process does.
 
 Trials run only on request (``--try``, ``--thorough``), since an import takes longer than the rest of the scan: for
-named environments and, on a machine with a GPU, for active ones. A crash, a hang or an error text is data. Nothing is
+named environments, else for active ones, else for the one that ``python`` starts. A crash, a hang or an error text is data. Nothing is
 written into the environment.
 """
 
@@ -25,6 +25,9 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import interpreter_verdict, record_execution
 
 MAX_TRIALS = 5
+ACTIVE = frozenset({"VIRTUAL_ENV", "CONDA_PREFIX"})
+NEAR = frozenset({"python", "python3", "here"})
+"""Ways in which the environment is found that a person's next program most likely starts in."""
 FRAMEWORK_MODULES = {
     "torch": ("torch", "torch/_C.*"),
     "tensorflow": ("tensorflow", "tensorflow/python/framework/ops.py"),
@@ -75,13 +78,17 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
 
 
 def choose_trials(request: ProbeRequest, where: Sysroot) -> Iterator[Trial]:
-    """Yield the trials that are worth their time: named environments, then active ones if there is a GPU."""
-    driver = request.seen.driver
-    gpu = bool(driver and driver.gpus)
-    for python in request.seen.pythons or ():
-        active = gpu and bool({"VIRTUAL_ENV", "CONDA_PREFIX"} & set(python.ways))
-        if python.executable and not python.problem and ("--python" in python.ways or active):
-            yield from installed_frameworks(python, where)
+    """Yield the trials that are worth their time: of named environments, and of active ones if there is a GPU; if none is named,
+    of active ones in any case, else of the first that a person's ``python`` or working folder leads to.
+    """
+    usable = [p for p in request.seen.pythons or () if p.executable and not p.problem and "suggested" not in p.ways]
+    named = [p for p in usable if "--python" in p.ways]
+    active = [p for p in usable if not ACTIVE.isdisjoint(p.ways)]
+    gpu = bool(request.seen.driver and request.seen.driver.gpus)
+    chosen = [p for p in usable if p in named or (p in active and gpu)] if named else active
+    trials = [t for p in chosen for t in installed_frameworks(p, where)]
+    near = (list(installed_frameworks(p, where)) for p in usable if not NEAR.isdisjoint(p.ways))
+    yield from trials if trials or named else next(filter(None, near), [])
 
 
 def installed_frameworks(python: PythonEnvironment, where: Sysroot) -> Iterator[Trial]:
