@@ -431,6 +431,16 @@ def test_a_package_that_ends_the_process_leaves_the_framework_as_it_was(own: Pat
     assert (trial.reached, trial.ended, trial.problem, trial.timed_out) == ("convolution", "", "", False)
     states = {p.distribution: (p.state, "SIGSEGV" in p.ended) for p in trial.packages}
     assert states == {"crashes": ("ended", True), "later": ("not tried", False)}
+    (crash,) = trial.packages[0].failures
+    assert (crash.kind, crash.asker, crash.line) == ("SIGSEGV", "crashes 1.0", 2)
+    assert crash.file.endswith("crashes/__init__.py")
+
+
+def test_a_file_that_cannot_be_read_as_python_is_owned_by_its_package(own: Path):
+    with_package(own, "odd", "from . import inner\n", "odd/inner.py")
+    (next((own / "lib").glob("python3.*/site-packages")) / "odd" / "inner.py").write_text("def f(:\n")
+    (row,) = packages_of(own)["odd"].failures
+    assert (row.kind, row.path.endswith("odd/inner.py"), row.owner) == ("SyntaxError", True, "odd 1.0")
 
 
 def test_what_there_was_no_time_for_is_not_tried(own: Path, monkeypatch: pytest.MonkeyPatch):

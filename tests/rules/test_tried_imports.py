@@ -94,6 +94,17 @@ CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [
     ({"text": "numpy.core.multiarray failed to import"}, "numpy_abi_mismatch", "NumPy 1", InstallPackages),
     ({"kind": "TypeError", "text": "f() got an unexpected keyword argument 'x'"}, "requirement_broken", "huggingface-hub", InstallPackages),
     ({"kind": "TypeError", "text": "f() got an unexpected keyword argument 'x'", "asker": "mine 1.0"}, "", "cannot be imported.", None),
+    ({"text": "/s/_c.so: wrong ELF class: ELFCLASS32"}, "dll_wrong_architecture", "/s/_c.so", None),
+    ({"text": "/s/_c.so: failed to map segment from shared object"}, "noexec_mount", "/s/_c.so", None),
+    ({"kind": "SyntaxError", "text": "invalid syntax (a.py, line 3)", "path": f"{SITE}/x/a.py", "owner": "x 1.0"}, "package_for_another_python",
+     f"{SITE}/x/a.py", None),
+    ({"kind": "SyntaxError", "text": "invalid syntax (a.py, line 3)", "path": "/home/ada/x/a.py"}, "python_environment_broken", "/home/ada/x/a.py", None),
+    ({"kind": "FileNotFoundError", "text": "[Errno 2] No such file or directory", "path": f"{SITE}/x/data.json", "owner": "x 1.0"},
+     "corrupt_or_truncated_file", "data.json", None),
+    ({"kind": "FileNotFoundError", "text": "[Errno 2] No such file or directory: 'ffmpeg'", "path": "ffmpeg", "code": "subprocess.Popen(command)"},
+     "system_library_missing", "ffmpeg", None),
+    ({"kind": "FileNotFoundError", "text": "[Errno 2] No such file or directory: '/srv/x'", "path": "/srv/x"}, "", "cannot be imported.", None),
+    ({"kind": "SIGBUS", "text": "Fatal Python error: Bus error", "file": f"{SITE}/warp/context.py"}, "corrupt_or_truncated_file", "context.py", None),
 ]  # fmt: skip
 
 
@@ -102,10 +113,21 @@ def test_the_cause_what_the_title_names_and_the_cure(
     fields: dict[str, Any], cause: str, named: str, remedy: type | None
 ) -> None:
     found = card(seen(package(failure(**fields))))
-    assert (found.cause, found.severity) == (cause, Severity.ERROR if cause else Severity.WARNING)
+    assert (found.cause, found.severity) == (cause, Severity.ERROR)
     assert named in found.title
     assert found.remedy is None if remedy is None else isinstance(found.remedy, remedy)
     assert found.fix is not None or found.cause in ("cuda_runtime_missing", "cxx_runtime_too_old")
+
+
+@pytest.mark.parametrize("text", ["KeyError: 'DISPLAY'", "No module named 'x': Name or service not known"])
+def test_what_only_a_display_or_a_network_would_mend_is_a_note(text: str) -> None:
+    assert card(seen(package(failure(kind="RuntimeError", text=text, asker="mine 1.0")))).severity is Severity.NOTE
+
+
+def test_a_text_that_no_rule_knows_is_shown_with_who_owns_the_line() -> None:
+    found = card(seen(package(failure(kind="RuntimeError", text="RuntimeError: what", asker="mine 1.0"))))
+    told = {e.label: (e.value, e.source) for e in found.evidence}
+    assert (told["It said"][0], told["Requested by"]) == ("RuntimeError: what", ("mine 1.0", f"{DIFFUSERS}:7"))
 
 
 def test_a_name_that_nothing_here_vouches_for_is_never_installed() -> None:
@@ -175,7 +197,7 @@ def test_what_ended_the_process_and_what_was_not_tried_are_told() -> None:
     untried = PackageTrial(distribution="huggingface-hub")
     whole = PackageTrial(distribution="numpy", state="imported")
     machine = seen(killed, untried, whole)
-    assert card(machine).severity is Severity.WARNING  # what reading found of it leads
+    assert card(machine).severity is Severity.ERROR
     assert "SIGSEGV" in "".join(e.value for e in card(machine).evidence)
     (passed,) = trial_results(machine)
     rows = {e.label: e.value for e in passed.evidence}

@@ -332,7 +332,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
             subject=home.python.prefix,
         )
     proved = trial.experiments is not None and trial.experiments.proved
-    early = trial.reached == "nothing" and not trial.ended
+    early = trial.reached == "nothing" and (not trial.ended or (trial.failures and not message))
     diagnosis = diagnose_import(home, trial.failures, trial.experiments) if proved or early else None
     if diagnosis is not None:
         return _failed_import(home, trial, diagnosis)
@@ -348,7 +348,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,
         why=_(message.meaning) if message else _("The text alone shows no cause."),
-        evidence=[*_rows(home, trial), *experiment_rows(trial.experiments)],
+        evidence=[*_rows(home, trial), *import_evidence(None, trial.failures), *experiment_rows(trial.experiments)],
         subject=home.python.prefix,
         fix=_cure(home, trial, message),
     )

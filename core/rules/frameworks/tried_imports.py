@@ -34,6 +34,13 @@ from core.rules.frameworks.environment_view import (
     is_asked_for,
     unmet_requirements,
 )
+from core.rules.frameworks.failed_files import (
+    ended_by_a_short_file,
+    for_another_processor,
+    may_not_be_run,
+    not_of_this_python,
+    not_there,
+)
 from core.rules.frameworks.fit import gpu_side
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
 from core.rules.frameworks.proved_changes import experiment_rows, proved_change
@@ -60,17 +67,27 @@ _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
 """The hash that auditwheel adds to the names of libraries that it copies into a wheel."""
 
 
+_SURROUNDINGS = late_pattern(
+    r"\bDISPLAY\b|no display|cannot connect to X|could not connect to display|Connection refused|Max retries exceeded"
+    r"|Name or service not known|Temporary failure in name resolution|Network is unreachable|[Ll]icen[cs]e|\b(Mac|Windows|Darwin)\b",
+    re.IGNORECASE,
+)
+"""Messages about what a session has none of: a display, a network, a licence, another system."""
+
 CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
     (
         "corrupt_or_truncated_file",
         "cuda_runtime_missing",
         "cxx_runtime_too_old",
+        "dll_wrong_architecture",
         "extension_abi_mismatch",
         "installation_interrupted",
         "ld_library_path_override",
         "library_unreadable",
         "module_shadowed",
+        "noexec_mount",
         "numpy_abi_mismatch",
+        "package_for_another_python",
         "python_environment_broken",
         "requirement_broken",
         "system_library_missing",
@@ -91,12 +108,17 @@ def diagnose_import(
     for failure in failures:
         for look in (
             _unreadable_file,
+            ended_by_a_short_file,
+            for_another_processor,
+            may_not_be_run,
             _missing_library,
             _missing_symbol,
             _shadowed_module,
             _refused_release,
             _bad_variable,
             _damaged_file,
+            not_of_this_python,
+            not_there,
             _made_for_numpy_1,
             _missing_module,
             _missing_name,
@@ -332,6 +354,8 @@ def _missing_name(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | 
 
 def _unmet_requirement(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     """A requirement that is not met of the package whose line fails, where the words alone tell nothing."""
+    if f.kind.endswith(("FileNotFoundError", "DirectoryError")) or f.kind.startswith("SIG"):
+        return None  # no other release mends a lost file
     for b in unmet_requirements(home):
         if not b.optional and b.of.name == f.asker.partition(" ")[0].lower().replace("_", "-"):
             wanted = f"{b.wanted}{b.specifier}"
@@ -376,13 +400,13 @@ def _required_releases(home: EnvironmentView, package: str) -> str:
     return ",".join(dict.fromkeys(parts))
 
 
-def import_evidence(diagnosis: ImportDiagnosis | None) -> Iterator[Evidence]:
-    """Yield what the process found about the failure."""
-    if diagnosis is None:
+def import_evidence(diagnosis: ImportDiagnosis | None, failures: Sequence[ImportFailure] = ()) -> Iterator[Evidence]:
+    """Yield what the process found about the failure: the one that was diagnosed, or the one that began it."""
+    f = diagnosis.failure if diagnosis else next(iter(failures), None)
+    if f is None:
         return
-    f = diagnosis.failure
     if f.file:
-        yield observation(_("Requested by"), f.asker or f.code[:120], f"{f.file}:{f.line}")
+        yield observation(_("Requested by"), f.asker or f.code[:120] or f.kind, f"{f.file}:{f.line}")
     if f.found:
         yield observation(_("import {name} finds", name=f.module.partition(".")[0]), f.found, f.owner)
     if f.hidden:
@@ -417,7 +441,7 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Imp
     }
     rows = [
         observation(_("It said"), translate_fact(first.problem)[-600:], _("run in its own interpreter")),
-        *import_evidence(diagnosis),
+        *import_evidence(diagnosis, first.failures),
         *(row for p in packages[:1] for row in experiment_rows(p.experiments)),
     ]
     if first.ended:
@@ -443,7 +467,10 @@ def _severity(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Im
     lacking = diagnosis is None or (diagnosis.cause == "requirement_broken" and diagnosis.failure.absent)
     if lacking and all(is_asked_for(home, p.distribution) for p in packages):
         return NOTE
-    return min(home.severity, WARNING) if diagnosis is None else home.severity
+    if diagnosis is None and any(_SURROUNDINGS.search(p.problem) for p in packages):
+        return NOTE  # of this session, not of the package
+    by_itself = all(p.experiments and p.experiments.repeated == "works" for p in packages)
+    return min(home.severity, WARNING) if by_itself else home.severity
 
 
 RULES = (failed_packages,)

@@ -125,6 +125,8 @@ def failure(e):
         path = there[0]
     closed = path if path and os.path.exists(path) and not os.access(path, os.R_OK) else ""
     owner, known = who_brings(names, top or os.path.basename(os.path.dirname(path)))
+    its = "" if library or missing or absent or not path else who_asks(path)
+    owner, known = (its, True) if its else (owner, known and (not path or library or not os.path.exists(path)))
     ours = [os.path.join(os.path.realpath(p), "") for p in (sys.prefix, sys.base_prefix)]
     first = os.path.realpath(there[0]) if there else ""
     code = " ".join(linecache.getline(f[0].f_code.co_filename, f[1]).strip() for f in plain[-3:])[:600]

@@ -26,6 +26,7 @@ from core.model.facts import (
     PythonEnvironment,
     path_text,
 )
+from core.model.paths import is_inside
 from core.probes.loading.origin import file_origin
 from core.probes.loading.roll_call.linux_loader import is_cuda_file
 from core.probes.probe import ProbeRequest
@@ -149,8 +150,9 @@ def run_trial(
     for event in said:
         if event.around:
             hear(event.around)
-    output, _mark, _of_packages = answer.output.partition(PACKAGES_FOLLOW)
-    packages = _packages(trial, answer.events, ended if not answer.timed_out else "") if with_packages else ()
+    output, _mark, of_packages = answer.output.partition(PACKAGES_FOLLOW)
+    ended_by = ended if not answer.timed_out else ""
+    packages = _packages(trial, answer.events, ended_by, of_packages) if with_packages else ()
     if any(e.package for e in answer.events):
         ended = ""  # the framework had come through by then
 
@@ -174,7 +176,7 @@ def run_trial(
         mapped=_mapped_files(answer.mapped, trial, env, where),
         printed=_printed_lines(output),
         problem=last("problem") or (_tail(output) if ended else ""),
-        failures=tuple(e.failure for e in said if e.failure),
+        failures=tuple(e.failure for e in said if e.failure) or (_crash(trial, output, ended) if ended else ()),
         packages=packages,
         ended=ended,
         timed_out=answer.timed_out and bool(ended),
@@ -192,7 +194,7 @@ def _command(trial: Trial, folder: str, *, at_once: bool, with_packages: bool, b
     )
 
 
-def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple[PackageTrial, ...]:
+def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str, output: str) -> tuple[PackageTrial, ...]:
     """Return what became of each package; one that began and said nothing more ended the process."""
     made = []
     for distribution, _module in trial.packages:
@@ -207,7 +209,8 @@ def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str) -> tuple
             seconds = round(told.seconds, 2)
             one = replace(one, state="failed", problem=told.problem, failures=rows, seconds=seconds)
         elif "began" in states and ended:  # not where its time was out
-            one = replace(one, state="ended", ended=ended)
+            crash = _crash(trial, output, ended)
+            one = replace(one, state="ended", ended=ended, problem=_tail(output), failures=crash)
         made.append(one)
     return tuple(made)
 
@@ -239,8 +242,37 @@ def _printed_lines(output: str) -> str:
 
 
 def _tail(output: str) -> str:
-    lines = [line.rstrip() for line in output.splitlines() if line.strip()]
+    """Return the last lines before the interpreter's own list of what it carried out."""
+    said = _STACK.split(output)[0] if _STACK.search(output) else output
+    lines = [line.rstrip() for line in said.splitlines() if line.strip()]
     return "\n".join(lines[-6:])[-2000:]
+
+
+def signal_of(ended: str) -> str:
+    """Return the signal that ended a process, as its sentence has it; empty for none."""
+    found = re.search(r"SIG[A-Z]+", ended)
+    return found[0] if found else ""
+
+
+_STACK = late_pattern(r"(?m)^(?:Current thread|Thread) 0x[0-9a-f]+[^\n]*most recent call first")
+_FRAME = late_pattern(r'(?m)^  File "([^"<][^"]*)", line (\d+) in ')
+
+
+def _crash(trial: Trial, output: str, ended: str) -> tuple[ImportFailure, ...]:
+    """Return what faulthandler wrote as a process ended: the innermost line of a package that was carried out.
+
+    Source: https://docs.python.org/3/library/faulthandler.html.
+    """
+    stacks = _STACK.split(output)
+    for file, line in _FRAME.findall(stacks[-1]) if len(stacks) > 1 else ():
+        inner = next((f for f in trial.python.site_packages if is_inside("linux", file.replace("\\", "/"), f)), "")
+        if inner and "importlib" not in file:
+            top = file[len(inner) :].strip("/").partition("/")[0].partition(".")[0]
+            all_ = trial.python.distributions
+            owner = next((f"{d.name} {d.version}" for d in all_ if d.name.replace("-", "_") == top.lower()), top)
+            text = _tail(output).rpartition("\n")[2]
+            return (ImportFailure(kind=signal_of(ended), text=text, file=file, line=int(line), asker=owner),)
+    return ()
 
 
 def cudnn_version(said: str) -> str:

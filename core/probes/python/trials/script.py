@@ -20,6 +20,11 @@ else:
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     for _number in (_out, _go):
         os.set_inheritable(_number, False)
+try:
+    import faulthandler
+    faulthandler.enable()  # says in which line the process ends
+except Exception:  # stderr is closed, or is no file
+    pass
 _out = os.fdopen(_out, "wb", 0)
 
 

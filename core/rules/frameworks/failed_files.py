@@ -1,0 +1,135 @@
+"""What a failed import says of a file: it is for another processor or Python, may not be run, is not there, or ends the process."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.i18n import N_, _
+from core.common.late_pattern import late_pattern
+from core.knowledge.causes import Cause
+from core.model.facts import ImportFailure
+from core.model.paths import is_inside, parent
+from core.rules.frameworks.advice import reinstall_package
+from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.wording import manual_fix
+
+_OTHER_PROCESSOR = late_pattern(
+    r"wrong ELF class|ELF file's machine|incompatible architecture|cannot execute binary file|Exec format error"
+)
+_MAY_NOT_RUN = late_pattern(r"failed to map segment from shared object")
+_LIBRARY = late_pattern(r"(/[^\s:'\"]+\.so[\w.]*)")
+_NO_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError")
+_NO_PYTHON = ("SyntaxError", "IndentationError", "TabError")
+
+
+def for_another_processor(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A library was built for another kind of computer."""
+    if not _OTHER_PROCESSOR.search(f.text):
+        return None
+    file = _library(f)
+    return ImportDiagnosis(
+        failure=f,
+        cause="dll_wrong_architecture",
+        title=N_("{who} in {prefix} cannot be imported: {file} is for another kind of processor."),
+        values={"file": file},
+        why=_("The loader reads from its header for which processor it was built, and refuses it."),
+        about=file,
+        subject=file,
+        cure=_anew(home, f.owner or f.asker),
+    )
+
+
+def may_not_be_run(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A library lies on a file system from which no code may run."""
+    if not _MAY_NOT_RUN.search(f.text):
+        return None
+    file = _library(f)
+    return ImportDiagnosis(
+        failure=f,
+        cause="noexec_mount",
+        title=N_("{who} in {prefix} cannot be imported: no code may be run from {file}."),
+        values={"file": file},
+        why=_("The loader may read it, and may not map it as code: its file system is mounted with noexec."),
+        about=file,
+        subject=file,
+        cure=Cure(manual_fix(_("Put the environment on another file system"), restart="program")),
+    )
+
+
+def not_of_this_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A module's text is not Python, or not that of this interpreter."""
+    if f.kind not in _NO_PYTHON or not f.path:
+        return None
+    installed = any(is_inside(home.seen.machine.system, f.path, site) for site in home.python.site_packages)
+    cause: Cause = "package_for_another_python" if installed else "python_environment_broken"
+    return ImportDiagnosis(
+        failure=f,
+        cause=cause,
+        title=N_("{who} in {prefix} cannot be imported: this Python does not accept the text of {file}."),
+        values={"file": f.path},
+        why=_("The package is for another release of Python, or the file was edited.")
+        if installed
+        else _("The text of {path} is not Python: an edit or a merge was not finished.", path=f.path),
+        about=f.path,
+        subject=f.path,
+        cure=_anew(home, f.owner)
+        if installed
+        else Cure(manual_fix(_("Correct {path}", path=f.path), restart="program")),
+    )
+
+
+def not_there(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A file that the import opens, or a program that it starts, is not there."""
+    if f.kind not in _NO_FILE or not f.path:
+        return None
+    inside = any(is_inside(home.seen.machine.system, f.path, site) for site in home.python.site_packages)
+    if (
+        "/" not in f.path
+        and "\\" not in f.path
+        and f.kind == "FileNotFoundError"
+        and re.search("Popen|subprocess|run\\(", f.code)
+    ):
+        cause: Cause = "system_library_missing"
+        why = _("The package starts this program, and it is not on PATH.")
+    elif inside:
+        cause, why = "corrupt_or_truncated_file", _("It belongs to a package, and it is not there.")
+    else:
+        return None
+    return ImportDiagnosis(
+        failure=f,
+        cause=cause,
+        title=N_("{who} in {prefix} cannot be imported: {file} is not there."),
+        values={"file": f.path},
+        why=why,
+        about=f.path,
+        subject=f.path,
+        cure=_anew(home, f.owner or f.asker) if inside else Cure(),
+    )
+
+
+def ended_by_a_short_file(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """A mapped file is shorter than its headers say, and the kernel ended the process at the first page behind its end."""
+    if f.kind != "SIGBUS" or not f.file:
+        return None
+    folder = parent(home.seen.machine.system, f.file)
+    return ImportDiagnosis(
+        failure=f,
+        cause="corrupt_or_truncated_file",
+        title=N_("{who} in {prefix} cannot be imported: a library that {file} opens is cut off."),
+        values={"file": f.file},
+        why=_("The kernel ends a process with SIGBUS that reads behind the end of a mapped file."),
+        about=folder,
+        subject=folder,
+        cure=_anew(home, f.asker),
+    )
+
+
+def _library(f: ImportFailure) -> str:
+    found = _LIBRARY.search(f.text)
+    return found[1] if found else f.path or f.library
+
+
+def _anew(home: EnvironmentView, owner: str) -> Cure:
+    name, _space, version = owner.partition(" ")
+    return Cure(reinstall_package(home.seen, home.python, name, version) if version else None)
