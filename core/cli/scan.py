@@ -52,6 +52,7 @@ def _scan(options: argparse.Namespace) -> int:
         at_once=options.trials,
         pythons=(*options.python, *named.pythons),
         programs=named.programs,
+        script=named.script,
         script_folder=named.script_folder,
     )
     with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):

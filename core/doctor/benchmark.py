@@ -20,7 +20,7 @@ from core.probes.probe import ProbeRequest
 if TYPE_CHECKING:
     from core.benchmark.extent import Extent
 
-SKIPPED_SECTIONS = ("trials",)
+SKIPPED_SECTIONS = ("trials", "program_trials")
 """Sections that the benchmark does without: it asks the frameworks itself."""
 
 

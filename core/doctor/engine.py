@@ -161,6 +161,7 @@ class ThisMachine:
             options = ScanOptions(
                 pythons=pythons,
                 programs=chosen.programs,
+                script=chosen.script,
                 script_folder=chosen.script_folder,
                 trials=named,
                 at_once=named,

@@ -20,8 +20,10 @@ class ChosenPrograms(msgspec.Struct, frozen=True):
 
     pythons: tuple[str, ...] = ()
     programs: tuple[str, ...] = ()
+    script: str = ""
+    """The first Python script among them."""
     script_folder: str = ""
-    """The folder of the first Python script among them."""
+    """Its folder."""
     problem: str = ""
     """Why a choice is not a program, in one sentence; the scan reports it, too."""
 
@@ -35,7 +37,7 @@ def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
     where = sysroot_of(host)
     pythons: dict[str, None] = {}
     programs: dict[str, None] = {}
-    problem = script_folder = ""
+    problem = script = ""
     for text in chosen:
         named = text.strip().strip('"')
         if not named:
@@ -46,8 +48,9 @@ def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
         if is_program:
             programs[named] = None
         problem = problem or why
-        script_folder = script_folder or (_script_folder(named, host, where) if python else "")
-    return ChosenPrograms(tuple(pythons), tuple(programs), script_folder, problem)
+        script = script or (_script(named, host, where) if python else "")
+    folder = where.parent(where.real_path(script)) if script else ""
+    return ChosenPrograms(tuple(pythons), tuple(programs), script, folder, problem)
 
 
 def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
@@ -67,14 +70,14 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
     return "", True, "" if its.path else translate_fact(_("{name} does not show which program it starts.", name=named))
 
 
-def _script_folder(named: str, host: Host, where: Sysroot) -> str:
-    """Return the folder that Python puts first on its search path as it starts a script, whose links it follows; empty for
-    anything else.
+def _script(named: str, host: Host, where: Sysroot) -> str:
+    """Return the path of a Python script; empty for anything else.
 
+    Python puts the folder of the script, whose links it follows, first on its search path.
     Source: https://docs.python.org/3/library/sys_path_init.html.
     """
     path = "" if named.isdecimal() else find_named(named, host.fresh_environment(), where, _working_folder(where))
-    return where.parent(where.real_path(path)) if path.endswith((".py", ".pyw")) and where.is_file(path) else ""
+    return path if path.endswith((".py", ".pyw")) and where.is_file(path) else ""
 
 
 def _sets_variables(script: str, where: Sysroot) -> bool:

@@ -45,6 +45,12 @@ def _follow_programs(request: ProbeRequest) -> Any:
     return probe.look(request)
 
 
+def _try_programs(request: ProbeRequest) -> Any:
+    from core.probes.python.trials import programs  # the same
+
+    return programs.look(request)
+
+
 def _try_frameworks(request: ProbeRequest) -> Any:
     from core.probes.python.trials import probe  # the same
 
@@ -63,6 +69,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=240),
+    Probe("program_trials", _try_programs, needs=("pythons",), timeout=150, after=("trials",)),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
     Probe("tools", tools.look, needs=("pythons",)),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
@@ -82,6 +89,7 @@ PROGRESS_TEXTS = {
     "frameworks": N_("Reading how frameworks were built"),
     "records": N_("Comparing the frameworks' libraries with their packages' records"),
     "trials": N_("Testing the frameworks in their own interpreters"),
+    "program_trials": N_("Carrying out the first lines of the program that was named"),
     "framework_tools": N_("Checking the tools that the frameworks run"),
     "toolkits": N_("Looking for CUDA toolkits"),
     "tools": N_("Looking for compilers and container engines"),
@@ -136,7 +144,9 @@ def take_snapshot(
     if not options.programs:
         wanted.discard("programs")
     if not (options.trials or options.thorough):
-        wanted.discard("trials")  # an import alone takes longer than everything else together
+        wanted -= {"trials", "program_trials"}  # an import alone takes longer than everything else together
+    if not options.script:
+        wanted.discard("program_trials")
     taken = datetime.now(UTC).isoformat(timespec="seconds")
     snapshot = Snapshot(machine=host.machine(), taken=taken, thorough=options.thorough)
     options = replace(options, pythons=(*options.pythons, *getattr(host, "pythons", ())))

@@ -23,6 +23,8 @@ class ScanOptions(Frozen, frozen=True, kw_only=True):
     """Environments that an AI assistant named: they run only if nobody else can change them."""
     programs: tuple[str, ...] = ()
     """Programs named by the person: paths, or numbers of running processes."""
+    script: str = ""
+    """The Python script that the person named."""
     script_folder: str = ""
     """The folder of the Python script that the person named: Python imports from it first, not from the working folder."""
 

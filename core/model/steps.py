@@ -26,6 +26,7 @@ SECTIONS_OF_STEP: dict[Step, tuple[str, ...]] = {
         "imports",
         "frameworks",
         "trials",
+        "program_trials",
         "records",
         "loads",
         "closures",

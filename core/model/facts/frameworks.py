@@ -251,6 +251,20 @@ class PackageTrial(Frozen, frozen=True, kw_only=True):
     """What became of the failed import with one thing changed at a time."""
 
 
+class ProgramTrial(Frozen, frozen=True, kw_only=True):
+    """What happened when the lines with which a person's program begins were carried out: its imports, and no more."""
+
+    prefix: str
+    """Of the environment."""
+    path: str
+    state: Literal["imported", "failed", "ended", "no answer"]
+    problem: str = ""
+    failures: tuple[ImportFailure, ...] = ()
+    ended: str = ""
+    seconds: float = 0.0
+    experiments: Experiments | None = None
+
+
 class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """What happened when a framework was imported and used in its own interpreter, in a new process."""
 

@@ -8,7 +8,7 @@ from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
 from core.model.facts.environment import Environment, Vocabulary
 from core.model.facts.framework_tools import UnfitTool
-from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, PythonEnvironment
+from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, ProgramTrial, PythonEnvironment
 from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
@@ -33,6 +33,8 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     imports: tuple[ImportSearch, ...] | None = None
     trials: tuple[FrameworkTrial, ...] | None = None
     """None: none was asked for."""
+    program_trials: tuple[ProgramTrial, ...] | None = None
+    """The starts of Python programs that the person named; None: none was, or no trial was asked for."""
     records: tuple[PackageRecords, ...] | None = None
     loads: tuple[Load, ...] | None = None
     closures: tuple[Closure, ...] | None = None

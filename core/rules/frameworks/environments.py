@@ -23,6 +23,7 @@ from core.rules.frameworks import (
     hardware,
     imports,
     packages,
+    program_trials,
     records,
     requirements,
     trials,
@@ -380,5 +381,6 @@ RULES = (
     *records.RULES,
     *trials.RULES,
     *tried_imports.RULES,
+    *program_trials.RULES,
     *fewer_gpus.RULES,
 )

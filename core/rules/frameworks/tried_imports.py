@@ -421,7 +421,7 @@ def failed_packages(seen: Snapshot) -> Iterator[Finding]:
         tried = [p for t in home.trials for p in t.packages]
         faults: dict[str, list[tuple[PackageTrial, ImportDiagnosis | None]]] = {}
         for package in tried:
-            if package.state in ("failed", "ended") and not _wants_a_gpu(home, package):
+            if package.state in ("failed", "ended") and not lacks_only_a_gpu(home, package.problem):
                 diagnosis = diagnose_import(home, package.failures, package.experiments)
                 about = diagnosis.about if diagnosis else package.distribution
                 faults.setdefault(about, []).append((package, diagnosis))
@@ -429,8 +429,9 @@ def failed_packages(seen: Snapshot) -> Iterator[Finding]:
             yield _finding(home, [p for p, _d in some], some[0][1])
 
 
-def _wants_a_gpu(home: EnvironmentView, package: PackageTrial) -> bool:
-    return gpu_side(home.seen).there is False and bool(LACKS_GPU.search(package.problem))
+def lacks_only_a_gpu(home: EnvironmentView, problem: str) -> bool:
+    """Whether a failure is that of a machine without a GPU, and this is one."""
+    return gpu_side(home.seen).there is False and bool(LACKS_GPU.search(problem))
 
 
 def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: ImportDiagnosis | None) -> Finding:

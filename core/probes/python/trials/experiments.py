@@ -62,7 +62,7 @@ class Laboratory:
         if verdict.account is not None or made.timed_out:
             return made
         if made.problem or made.ended:
-            return replace(made, experiments=self._look_into(trial, made, made.problem, verdict))
+            return replace(made, experiments=self.look_into(trial, made, made.problem, verdict))
         seen: set[str] = set()
         packages = []
         for package in made.packages:
@@ -71,12 +71,13 @@ class Laboratory:
                 seen.add(begun)
                 module = next(m for d, m in trial.packages if d.name == package.distribution)
                 alone = Trial(trial.python, package.distribution, package.version, f"import:{module}")
-                packages.append(replace(package, experiments=self._look_into(alone, package, begun, verdict)))
+                packages.append(replace(package, experiments=self.look_into(alone, package, begun, verdict)))
             else:
                 packages.append(package)
         return replace(made, packages=tuple(packages))
 
-    def _look_into(self, trial: Trial, failed: Found, begun: str, verdict: Verdict) -> Experiments | None:
+    def look_into(self, trial: Trial, failed: Found, begun: str, verdict: Verdict) -> Experiments | None:
+        """Repeat a failed trial, with one thing changed at a time; ``begun`` is what it said first."""
         if self._left <= 0:
             return None
         self._request.watch.check()

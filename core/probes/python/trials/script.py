@@ -1,6 +1,7 @@
 """The script that a trial passes with -c to the person's own interpreter; for any Python from 3.6 on."""
 
 from core.probes.python.trials.failures import FAILURES
+from core.probes.python.trials.program_start import PROGRAM_START
 from core.probes.python.trials.surroundings import SURROUNDINGS
 
 CHANGE_VARIABLE = "CONVALESCE_CHANGE"
@@ -266,6 +267,8 @@ try:
     tell_surroundings()
     if sys.argv[1].startswith("import:"):
         import_only(sys.argv[1].partition(":")[2])
+    elif sys.argv[1].startswith("program:"):
+        program(sys.argv[1].partition(":")[2])
     else:
         globals()[sys.argv[1]]()
 except BaseException as e:  # the edge of the trial's process: it becomes data, SystemExit, too
@@ -281,4 +284,4 @@ leave()
 '''
 """Each completed stage is emitted at once, so that a crash does not lose it; output of libraries goes to stderr."""
 
-TRIAL_SCRIPT = SCRIPT_START + SURROUNDINGS + ONNX_MODEL + FAILURES + _TRIALS
+TRIAL_SCRIPT = SCRIPT_START + SURROUNDINGS + PROGRAM_START + ONNX_MODEL + FAILURES + _TRIALS
