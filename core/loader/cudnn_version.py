@@ -27,6 +27,7 @@ from core.common.late_pattern import late_pattern
 from core.loader.earlier_reads import cached_by_file
 from core.loader.exports import dll_name, export_address, export_value, text_section
 from core.loader.files import UnfitError, path_under_root
+from core.loader.image_versions import file_version
 from core.loader.sections import Layout, open_layout, section_chunks
 from core.model.facts import Frozen
 
@@ -160,10 +161,6 @@ def _agreed_version(versions: Iterator[str | None]) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-MAX_RESOURCE_BYTES = 1 << 18
-"""Maximum number of bytes read of a resource section; cuDNN's have a few hundred."""
-
-
 def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
     """Return a library's version and the evidence for it in the file; (None, "") if there is none. Never raises."""
     found = cudnn_version(path, root=root)
@@ -178,15 +175,5 @@ def _resource(path: str) -> str | None:
 
     Up to 8.9.3 it is in the driver's format (6.14.11.xxxx) and wrong; determined from the wheels 8.9.7.29 and 9.1.0.70.
     """
-    try:
-        with open_layout(path) as file:
-            for section in file.sections_named(".rsrc") if file.format == "PE" else ():
-                data = file.source.read(section.offset, min(section.size, MAX_RESOURCE_BYTES))
-                at = data.find(b"\xbd\x04\xef\xfe")  # the signature of VS_FIXEDFILEINFO
-                if 0 <= at <= len(data) - 16:
-                    high, low = struct.unpack_from("<II", data, at + 8)
-                    parts = (high >> 16, high & 0xFFFF, low >> 16)
-                    return ".".join(map(str, parts)) if (8, 9, 4) <= parts < (100,) else None
-    except UnfitError:
-        return None
-    return None
+    parts = file_version(path)
+    return ".".join(map(str, parts[:3])) if parts and (8, 9, 4) <= parts[:3] < (100,) else None

@@ -17,7 +17,7 @@ from core.model.paths import file_name, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
-from core.rules.snapshot_queries import candidate_evidence
+from core.rules.snapshot_queries import candidate_evidence, meant_entries
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 DAMAGED = ("empty", "truncated", "damaged")
@@ -116,6 +116,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         ),
         *(e for r in gone[:2] for e in candidate_evidence(r)[:4]),
         *(observation(_("{name} is on this machine", name=n), f) for n, f in there.items()),
+        *(row for f in dict.fromkeys(there.values()) for row in meant_entries(seen, f)),
     ]
     return make_finding(
         Step.CUDNN,

@@ -80,11 +80,17 @@ def pe(
     dll: bool = True,
     functions: Mapping[str, tuple[str, ...]] | None = None,
     exports: tuple[str, ...] = (),
+    linker: int = 0,
+    version: tuple[int, int, int, int] | None = None,
 ) -> bytes:
     """Return a small DLL, written by hand: one .rdata section with its import and export tables, and any further sections.
 
-    ``functions``: DLL of ``imports`` -> names that it is asked for.
+    ``functions``: DLL of ``imports`` -> names that it is asked for. ``linker``: minor version of Microsoft's. ``version``: that of
+    its resource.
     """
+    if version:
+        high, low = version[0] << 16 | version[1], version[2] << 16 | version[3]
+        extra = (*extra, (b".rsrc", struct.pack("<IIII", 0xFEEF04BD, 0x10000, high, low)))
     wide = machine != 0x14C
     base = 0x1000
     tables, strings = bytearray(), bytearray()
@@ -126,7 +132,7 @@ def pe(
     sections = ((b".rdata", bytes(tables + strings + rest) + data), *extra)
     directories[1] = (base, 20 * (len(imports) + 1)) if imports else (0, 0)
     directories[13] = (base + 20 * (len(imports) + 1), 32 * (len(delayed) + 1)) if delayed else (0, 0)
-    optional = struct.pack("<HBBIIIII", 0x20B if wide else 0x10B, 14, 0, 0, 0, 0, 0, base)
+    optional = struct.pack("<HBBIIIII", 0x20B if wide else 0x10B, 14, linker, 0, 0, 0, 0, base)
     optional += struct.pack("<Q", 0x180000000) if wide else struct.pack("<II", 0, 0x10000000)
     optional += struct.pack("<IIHHHHHHIIIIHH", base, 0x200, 6, 0, 0, 0, 6, 0, 0, 0x100000, 0x400, 0, 2, 0)
     optional += struct.pack("<QQQQ" if wide else "<IIII", 0x100000, 0x1000, 0x100000, 0x1000) + struct.pack(

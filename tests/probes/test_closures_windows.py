@@ -3,6 +3,7 @@ r"""What frameworks' DLLs lead to on a made-up Windows: real DLLs, built by ming
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -19,8 +20,8 @@ CUBLAS = SITE + "\\cupy_backends\\cuda\\libs\\cublas.cp311-win_amd64.pyd"
 WHEEL = SITE + "\\nvidia\\cublas\\bin\\cublas64_12.dll"
 
 
-def put(root: Path, path: str, *imports: str, machine: int = 0x8664) -> None:
-    write(root, path.replace("\\", "/"), build.pe(imports, machine=machine))
+def put(root: Path, path: str, *imports: str, **fields: Any) -> None:
+    write(root, path.replace("\\", "/"), build.pe(imports, **fields))
 
 
 def looked(root: Path, name: str, version: str, **env: str) -> Closure | None:
@@ -151,6 +152,45 @@ def test_an_unfit_runtime_beside_python_is_what_a_failed_load_met(
     assert edges(looked(tmp_path, "ctranslate2", "4.8.5", PATH="C:\\cuda\\bin")) == told
 
 
+@pytest.mark.parametrize(
+    ("made", "told"),
+    [
+        ({"number": 1114, "problem": "error 1114"}, True),
+        ({"ended": "The process ended with status 0xC0000005."}, True),
+        ({"number": 193, "problem": "error 193"}, False),
+        ({}, False),  # most programs start with an older runtime
+    ],
+)
+@pytest.mark.parametrize(("linker", "runtime"), [(44, 29), (38, 38), (2, 29)])
+def test_a_runtime_older_than_the_linker_is_what_a_failed_start_met(
+    made: dict[str, Any], told: bool, linker: int, runtime: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    library = SITE + "\\torch\\lib\\c10.dll"
+    put(tmp_path, library, "msvcp140.dll", linker=linker)
+    put(tmp_path, "C:\\Windows\\System32\\msvcp140.dll", version=(14, runtime, 30139, 0))
+    monkeypatch.setattr(closure_windows.DllWalk, "_openings", lambda *_of: (Opening(library=library, **made),))
+    its = looked(tmp_path, "torch", "2.9.0")
+    assert edges(its) == ({"msvcp140.dll": "too old"} if told and linker > runtime else {})
+
+
+@pytest.mark.parametrize("number", [126, None])
+def test_what_nobody_brings_is_what_a_failed_load_met(
+    number: int | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """fbgemm.dll of PyTorch 2.4.0 names a library of Visual Studio that its wheel does not have."""
+    library, asked = SITE + "\\torch\\lib\\fbgemm.dll", []
+
+    def load(_python: object, order: object, *_rest: object) -> tuple[Opening, ...]:
+        asked.append(order)
+        return (Opening(library=library, problem=f"error {number}" if number else "", number=number),)
+
+    monkeypatch.setattr(closure_windows, "load_libraries", load)
+    put(tmp_path, library, "libomp140.x86_64.dll", "KERNEL32.dll")
+    put(tmp_path, "C:\\Windows\\System32\\kernel32.dll")
+    assert edges(looked(tmp_path, "torch", "2.4.0")) == ({"libomp140.x86_64.dll": "absent"} if number else {})
+    assert asked
+
+
 def test_ctranslate2_opens_cublas_by_name_and_finds_it_on_path(tmp_path: Path) -> None:
     put(tmp_path, SITE + "\\ctranslate2\\ctranslate2.dll")
     its = looked(tmp_path, "ctranslate2", "4.8.5")
@@ -205,3 +245,68 @@ def test_what_a_file_elsewhere_needs_is_lacking_as_well(tmp_path: Path) -> None:
     assert edges(its) == {"cusparse64_12.dll": "absent", "nvJitLink_120_0.dll": "absent"}
     assert its is not None
     assert its.edges[1].elsewhere == (linker,)
+
+
+# --- packages that no table knows ---------------------------------------------------------------------------------------
+
+FLASH = SITE + "\\flash_attn_2_cuda.cp311-win_amd64.pyd"
+LIB = SITE + "\\torch\\lib\\"
+
+
+def packages(root: Path, *names: str, code: str = "", **env: str) -> dict[str, Closure]:
+    """Return the closures of an environment with these packages; the first module of flash-attn is ``code``."""
+    rows = {
+        "torch": "torch/lib/c10.dll,,\n",
+        "flash-attn": "flash_attn_2_cuda.cp311-win_amd64.pyd,,\nflash_attn/__init__.py,,\n",
+    }
+    for name in names:
+        folder = name.replace("-", "_")
+        write(root, f"{SITE}/{folder}-2.7.0.dist-info/RECORD".replace("\\", "/"), rows[name])
+    write(root, f"{SITE}/flash_attn/__init__.py".replace("\\", "/"), code)
+    python = PythonEnvironment(
+        prefix=PREFIX,
+        executable=PREFIX + "\\Scripts\\python.exe",
+        kind="venv",
+        version="3.11.9",
+        site_packages=(SITE,),
+        distributions=tuple(Distribution(name=n, version="2.7.0", location=SITE) for n in names),
+    )
+    write(root, f"{PREFIX}/pyvenv.cfg".replace("\\", "/"), f"home = {BASE}\n")
+    asked = request(root, {"SystemRoot": "C:\\Windows", **env}, system="windows", pythons=(python,))
+    return {c.consumer.framework.partition(" ")[0]: c for c in closure.look(asked)}
+
+
+def test_an_extension_takes_what_torch_loaded_before(tmp_path: Path) -> None:
+    put(tmp_path, LIB + "c10.dll", "cudart64_12.dll")
+    put(tmp_path, LIB + "cudart64_12.dll")
+    put(tmp_path, FLASH, "c10.dll", "cudart64_12.dll", "python311.dll")
+    assert "flash-attn" not in packages(tmp_path, "torch", "flash-attn")
+    put(tmp_path, FLASH, "c10.dll", "c10_cuda.dll")
+    assert edges(packages(tmp_path, "torch", "flash-attn")["flash-attn"]) == {"c10_cuda.dll": "absent"}
+
+
+def test_an_extension_for_another_torch_lacks_a_function(tmp_path: Path) -> None:
+    wants = {"c10.dll": ("?allocate@c10@@YAXXZ",)}
+    write(tmp_path, FLASH.replace("\\", "/"), build.pe(tuple(wants), functions=wants))
+    write(tmp_path, (LIB + "c10.dll").replace("\\", "/"), build.pe(exports=("?free@c10@@YAXXZ",)))
+    (gap,) = packages(tmp_path, "torch", "flash-attn")["flash-attn"].gaps
+    assert (gap.name, gap.provider) == ("?allocate@c10@@YAXXZ", LIB + "c10.dll")
+
+
+ADDS = "import os\nos.add_dll_directory(os.path.join(os.environ['CUDA_PATH'], 'bin'))\n"
+
+
+@pytest.mark.parametrize(
+    ("place", "code", "told"),
+    [
+        ("C:\\cuda\\bin", "", True),  # on PATH alone: Python does not search it
+        ("C:\\cuda\\bin", ADDS, False),
+        (WHEEL.rpartition("\\")[0], "", False),  # its code may load it first
+        ("C:\\elsewhere", ADDS, True),
+    ],
+)
+def test_a_module_linked_against_cuda_that_no_table_knows(tmp_path: Path, place: str, code: str, told: bool) -> None:
+    put(tmp_path, FLASH, "cublas64_12.dll")
+    put(tmp_path, f"{place}\\cublas64_12.dll")
+    found = packages(tmp_path, "flash-attn", code=code, PATH="C:\\cuda\\bin", CUDA_PATH="C:\\cuda")
+    assert ("flash-attn" in found) == told

@@ -295,3 +295,11 @@ def test_what_a_tilde_means_is_told_with_links_followed(tmp_path: Path):
     assert (seen.state, seen.meant) == ("unknown", str((tmp_path / "env/lib").resolve()))
     assert [examine_folder(n, here, str(tmp_path)).meant for n in ("~/gone", "~ada/lib", "venv")] == [""] * 3
     assert examine_folder("~/venv/lib", here).meant == ""
+
+
+def test_what_a_variable_that_windows_did_not_replace_means(tmp_path: Path):
+    (tmp_path / "C:/cuda/bin").mkdir(parents=True)
+    there = Sysroot(system="windows", root=str(tmp_path))
+    env = {"Cuda_Path": r"C:\cuda"}
+    assert examine_folder(r"%CUDA_PATH%\bin", there, "", env).meant == r"C:\cuda\bin"
+    assert [examine_folder(n, there, "", env).meant for n in (r"%CUDA_PATH%\lib", r"%OTHER%\bin", "bin")] == [""] * 3

@@ -13,7 +13,7 @@ from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
 from core.rules.frameworks.unfit_extensions import _fault, unfit_extensions
 from core.rules.root_cause import diagnose
-from tests.machines import PREFIX, SITE, python, wheel_machine
+from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
 
 MODULE = f"{SITE}/cv2/cv2.abi3.so"
 PACKAGES = (
@@ -70,6 +70,63 @@ def test_the_loader_s_word_decides_cause_and_cure(ended: EndedImport, cause: str
     assert card.cause == cause
     assert card.fix is not None
     assert advice in f"{card.fix.title}\n{card.fix.advice}"
+
+
+W_PREFIX = "C:\\ml"
+W_SITE = W_PREFIX + "\\Lib\\site-packages"
+W_MODULE = W_SITE + "\\cv2\\cv2.pyd"
+W_PYTHON = "C:\\Python311\\"
+
+
+def windows(edge: Edge, **fields: Any) -> Snapshot:
+    """Return a Windows machine with a module that does not load."""
+    one = unfit(edge, **{"path": W_MODULE, "importer": f"{W_SITE}\\cv2\\__init__.py"} | fields)
+    search = ImportSearch(prefix=W_PREFIX, python="3.11", ended=(one,))
+    its = python(
+        prefix=W_PREFIX,
+        executable=f"{W_PREFIX}\\python.exe",
+        site_packages=(W_SITE,),
+        distributions=PACKAGES,
+        ways=("--python",),
+    )
+    return replace(windows_machine(), imports=(search,), pythons=(its,))
+
+
+def dll(name: str, state: Any = "absent", path: str = "", **fields: Any) -> Edge:
+    return lacking(name, state, by=W_MODULE, path=path, **fields)
+
+
+WINDOWS: list[tuple[Edge, dict[str, Any], str, str]] = [
+    (dll("MSVCP140.dll"), {}, "vc_runtime_missing", "vc_redist.x64.exe"),
+    (dll("VCRUNTIME140_1.dll"), {}, "vc_runtime_missing", "vc_redist.x64.exe"),
+    (dll("MSVCP120.dll"), {}, "vc_runtime_missing", "Visual C++ 2013"),
+    (dll("MSVCP140D.dll"), {}, "package_for_another_python", "opencv-python==4.12.0"),
+    (dll("python310.dll"), {}, "package_for_another_python", "opencv-python==4.12.0"),
+    (dll("MFPlat.DLL"), {}, "system_library_missing", "Media Feature Pack"),
+    (dll("libomp140.x86_64.dll"), {}, "system_library_missing", "Build Tools"),
+    (dll("odd.dll"), {}, "system_library_missing", "the page of opencv-python 4.12.0 says"),
+    (dll("own.dll"), {"recorded": True}, "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+    (dll(W_MODULE, "damaged", W_MODULE), {}, "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+    (dll(W_MODULE, "wrong architecture", W_MODULE), {}, "dll_wrong_architecture", "opencv-python==4.12.0"),
+    (dll(W_MODULE, "unreadable", W_MODULE), {}, "library_unreadable", "icacls"),
+    (dll("msvcp140.dll", "damaged", W_PYTHON + "msvcp140.dll", lacks="_Mtx_new"), {}, "vc_runtime_missing", f"Move {W_PYTHON}msvcp140.dll"),
+    (dll("msvcp140.dll", "damaged", "C:\\Windows\\System32\\msvcp140.dll", lacks="_Mtx_new"), {}, "vc_runtime_missing", "vc_redist.x64.exe"),
+    (dll("zlib1.dll", "damaged", W_PYTHON + "zlib1.dll", lacks="inflate9"), {}, "extension_abi_mismatch", f"Move {W_PYTHON}zlib1.dll"),
+    (dll("own.dll", "damaged", W_SITE + "\\cv2\\own.dll", lacks="f"), {"recorded": True}, "corrupt_or_truncated_file", "opencv-python==4.12.0"),
+    (dll("zlib1.dll", "damaged", W_PYTHON + "zlib1.dll"), {}, "corrupt_or_truncated_file", f"Move {W_PYTHON}zlib1.dll"),
+    (dll("zlib1.dll", "wrong architecture", W_PYTHON + "zlib1.dll"), {}, "dll_wrong_architecture", f"Move {W_PYTHON}zlib1.dll"),
+    (dll("libcrypto-3.dll"), {"owner": "", "wanted": "_ssl"}, "python_environment_broken", "Repair"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("edge", "fields", "cause", "advice"), WINDOWS)
+def test_windows_words_decide_cause_and_cure(edge: Edge, fields: dict[str, Any], cause: str, advice: str) -> None:
+    (card,) = unfit_extensions(windows(edge, **fields))
+    assert card.cause == cause
+    assert card.fix is not None
+    told = f"{card.fix.title}\n{card.fix.advice}"
+    assert advice in told
+    assert not any(word in told for word in ("sudo", "chmod", "apt-"))
 
 
 def test_only_what_the_package_brought_is_put_back_by_a_button() -> None:

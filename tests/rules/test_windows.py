@@ -16,11 +16,13 @@ from core.model.facts import (
     Consumer,
     CudaInit,
     Distribution,
+    Edge,
     Environment,
     Gap,
     How,
     LibraryFile,
     Nvml,
+    Opening,
     Program,
     PythonEnvironment,
     RollCall,
@@ -307,6 +309,82 @@ def test_a_copy_beside_the_plugin_is_taken_away_and_not_installed_again(stray: b
     [found] = lacking_libraries(replace(m.windows_machine(), pythons=(python,), closures=(made,)))
     assert found.cause == "cuda_lib_shadowed"
     assert (copy in (found.fix.advice if found.fix else "")) is stray
+
+
+LACKS = [
+    (Edge(name="libomp140.x86_64.dll", wanted_by=ASKER, state="absent"), (), "system_library_missing", "Build Tools"),
+    (Edge(name="MSVCP140_1.dll", wanted_by=ASKER, state="absent"), (), "vc_runtime_missing", "vc_redist.x64.exe"),
+    (Edge(name="msvcp140.dll", wanted_by=ASKER, state="too old", path=r"C:\Windows\System32\msvcp140.dll"), (), "vc_runtime_missing", "vc_redist.x64.exe"),
+    (Edge(name="msvcp140.dll", wanted_by=ASKER, state="too old", path=r"C:\Python311\msvcp140.dll"), (), "vc_runtime_missing", r"C:\Python311\msvcp140.dll"),
+    (None, (Opening(library=ASKER, problem="error 1455", number=1455),), "page_file_too_small", "Virtual memory"),
+    (None, (Opening(library=ASKER, problem="error 4551", number=4551),), "library_unreadable", "Smart App Control"),
+    (None, (Opening(library=ASKER, problem="error 225", number=225),), "library_unreadable", "Protection history"),
+    (None, (Opening(library=ASKER, problem="error 362", number=362),), "library_unreadable", "Always keep on this device"),
+]  # fmt: skip
+"""What a load lacks, what the loader said, the cause, a word of the advice."""
+
+
+def lacking(edge: Edge | None, openings: tuple[Opening, ...]) -> Snapshot:
+    """Return a Windows machine with a framework that lacks this."""
+    made = Closure(consumer=ORT, binaries=(ASKER,), edges=(edge,) if edge else (), openings=openings or None)
+    python = PythonEnvironment(
+        prefix=PREFIX,
+        site_packages=(PREFIX + r"\Lib\site-packages",),
+        distributions=(Distribution(name="onnxruntime-gpu", version="1.20.1"),),
+    )
+    return replace(m.windows_machine(), pythons=(python,), closures=(made,))
+
+
+@pytest.mark.parametrize(("edge", "openings", "cause", "advice"), LACKS)
+def test_what_windows_itself_lacks_or_keeps_back(
+    edge: Edge | None, openings: tuple[Opening, ...], cause: str, advice: str
+) -> None:
+    [found] = lacking_libraries(lacking(edge, openings))
+    assert found.cause == cause
+    assert found.fix
+    assert advice in found.fix.advice
+
+
+CUDA = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\"
+
+
+def misled(value: str, name: str = "cupy-cuda12x", elsewhere: str = CUDA + "v12.4\\bin\\cublas64_12.dll") -> Snapshot:
+    """Return a machine whose CuPy does not find cuBLAS in the toolkit that CUDA_PATH names."""
+    edge = Edge(name="cublas64_12.dll", wanted_by=ASKER, state="absent", elsewhere=(elsewhere,) if elsewhere else ())
+    seen = lacking(edge, ())
+    (its,), (made,) = seen.pythons or (), seen.closures or ()
+    its = replace(its, distributions=(Distribution(name=name, version="13.6.0"),))
+    made = replace(made, consumer=replace(ORT, framework=f"{name} 13.6.0"))
+    variables = (Variable(name="CUDA_PATH", value=value, scope="machine", source="machine"),) if value else ()
+    toolkits = tuple(
+        Toolkit(root=CUDA + v, origin="installer", folder=CUDA + v + "\\bin", version=v[1:]) for v in ("v12.0", "v12.4")
+    )
+    return replace(
+        seen, pythons=(its,), closures=(made,), toolkits=toolkits, environment=Environment(variables=variables)
+    )
+
+
+@pytest.mark.parametrize("value", [CUDA + "v12.0", CUDA + "v12.4\\bin", f'"{CUDA}v12.4"', "C:\\gone"])
+def test_a_toolkit_that_cuda_path_does_not_name_is_the_variable_s_fault(value: str) -> None:
+    [found] = lacking_libraries(misled(value))
+    assert found.cause == "cuda_path_env_wrong"
+    assert value in found.title
+    assert found.remedy == PointTo(variable="CUDA_PATH", folder=CUDA + "v12.4", right=(CUDA + "v12.4",))
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        misled(""),
+        misled(CUDA + "v12.4"),
+        misled(CUDA + "v12.0", elsewhere=PREFIX + "\\Lib\\site-packages\\nvidia\\cublas\\bin\\cublas64_12.dll"),
+        misled(CUDA + "v12.0", elsewhere=""),
+        misled(CUDA + "v12.0", name="onnxruntime-gpu"),  # it asks PATH
+    ],
+)
+def test_the_variable_is_not_blamed_for_what_it_does_not_decide(seen: Snapshot) -> None:
+    [found] = lacking_libraries(seen)
+    assert found.cause != "cuda_path_env_wrong"
 
 
 def test_a_damaged_copy_in_system32_is_taken_away() -> None:

@@ -93,6 +93,11 @@ class DllPolicy(msgspec.Struct, frozen=True):
     known: frozenset[str] = KNOWN_DLLS
     root: str = "/"
 
+    def for_processor(self, architecture: str) -> DllPolicy:
+        """Return the policy of a program for this processor: Windows gives a 32-bit one SysWOW64 in the place of System32."""
+        system = ntpath.join(self.windows, "SysWOW64") if architecture == "x86" else self.system
+        return replace(self, architecture=architecture or self.architecture, system=system)
+
     def for_bare_name(self) -> DllPolicy:
         """Return the policy for a later LoadLibrary call with a bare name inside this program, as cuDNN makes it.
 

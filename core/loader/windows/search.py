@@ -19,6 +19,7 @@ from core.loader.files import path_under_root
 from core.loader.image import Image
 from core.loader.windows.policy import DllPolicy, conda_folders, cpython_policy, plain_policy, policy_folders
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
+from core.model.paths import is_inside
 
 __all__ = [
     "DllPolicy",
@@ -135,7 +136,10 @@ class DllSearch:
 
     def _attempt(self, path: str, how: How, via: str, remark: str) -> Attempt:
         image = self.read_headers(path)
-        outcome, detail, stops = judge_dll(image, self.policy.architecture)
+        wanted = self.policy.architecture
+        if (wanted, image.architecture) == ("x86_64", "aarch64") and is_inside("windows", path, self.policy.windows):
+            wanted = image.architecture  # Windows on Arm: its own files serve programs of both kinds (ARM64X)
+        outcome, detail, stops = judge_dll(image, wanted)
         if outcome == "not there":
             detail = remark or detail
         built = image.architecture if outcome == "wrong architecture" else ""

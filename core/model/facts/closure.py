@@ -8,8 +8,9 @@ from core.model.facts.base import Frozen
 from core.model.facts.loading import Attempt, Consumer
 from core.model.facts.machine import Changeable
 
-EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable"]
-"""How the search for a needed name ended. "not executable": the file is on a file system that is mounted noexec."""
+EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable", "too old"]
+"""How the search for a needed name ended. "not executable": the file is on a file system that is mounted noexec. "too old":
+Microsoft's C++ runtime is older than the linker of what needs it, and a load ended so as it does then."""
 
 
 class Edge(Frozen, frozen=True, kw_only=True):
@@ -30,6 +31,8 @@ class Edge(Frozen, frozen=True, kw_only=True):
     """Opened by its name at run time, not linked."""
     optional: bool = False
     """Wanted by a binary that not every program loads."""
+    lacks: str = ""
+    """A function that the file does not export and that is imported from it (Windows, error 127)."""
 
 
 class Gap(Frozen, frozen=True, kw_only=True):

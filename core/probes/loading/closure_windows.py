@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
+from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.loader.image_versions import file_version, linker_version
 from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR, DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
 from core.model.facts import Distribution, How, PythonEnvironment, Resolution
@@ -21,12 +23,13 @@ from core.model.path_list import searched_entries
 from core.model.paths import is_inside
 from core.probes.loading.built_for import built_for
 from core.probes.loading.fit_windows import unmet_functions
+from core.probes.loading.linked_windows import linked_packages
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
-from core.probes.loading.windows import MSVC_RUNTIME
+from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import read_record
+from core.probes.wheel_record import read_record, record_rows
 
 GPU_DLL = late_pattern(
     r"(cudart|cublas|cublasLt|cudnn|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cupti|cutensor|nvrtc|nvrtc-builtins|nvJitLink"
@@ -50,6 +53,8 @@ STATES: Mapping[str, EdgeState] = {
 MAX_GAPS = 20
 UNFIT = {126, 193}
 """Numbers of a load that met an unfit file: ERROR_BAD_EXE_FORMAT, and ERROR_MOD_NOT_FOUND where it is a dependency (wine)."""
+MSVC = 14
+"""Major version of Microsoft's linker and C++ runtime since Visual Studio 2015."""
 NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
 
@@ -58,6 +63,7 @@ def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sy
     """Yield one closure for each framework of the table; extensions are loaded into their framework's process."""
     rows = [(d, row) for d in python.distributions for row in gpu_binaries().frameworks if _fits(row, d.name)]
     verdicts: list[Verdict] = []
+    torch: DllWalk | None = None
     for distribution, row in rows:
         if row.after or not row.windows:
             continue
@@ -65,23 +71,35 @@ def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sy
         first.walk()
         if first.binaries:
             yield first.closure(verdicts)
+            torch = first if distribution.name == "torch" else torch
         for other, behind in rows:
             if behind.after and re.fullmatch(row.distribution, behind.after):
                 walk = DllWalk(python, request, where, other, behind, base=first)
                 walk.walk()
                 if walk.binaries and not any(not e.by_name for _by, e in first.edges):
                     yield walk.closure(verdicts)
+    for one in linked_packages(python, frozenset(d.name for d, _row in rows), where, request):
+        base = torch if one.after_torch else None
+        if base and any(not e.by_name for _by, e in base.edges):
+            continue  # what depends on it fails, too
+        full = next((d for d in python.distributions if d.name == one.what.name), one.what)
+        added = (("CUDA_PATH", "bin"), ("CUDA_PATH", "bin/x64")) if one.registers else ()
+        its = GpuFramework(
+            distribution="", cuda="", linux=(), windows=(), source="", windows_added=added, heavy=base is not None
+        )
+        walk = DllWalk(python, request, where, full, its, base=base)
+        walk.open_modules(one.modules, on_path=one.registers)
+        if walk.edges or walk.gaps:
+            yield walk.closure(verdicts)
+
+
+def _ends_at_start(opening: Opening) -> bool:
+    """Whether a DLL was found with all that it needs, and its own start failed: ERROR_DLL_INIT_FAILED, ERROR_NOACCESS or a crash."""
+    return opening.number in (998, 1114) or bool(opening.ended)
 
 
 def _fits(row: GpuFramework, name: str) -> bool:
     return re.fullmatch(row.distribution, name) is not None
-
-
-def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
-    """Return the folder of the program that really runs: a virtual environment's python.exe only starts its base's."""
-    settings = where.text(where.join(python.prefix, "pyvenv.cfg"), 1 << 14) or ""
-    home = re.search(r"(?m)^home[ \t]*=[ \t]*(\S.*)$", settings)
-    return home[1].rstrip() if home else where.parent(python.executable)
 
 
 class DllWalk:
@@ -106,6 +124,8 @@ class DllWalk:
         self._before = base._order() if base else LoadOrder()
         self._others: list[tuple[str, Edge]] = []
         """Missing DLLs of no known family, reported only if a load failed."""
+        self._built: dict[str, tuple[int, int]] = {}
+        """Files that need Microsoft's C++ runtime, with the version of their linker."""
         self._driverless: set[str] = set()
         """Binaries that fail to load only because the driver is missing; the driver's step reports that."""
         self.binaries: list[str] = []
@@ -135,6 +155,40 @@ class DllWalk:
         for names in row.windows_opens:
             self._open_names(names, number.partition(".")[0])
 
+    def open_modules(self, modules: Sequence[str], *, on_path: bool) -> None:
+        """Follow the modules of a package that no table knows.
+
+        Its Python code may load a DLL first that lies in the environment, so only one counts that is not there at all, or that
+        does not fit. ``on_path``: its code may also make the folders on PATH known.
+        """
+        before = (*self._before.folders, *(ntpath.dirname(step.path) for step in self._before.steps))
+        own = (ntpath.dirname(path) for path in modules)
+        self.folders = tuple(dict.fromkeys((*self.folders, *before, *own, *self._own_folders())))
+        self.folders += tuple(self._on_path()) if on_path else ()
+        self.binaries = list(modules)
+        for path in modules:
+            bad, gaps, _direct = self._follow(path, path, self._policy(path))
+            self.edges += [(path, e) for e in bad if not (e.state == "absent" and self._in_environment(e.name))]
+            self.gaps += [(path, g) for g in gaps]
+            wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+            self.steps.append(LoadStep(path=path, flags=DLL_LOAD_DIR | DEFAULT_DIRS, wants=wants))
+
+    def _own_folders(self) -> tuple[str, ...]:
+        """Return the folders in which the package has DLLs: it makes them known as it is imported."""
+        rows = record_rows(self._distribution, r"(?i)\.dll\"?,", self._where)
+        return tuple(dict.fromkeys(self._where.parent(p) for p in rows))
+
+    def _in_environment(self, name: str) -> bool:
+        """Whether a package of the environment has a DLL of this name."""
+        if self._files_elsewhere(name):
+            return True
+        spelt = re.compile(rf"(?im)[/\\]{re.escape(name)},")
+        return any(
+            spelt.search(read_record(d, self._where))
+            for d in self._python.distributions
+            if d.name != self._distribution.name
+        )
+
     def closure(self, verdicts: list[Verdict]) -> Closure:
         """Return the result, including the child's; a dependency that the child could load is not missing, whatever was
         predicted.
@@ -144,6 +198,7 @@ class DllWalk:
         openings = self._openings(consumer.full_id, verdicts)
         sound = {o.library for o in openings or () if not o.problem and not o.ended}
         numbers = {o.number for o in openings or ()}
+        self.edges += [(o.library, e) for o in openings or () if _ends_at_start(o) for e in self._old_runtimes()[:1]]
         others = [(by, e) for by, e in self._others if numbers & (UNFIT if e.state != "absent" else {NOT_FOUND})]
         edges = [*self.edges, *(others if not self.edges else ())]
         return Closure(
@@ -157,6 +212,33 @@ class DllWalk:
             openings=openings,
             strays=tuple(self._stray_files()),
         )
+
+    def _old_runtimes(self) -> tuple[Edge, ...]:
+        """Return the files of the C++ library that are older than the linker of what needs them.
+
+        Microsoft asks for one at least as recent as the newest compiler among a program's parts ("C++ binary compatibility between
+        Visual Studio versions"). Many programs start with an older one, so a load decides.
+        """
+        search = self._search
+        if search is None:
+            return ()
+        asker, wanted = max(
+            self._built.items(), key=lambda row: row[1] if row[1][0] == MSVC else (0, 0), default=("", (0, 0))
+        )
+        found = []
+        for path in self._files if wanted[0] == MSVC else ():
+            there = (
+                file_version(search.real_path(path)) if ntpath.basename(path).lower().startswith("msvcp140") else None
+            )
+            if there and there[0] == MSVC and there[:2] < wanted:
+                detail = fact_text(
+                    "is of release {there}; {name} was built with {wanted}",
+                    there=f"{there[0]}.{there[1]}", name=ntpath.basename(asker), wanted=f"{wanted[0]}.{wanted[1]}",
+                )  # fmt: skip
+                found.append(
+                    Edge(name=ntpath.basename(path), wanted_by=asker, state="too old", path=path, detail=detail)
+                )
+        return tuple(found)
 
     def _stray_files(self) -> Iterator[str]:
         """Yield the unusable files in a package's folder that no package installed."""
@@ -227,6 +309,8 @@ class DllWalk:
             winner = found.winner
             if winner and winner.outcome == "found":
                 self._files.setdefault(winner.path)
+                if found.name.lower().startswith("msvcp140") and found.wanted_by not in self._built:
+                    self._built[found.wanted_by] = linker_version(search.real_path(found.wanted_by)) or (0, 0)
                 gaps += unmet_functions(found, search, found.wanted_by, self._files_elsewhere(found.name))
                 if found.wanted_by == start and winner.how is not How.API_SET:
                     direct.append(winner.path)
@@ -238,8 +322,8 @@ class DllWalk:
             edge = replace(self._edge(found), by_name=delayed)
             if GPU_DLL.fullmatch(found.name) or found.name == start:
                 bad.append(edge)
-            elif not delayed and (edge.state != "absent" or not MSVC_RUNTIME.fullmatch(found.name)):
-                self._others.append((by, edge))  # an unfit C++ runtime is met before the whole one in System32
+            elif not delayed:
+                self._others.append((by, edge))
         if all(e.by_name for e in bad):
             self._loaded = loaded
         bad += self._missing_further(bad, search)
@@ -283,7 +367,7 @@ class DllWalk:
 
     def _openings(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
         """Load the DLLs in a child: always if that is cheap, else if something looks wrong or the scan is thorough."""
-        suspect = bool(self.edges or self.gaps)
+        suspect = bool(self.edges or self.gaps or self._others or self._old_runtimes())
         if not (suspect or (self._python.is_wanted and (self._request.thorough or not self._row.heavy))):
             return None
         made = load_libraries(self._python, self._order(), consumer, self._request, verdicts)

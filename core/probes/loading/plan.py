@@ -14,7 +14,7 @@ from core.model.facts import Consumer, How, PythonEnvironment, Resolution, Syste
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, consumer_policy, preloaded_libraries
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
-from core.probes.loading.windows import consumer_dll_policy, imported_dlls, trace_dlls
+from core.probes.loading.windows import application_folder, consumer_dll_policy, imported_dlls, trace_dlls
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -71,7 +71,7 @@ def _on_windows(
     wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
 ) -> tuple[Resolution, ...]:
     where = setting.where
-    application = where.parent(python.executable) if python and python.executable else ""
+    application = application_folder(python, where) if python and python.executable else ""
     way: LoadingMode | None = wish.way if wish.askers else "whole folder" if wish.main else None
     added = added_folders(python)
     policy = consumer_dll_policy(setting.env, application, way, (*_folders(wish, where), *added), where)

@@ -16,7 +16,7 @@ from core.loader.contents import cuda_major, library_names
 from core.loader.cudnn_version import true_version
 from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR
 from core.loader.windows.search import DllPolicy, DllSearch, cpython_policy, dll_closure, plain_policy
-from core.model.facts import Attempt, How, Resolution
+from core.model.facts import Attempt, How, PythonEnvironment, Resolution
 from core.probes.sysroot import Sysroot
 
 CUDA_DLL = late_pattern(
@@ -35,6 +35,13 @@ MSVC_RUNTIME = late_pattern(r"(vcruntime140(_1)?|msvcp140(_[12]|_atomic_wait)?|c
 
 NVRTC_ASKERS = ("ops_infer", "engines_precompiled")
 """Roles that name cuBLAS, and so determine CUDA's major version; in cuDNN 9 the graph library opens NVRTC for all."""
+
+
+def application_folder(python: PythonEnvironment, where: Sysroot) -> str:
+    """Return the folder of the program that really runs: a virtual environment's python.exe only starts its base's."""
+    settings = where.text(where.join(python.prefix, "pyvenv.cfg"), 1 << 14) or ""
+    home = re.search(r"(?m)^home[ \t]*=[ \t]*(\S.*)$", settings)
+    return home[1].rstrip() if home else where.parent(python.executable)
 
 
 def consumer_dll_policy(

@@ -76,7 +76,7 @@ def ended_imports(
     that stops the frameworks, or only packages that use them.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
-    if not starts and not suspects.gone:
+    if not starts and not suspects.gone and not suspects.unfit:
         return ()
     installed = {d.name: d.version for d in reversed(distributions)}
     doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}

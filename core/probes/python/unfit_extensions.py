@@ -79,7 +79,7 @@ class UnfitExtension(msgspec.Struct, frozen=True):
     @property
     def dotted(self) -> str:
         """The name by which Python imports it."""
-        inner = self.path.removeprefix(self.location).strip("/")
+        inner = self.path.removeprefix(self.location).replace("\\", "/").strip("/")
         return inner.partition(".")[0].replace("/", ".")
 
 
@@ -111,9 +111,11 @@ def unfit_extensions(
     *,
     plugins: tuple[Plugin, ...] = (),
 ) -> tuple[UnfitExtension, ...]:
-    """Return the extension modules that do not load; none on Windows, where another loader decides."""
-    if where.system != "linux":
-        return ()
+    """Return the extension modules that do not load."""
+    if where.system == "windows":
+        from core.probes.python.unfit_extensions_windows import unfit_dlls
+
+        return unfit_dlls(python, interpreter, suffixes, request, where)
     value = request.env.get(LIBRARY_VARIABLE, "")
     searched = effective_entries(LIBRARY_VARIABLE, value, where)
     its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder

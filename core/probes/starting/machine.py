@@ -43,6 +43,8 @@ class Ground(msgspec.Struct, frozen=True):
     """The variables of this session."""
     folder: str
     """The working folder."""
+    registered: tuple[str, ...] = ()
+    """Folders of the Pythons that installers registered, in the registry's order (Windows)."""
 
     def read(self, path: str) -> str | None:
         """Return a small file's text; None if there is none."""
@@ -73,7 +75,8 @@ def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
     def names(path: str) -> tuple[str, ...]:
         return where.names(path) or ()
 
-    return Ground(where, person, Surroundings(read, kind, names, person.uid, person.name), request.env, folder)
+    around = Surroundings(read, kind, names, person.uid, person.name)
+    return Ground(where, person, around, request.env, folder, request.host.registered_pythons())
 
 
 def _person(request: ProbeRequest, where: Sysroot) -> Person:

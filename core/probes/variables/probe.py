@@ -6,6 +6,7 @@ import functools
 import os
 import stat
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Literal
 
 from core.common.fact_text import fact_text
@@ -55,7 +56,7 @@ def look(request: ProbeRequest) -> Environment:
         (name, raw_entries(name, request.env, variables, system))
         for name in folder_variables(request.env, system, known)
     ]
-    seen = functools.cache(lambda folder: examine_folder(folder, where, request.env.get("HOME", "")))
+    seen = functools.cache(lambda folder: examine_folder(folder, where, request.env.get("HOME", ""), request.env))
     found = tuple(e for name, its in wanted for e in path_entries(name, its, system, seen))
     exceeded = exceeded_lengths(request.env, variables, system, known)
     return Environment(
@@ -188,14 +189,19 @@ def _printable(variable: Variable) -> Variable:
     )
 
 
-def examine_folder(folder: str, where: Sysroot, home: str = "") -> EntryOnDisk:
-    """Examine one entry on disk. A relative one depends on the working directory, so it is not judged.
+def examine_folder(
+    folder: str, where: Sysroot, home: str = "", env: Mapping[str, str] = MappingProxyType({})
+) -> EntryOnDisk:
+    """Examine one entry on disk. A relative one depends on the working directory, so it is not judged. ``env``: what a variable in it,
+    which Windows did not replace, was meant to be.
 
     "writable by others": anybody may put a file there, which includes folders such as /tmp whose sticky bit only
     prevents people from removing each other's files. Windows' access lists are not read.
     """
     if folder.startswith("~/") and where.path_module.isabs(home) and where.is_folder(home + folder[1:]):
         return EntryOnDisk(state="unknown", meant=where.real_path(home + folder[1:]))
+    if where.system == "windows" and (filled := expand_percent(folder, env)) != folder and where.is_folder(filled):
+        return EntryOnDisk(state="unknown", meant=filled)
     if not where.path_module.isabs(folder) or folder.startswith("~"):
         return EntryOnDisk(state="unknown")
     real = where.local_path(folder)

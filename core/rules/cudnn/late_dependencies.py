@@ -26,8 +26,8 @@ from core.rules.cudnn.cuda_libraries import (
     is_own,
 )
 from core.rules.driver.facts import WSL_FOLDER
-from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import candidate_evidence, find_resolution, installed_programs
+from core.rules.windows_parts import MSVC_RUNTIME, install_redistributable
 from core.rules.wording import ERROR, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 
@@ -209,9 +209,6 @@ def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
     )
 
 
-MSVC_RUNTIME = late_pattern(r"(vcruntime140|msvcp140|concrt140|vcomp140)\w*\.dll", re.IGNORECASE)
-
-
 def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
     """Microsoft's C++ runtime, which a framework's own DLLs import, is not found (Windows)."""
     gone = [s for s in c.load.resolutions if MSVC_RUNTIME.fullmatch(s.name) and s.winner is None]
@@ -219,11 +216,6 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
         return
     names = join_names(s.name for s in gone)
     listed_as_installed = installed_programs(c.seen, _("Redistributable (x64)"))
-    again = (
-        (_("Windows lists it as installed: in Settings, Apps, select it, then Modify, Repair."),)
-        if listed_as_installed
-        else ()
-    )
     yield make_finding(
         Step.FRAMEWORKS,
         ERROR,
@@ -248,18 +240,7 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
             *listed_as_installed,
         ],
         subject=c.load.consumer.id,
-        fix=manual_fix(
-            _("Repair Microsoft's Visual C++ Redistributable (x64)")
-            if listed_as_installed
-            else _("Install Microsoft's Visual C++ Redistributable (x64)"),
-            *again,
-            *numbered_steps("cpp-runtime", c.seen),
-            _(
-                'Get it from Microsoft\'s page "Microsoft Visual C++ Redistributable latest supported downloads": '
-                "the X64 file, vc_redist.x64.exe."
-            ),
-            restart="program",
-        ),
+        fix=install_redistributable(c.seen),
     )
 
 

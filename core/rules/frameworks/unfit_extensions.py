@@ -20,6 +20,14 @@ from core.rules.frameworks.advice import framework_pip_command, reinstall_packag
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
+from core.rules.windows_parts import (
+    DEBUG_RUNTIME,
+    MSVC_RUNTIME,
+    OLDER_RUNTIME,
+    PYTHONS_DLL,
+    install_part,
+    readable_again,
+)
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 UNFIT_ID = "does-not-load-"
@@ -189,6 +197,14 @@ def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
         return "package_for_another_python", _(
             "It was built for another C library (musl, of Alpine Linux) than that of this system."
         )
+    if PYTHONS_DLL.fullmatch(edge.name) and edge.state == "absent":
+        return "package_for_another_python", _(
+            "It was built for the Python that has this DLL, and another one runs here."
+        )
+    if DEBUG_RUNTIME.fullmatch(edge.name) and edge.state == "absent":
+        return "package_for_another_python", _("It is a debug build: only Visual Studio has the runtime that it needs.")
+    if edge.lacks:
+        return _other_release(one, edge)
     if _is_too_old(edge):
         return "cxx_runtime_too_old", _(
             "It requires {version}, which {path} does not provide.", version=edge.detail, path=edge.path
@@ -204,9 +220,25 @@ def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
         return "python_environment_broken", _(
             "This Python was built on a system with that library; the system has another release of it now, or none."
         )
+    if MSVC_RUNTIME.fullmatch(edge.name) or OLDER_RUNTIME.fullmatch(edge.name):
+        return "vc_runtime_missing", _(
+            "Python brings only a part of Microsoft's C++ runtime; packages need the rest of Windows."
+        )
     return "system_library_missing", _(
         "The package leaves this library to the operating system, and it is not installed."
     )
+
+
+def _other_release(one: EndedImport, edge: Edge) -> tuple[Cause, str]:
+    """Return cause and why for a DLL that lacks a function: another release is found before the right one (Windows, error 127)."""
+    if MSVC_RUNTIME.fullmatch(edge.name):
+        return "vc_runtime_missing", _("{path} is older than the one that the package was built with.", path=edge.path)
+    if one.recorded:
+        why = _(
+            "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
+        )
+        return "corrupt_or_truncated_file", why
+    return "extension_abi_mismatch", _("{path} is of another release than the package was built with.", path=edge.path)
 
 
 def _is_too_old(edge: Edge) -> bool:
@@ -230,12 +262,16 @@ def _cure(
     name, _space, version = one.owner.partition(" ")
     if not name:
         return _other_python(home, one), None
+    if home.seen.machine.system == "windows" and one.edge and _is_of_others(one, one.edge):
+        return _past_other_file(home, one.edge, owners), None
     if cause in ("corrupt_or_truncated_file", "dll_wrong_architecture", "package_for_another_python"):
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return reinstall_package(home.seen, home.python, name, version), back
     library = one.edge.name if one.edge else ""
     if one.plugin:
         return without_plugin(home, one), None
+    if home.seen.machine.system == "windows" and cause in ("system_library_missing", "vc_runtime_missing"):
+        return install_part(library, owners, home.seen), None
     if cause == "system_library_missing":
         known = DEBIANS.get(library) or ("ffmpeg" if FFMPEG.fullmatch(library) else None)
         steps = [
@@ -247,15 +283,35 @@ def _cure(
             steps.append(framework_pip_command(home.seen, home.python, "install", f"{headless}=={version}"))
         return manual_fix(_("Install the system's package with {name}", name=library), *steps, restart="program"), None
     if cause == "library_unreadable":
-        path = one.edge.path if one.edge else one.path
-        return manual_fix(_("Let this user read the file"),
-                          _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=path)), None  # fmt: skip
+        return readable_again(one.edge.path if one.edge else one.path, home.seen), None
     return manual_fix(_("Use a release that this system can run"),
                       _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=join_names(owners))), None  # fmt: skip
 
 
+def _is_of_others(one: EndedImport, edge: Edge) -> bool:
+    """Whether an unfit DLL, or one of another release, is not the package's own."""
+    return bool(edge.path) and edge.state in ("damaged", "wrong architecture") and not (one.recorded or _is_itself(one))
+
+
+def _past_other_file(home: EnvironmentView, edge: Edge, owners: list[str]) -> Fix:
+    """Return the advice where such a DLL is found first: Microsoft's own in Windows' folder is renewed, any other is taken away."""
+    if MSVC_RUNTIME.fullmatch(edge.name) and "\\windows\\" in edge.path.lower():
+        return install_part(edge.name, owners, home.seen)
+    return manual_fix(
+        _("Take the other {name} away", name=edge.name),
+        _("It is found before the one that fits. Move {path} to another place, or reinstall the program that it belongs to.", path=edge.path),
+        restart="program",
+    )  # fmt: skip
+
+
 def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:
     """Return the advice for a module of Python itself that does not load."""
+    if home.seen.machine.system == "windows":
+        return manual_fix(
+            _("Repair this Python"),
+            _("Settings, Apps, Python, Modify, Repair; conda: conda install --force-reinstall python. A Python that was unpacked is unpacked again."),
+            restart="program",
+        )  # fmt: skip
     headers = {"_lzma": "liblzma-dev", "_bz2": "libbz2-dev", "_ctypes": "libffi-dev", "_ssl": "libssl-dev", "_sqlite3": "libsqlite3-dev",
                "zlib": "zlib1g-dev", "_uuid": "uuid-dev"}  # fmt: skip
     steps = [f"sudo apt-get install {headers[one.wanted]}"] if one.wanted in headers else []

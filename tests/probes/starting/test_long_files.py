@@ -45,7 +45,7 @@ ROWS = {
     """,
     "pyvenv.cfg": """
         from core.model.facts import PythonEnvironment
-        from core.probes.loading.closure_windows import application_folder
+        from core.probes.loading.windows import application_folder
         class Where(Sysroot):
             def text(self, path, limit=0):
                 return longs[-1]

@@ -71,6 +71,20 @@ def ways(root: Path) -> dict[str, tuple[str, dict[str, str]]]:
     return {w.kind: (w.prefix, w.state.environment()) for w in found if w.kind in ("script", "editor")}
 
 
+def test_the_settings_of_the_open_folder_are_those_of_its_terminals(tmp_path: Path) -> None:
+    its = PROJECT + r"\.vscode\settings.json"
+    put(
+        tmp_path,
+        its,
+        json.dumps({"terminal.integrated.env.windows": {"PYTHONPATH": "${workspaceFolder}\\\\src"}}).replace(
+            "\\\\\\\\", "\\\\"
+        ),
+    )
+    assert ways(tmp_path)["editor"][1]["PYTHONPATH"] == PROJECT + r"\src"
+    put(tmp_path, its, '{"editor.fontSize": 14}')
+    assert not ways(tmp_path)
+
+
 def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path) -> None:
     lines = (
         r"@echo off",

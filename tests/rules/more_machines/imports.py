@@ -185,6 +185,10 @@ ENDED: dict[str, Snapshot] = {
 
 EXTENSIONS: dict[str, Snapshot] = {
     **{f"row {n}": test_unfit_extensions.machine(row[0]) for n, row in enumerate(test_unfit_extensions.WORDS)},
+    **{
+        f"Windows {n}": test_unfit_extensions.windows(edge, **fields)
+        for n, (edge, fields, _cause, _advice) in enumerate(test_unfit_extensions.WINDOWS)
+    },
     "two packages want what the system lacks": test_unfit_extensions.machine(
         test_unfit_extensions.unfit(test_unfit_extensions.lacking("libgomp.so.1")),
         test_unfit_extensions.unfit(

@@ -21,6 +21,7 @@ from core.model.facts import (
 from tests import machines as m
 from tests.rules import (
     test_libraries,
+    test_windows,
 )
 from tests.rules.test_frameworks_verdicts import dist
 from tests.rules.test_libraries import BINARY, NCCL, OLD, closure, edge
@@ -182,4 +183,7 @@ LIBRARIES: dict[str, Snapshot] = {
         state="truncated",
     ),
     **{f"row {n}": test_libraries.machine(row[0], damaged=row[1]) for n, row in enumerate(test_libraries.LACKS) if not row[0].openings},
+    "CUDA_PATH names an older toolkit": test_windows.misled(test_windows.CUDA + "v12.0"),
+    "CUDA_PATH names the right one": test_windows.misled(test_windows.CUDA + "v12.4"),
+    **{f"Windows {n}": test_windows.lacking(edge, openings) for n, (edge, openings, _cause, _advice) in enumerate(test_windows.LACKS)},
 }  # fmt: skip

@@ -37,6 +37,24 @@ CONSUMERS: dict[str, Imports] = {
 }  # fmt: skip
 """torch_cuda.dll names the libraries that Linux's build of it names, but for NCCL and cuSPARSELt. NVRTC is asked for by caffe2_nvrtc.dll."""
 
+MODULES: dict[str, Imports] = {
+    "plain": {},
+    "runtime": {"msvcp140_2.dll": ("f",)},
+    "older_runtime": {"msvcp140_1.dll": ("not_in_older_ones",)},
+    "openmp": {"libomp140.x86_64.dll": ("omp",)},
+    "media": {"mfplat.dll": ("MFStartup",)},
+    "other_python": {"python310.dll": ("Py_IsInitialized",)},
+    "of_cuda": {"cublas64_12.dll": ("cublasCreate_v2",), "cudart64_12.dll": ("cudaGetDeviceCount",)},
+    "of_torch": {"torch_cuda.dll": ("uses",), "cudart64_12.dll": ("cudaGetDeviceCount",)},
+    "of_another_torch": {"torch_cuda.dll": ("another",)},
+    "of_rocm_or_cpu": {"c10_cuda.dll": ("uses",), "torch_cuda.dll": ("uses",)},
+    "with_libs": {"inner-0f3a.dll": ("inner",)},
+}
+"""Extension modules that CPython really imports, and what their import tables name."""
+
+INNER: dict[str, Imports] = {"inner-0f3a.dll": {}}
+"""DLLs that packages bring for their modules: each exports the first part of its name."""
+
 OPENERS = {"llama.exe": r"ggml-cuda.dll", "ollama.exe": r"lib\ollama\cuda_v12\ggml-cuda.dll"}
 """Programs that open a DLL of their own by its path, with an altered search path."""
 

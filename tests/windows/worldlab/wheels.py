@@ -12,8 +12,9 @@ import pefile
 
 from tests.faultlab.wheels import Wheel, cache, unpacked
 from tests.windows.faultlab import parts
+from tests.windows.lab import MINOR
 from tests.windows.worldlab.bundle import bundle
-from tests.windows.worldlab.tables import CONSUMERS, OF_CUDA_11, OLDER, OPENERS
+from tests.windows.worldlab.tables import CONSUMERS, INNER, MODULES, OF_CUDA_11, OLDER, OPENERS
 
 FRAMEWORKS = {
     "ort-1.20": Wheel("onnxruntime-gpu", "1.20.2", "win_amd64", "d0eafd873e4336949c89e6c7429a68e7e1d0233d9cb363e9780ca76c3c6f865c", "cp311-cp311"),
@@ -74,6 +75,10 @@ def consumers(found: Mapping[str, str]) -> Path:
                 build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
             for name, named in OF_CUDA_11.items():
                 build(new / name, {dll: list(functions) for dll, functions in named.items()})
+            for name, named in MODULES.items():
+                module(new / "modules" / f"{name}.pyd", named)
+            for name, named in INNER.items():
+                inner(new / "modules" / name, named)
             for name, plugin in OPENERS.items():
                 opener(new / name, plugin)
             for name, leave_out in OLDER.items():
@@ -97,18 +102,56 @@ def functions_of(dll: Path, wanted: Collection[str], most: int = 12) -> list[str
     return named or [n for n in names if n.isidentifier()][:most]
 
 
+MODULE = """typedef struct { long long count; void *type, *init; long long index; void *copy; } Base;
+typedef struct { Base base; const char *name, *doc; long long size; void *methods, *slots, *visit, *clear, *free; } Definition;
+extern void *PyModule_Create2(Definition *, int);
+static Definition definition = { { 1 }, "_core", 0, -1 };
+__declspec(dllexport) void *PyInit__core(void) { return needs(1) ? 0 : PyModule_Create2(&definition, 1013); }
+"""
+"""The end of a module's source: PyModuleDef of Include/moduledef.h."""
+
+
+def module(target: Path, imports: Mapping[str, tuple[str, ...]]) -> None:
+    """Build the extension module ``_core``, whose import table names these functions besides Python's own."""
+    target.parent.mkdir(exist_ok=True)
+    python = f"python{MINOR.replace('.', '')}.dll"
+    _compile(target, {python: ("PyModule_Create2",), **imports}, MODULE, called=imports)
+
+
+def inner(target: Path, imports: Mapping[str, tuple[str, ...]]) -> None:
+    """Build a DLL that exports the first part of its name."""
+    name = target.name.partition("-")[0]
+    _compile(target, imports, f"__declspec(dllexport) int {name}(void) {{ return needs(1); }}\n", called=imports)
+
+
+def _compile(
+    target: Path, imports: Mapping[str, tuple[str, ...]], end: str, *, called: Mapping[str, tuple[str, ...]]
+) -> None:
+    """Compile a DLL: ``needs``, which names the functions that are called, and the rest of its source."""
+    with tempfile.TemporaryDirectory() as scratch:
+        work = Path(scratch)
+        links = [_import_library(work, n, name, functions) for n, (name, functions) in enumerate(imports.items())]
+        names = [f for functions in called.values() for f in functions]
+        rows = [f"extern int {name}(void);" for name in names]
+        calls = " + ".join(f"(k > 9 ? {n}() : 0)" for n in names) or "0"
+        code = work / "module.c"
+        code.write_text("\n".join((*rows, f"int needs(int k) {{ return {calls}; }}", end)))
+        subprocess.run(["x86_64-w64-mingw32-gcc", "-shared", "-O1", "-w", "-s", code, *links, "-o", target], check=True)
+
+
+def _import_library(work: Path, number: int, name: str, functions: Collection[str]) -> Path:
+    definition, archive = work / f"{number}.def", work / f"lib{number}.a"
+    definition.write_text("\n".join((f"LIBRARY {name}", "EXPORTS", *functions)) + "\n")
+    subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, "-l", archive], check=True)
+    return archive
+
+
 def build(target: Path, imports: Mapping[str, list[str]]) -> None:
     """Build a DLL or a program whose import table names these functions."""
     with tempfile.TemporaryDirectory() as scratch:
         work = Path(scratch)
-        links: list[Path] = []
-        uses: list[str] = []
-        for number, (name, functions) in enumerate(imports.items()):
-            definition, archive = work / f"{number}.def", work / f"lib{number}.a"
-            definition.write_text("\n".join((f"LIBRARY {name}", "EXPORTS", *functions)) + "\n")
-            subprocess.run(["x86_64-w64-mingw32-dlltool", "-d", definition, "-l", archive], check=True)
-            links.append(archive)
-            uses += functions
+        links = [_import_library(work, n, name, functions) for n, (name, functions) in enumerate(imports.items())]
+        uses = [name for functions in imports.values() for name in functions]
         code = work / "consumer.c"
         rows = [f"extern int {name}(void);" for name in uses]
         calls = " + ".join(f"(k > 9 ? {n}() : 0)" for n in uses) or "0"

@@ -18,6 +18,7 @@ from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
+from core.probes.starting.windows.launcher import is_launched, launched_python
 
 MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
@@ -195,6 +196,11 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if not words or depth >= MOST_STEPS:
         return None
     name = ntpath.basename(words[0])
+    if is_launched(words[0]):
+        its = launched_python(words, state.values, state.values.get("PWD") or ground.folder, ground)
+        words, name = [its.path, *its.arguments], "python.exe"
+        if not its.path:
+            return None  # the launcher says so itself
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     path = find_named(

@@ -25,7 +25,7 @@ from core.probes.starting.windows.command_lines import Place, give, prefix_among
 
 MOST_TASKS, MOST_FOLDERS, MOST_SHORTCUTS = 400, 80, 300
 MOST_BYTES = 1 << 18
-STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b", re.IGNORECASE)
+STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b|\bpyw?(?:\.exe)?\b", re.IGNORECASE)
 """In a command line that may lead to a Python; all others are left alone."""
 
 

@@ -107,18 +107,22 @@ def _known(state: State, name: str) -> str:
 
 
 def _editors(ground: Ground) -> Iterator[Reached]:
+    """Yield the terminals of the editors, by the person's settings and by those of the folder that is open."""
     base = _variable(ground, "APPDATA")
-    for editor in EDITORS if base else ():
-        path = ground.where.join(base, editor, "User", "settings.json")
+    places = [ground.where.join(base, editor, "User", "settings.json") for editor in EDITORS if base]
+    own = ground.where.join(ground.folder, ".vscode", "settings.json")
+    for path in (*places, own):
         if (text := ground.read(path)) is None:
             continue
         state = _begin(ground)
         state.files.append(path)
         found = json_value(text)
         env = found.get("terminal.integrated.env.windows") if isinstance(found, dict) else None
+        if path == own and not env:
+            continue
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
-                filled = re.sub(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)  # noqa: B023 - used at once
+                filled = _filled(value, state, ground)
                 _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
         yield Reached(kind="editor", at=path, state=state)
 

@@ -20,6 +20,7 @@ from core.model.remedies import (
     AddFolder,
     InstallPackages,
     Place,
+    PointTo,
     PreferFolder,
     PutPackageBack,
     Remedy,
@@ -27,7 +28,8 @@ from core.model.remedies import (
 )
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
-from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors
+from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors, named_toolkit
+from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, install_part, larger_page_file, let_go, readable_again
 from core.rules.wording import manual_fix
 
 PACKAGE_OF = {
@@ -54,7 +56,7 @@ def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ..
     return (at.how if at else ""), parent(system, sound[0]) if sound else ""
 
 
-def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:  # noqa: PLR0912 - a flat list of cases
+def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:  # noqa: PLR0912, C901 - a flat list of cases
     """Return one fix for everything that is missing; (None, None) if none is known."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "ld_library_path_override":
@@ -76,6 +78,13 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         packages = {(d.name, d.version): None for d in home.python.distributions if d.name == lack.name}
     if packages:
         return _put_back(lack, list(packages))
+    if cause == "cuda_path_env_wrong" and (
+        named := named_toolkit(lack, [e for e in lack.edges if e.state == "absent"])
+    ):
+        title = _("Set {name} to {root}", name="CUDA_PATH", root=named.right)
+        line = _("Start menu: Edit environment variables. Set {name} to {root}", name="CUDA_PATH", root=named.right)
+        right = PointTo(variable="CUDA_PATH", folder=named.right, right=(named.right,))
+        return right, manual_fix(title, line, restart="terminal")
     elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and lack.edges and all(e.elsewhere for e in lack.edges):
         if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
@@ -83,8 +92,10 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
             return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
         fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
         return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
-    if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old"):
+    if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old", "page_file_too_small"):
         return None, _system_fix(cause, lack)
+    if lack.system == "windows" and cause in ("vc_runtime_missing", "system_library_missing"):
+        return None, _part_of_windows(lack)
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
     if cause == "cuda_toolkit_version_mismatch" and (other := _release_for_these_libraries(lack)):
@@ -235,16 +246,31 @@ def _variable_folders(lack: Lack) -> list[str]:
 
 def _system_fix(cause: OptionalCause, lack: Lack) -> Fix:
     paths = join_names(dict.fromkeys(e.path for e in lack.edges if e.path))
+    if cause == "page_file_too_small":
+        return larger_page_file()
+    kept = next((o for o in lack.closure.openings or () if o.number in {*KEPT_BACK, *IN_THE_CLOUD}), None)
+    if kept is not None:
+        return let_go(kept.library, kept.number or 0)
     if cause == "noexec_mount":
         return manual_fix(_("Move the environment, or mount without noexec"),
                           _("Recreate the environment on a file system that is not mounted noexec; findmnt -T {path} shows the options.", path=lack.home.python.prefix))  # fmt: skip
     if cause == "library_unreadable":
-        return manual_fix(
-            _("Let this user read the file"),
-            _("Its owner does: chmod a+r {paths}; each folder above it needs a+x.", paths=paths),
-        )
+        return readable_again(paths, lack.home.seen)
     return manual_fix(_("Use a release that this system can run"),
                       _("Install a release of {who} that was built for older systems, or use a newer system or Python.", who=lack.closure.consumer.framework))  # fmt: skip
+
+
+def _part_of_windows(lack: Lack) -> Fix:
+    """Return how Windows gets what it lacks; an old C++ runtime beside python.exe is renewed there."""
+    first, who = lack.edges[0], (lack.closure.consumer.framework,)
+    if first.state != "too old" or "\\windows\\" in first.path.lower():
+        return install_part(first.name, who, lack.home.seen)
+    return manual_fix(
+        _("Renew {name} beside Python", name=first.name),
+        _("Another program or an older Python put {path} there, and it is found before that of Windows. conda: conda install vc14_runtime.", path=first.path),
+        _("Else move it to another place, and install Microsoft's Visual C++ Redistributable (x64)."),
+        restart="program",
+    )  # fmt: skip
 
 
 def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:

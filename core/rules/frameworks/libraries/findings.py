@@ -10,6 +10,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
+from core.knowledge.library_names import parse_library_name
 from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
@@ -26,9 +27,11 @@ from core.rules.frameworks.libraries.lacks import (
     closures_of,
     cuda_majors,
     find_lack,
+    named_toolkit,
 )
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.snapshot_queries import meant_entries
+from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, MSVC_RUNTIME
 from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARIES_ID = "libraries-"
@@ -106,6 +109,8 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
      N_("The loader skips a library for another architecture, and finds no other.")),
     ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
      N_("The loader takes the first file of this name and stops there with an error.")),
+    ("too old", "vc_runtime_missing", N_("{who} in {prefix} does not start with {names}: Microsoft's C++ runtime is older than it needs."),
+     N_("Its libraries are found, and their own start fails. The runtime must be at least as recent as the compiler that built them.")),
     ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name is broken."),
      N_("The link is there, but the file that it names is not.")),
 )  # fmt: skip
@@ -153,6 +158,15 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
             _("The loader looks for it in the places below, and does not find it."),
         )
     cudnn = any("cudnn" in e.name for e in absent)
+    if named := named_toolkit(lack, absent):
+        title = _(
+            "{who} in {prefix} does not find {names}: it looks in the toolkit that CUDA_PATH names, {path}.",
+            path=named.value, **values,
+        )  # fmt: skip
+        why = _(
+            "They are in the toolkit {root}. On Windows this package asks CUDA_PATH, and not PATH.", root=named.right
+        )
+        return "cuda_path_env_wrong", title, why
     if all(e.elsewhere for e in absent):
         title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
         why = _(
@@ -177,7 +191,16 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
         return "cudnn_not_installed", title, why
     if all("nvrtc" in e.name for e in absent):
         return "nvrtc_missing_or_mismatch", title, why
+    if lack.system == "windows" and not any(_is_cudas(e.name) for e in absent):
+        runtime = all(MSVC_RUNTIME.fullmatch(e.name) for e in absent)
+        return "vc_runtime_missing" if runtime else "system_library_missing", title, why
     return "cuda_runtime_missing", title, why
+
+
+def _is_cudas(name: str) -> bool:
+    """Whether a DLL is CUDA's, or a framework's own."""
+    known = parse_library_name(name.lower())
+    return known is not None and known.family != "vcruntime"
 
 
 def _failed_opening(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
@@ -257,6 +280,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
 
 CAUSE_OF_NUMBER: dict[int, OptionalCause] = {
     5: "library_unreadable", 127: "cuda_lib_shadowed", 193: "corrupt_or_truncated_file", 1392: "corrupt_or_truncated_file",
+    1455: "page_file_too_small", **dict.fromkeys((*KEPT_BACK, *IN_THE_CLOUD), "library_unreadable"),
 }  # fmt: skip
 """Windows error number -> cause, if every header is intact. 126 shows no cause: the missing file is not known."""
 

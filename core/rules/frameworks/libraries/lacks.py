@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.knowledge.gpu_binaries import gpu_binaries
 from core.model.facts import DamagedFile, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap
-from core.model.paths import file_name, normalise
+from core.model.paths import file_name, is_inside, normalise
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.snapshot_queries import effective_variable
 
 COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 
@@ -122,3 +125,24 @@ def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
     wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")
     packages = [m[1] for d in lack.home.python.distributions if (m := re.fullmatch(r"nvidia-.*-cu(\d+)", d.name))]
     return wanted, list(dict.fromkeys(packages))
+
+
+class NamedToolkit(msgspec.Struct, frozen=True):
+    """What CUDA_PATH names, and the toolkit that has what is missing there."""
+
+    value: str
+    right: str
+
+
+def named_toolkit(lack: Lack, absent: Sequence[Edge]) -> NamedToolkit | None:
+    """Return this where a framework on Windows asks CUDA_PATH for its toolkit, and another toolkit has all that is missing; else None."""
+    named = effective_variable(lack.home.seen, "CUDA_PATH") if lack.system == "windows" else None
+    rows = (row for row in gpu_binaries().frameworks if re.fullmatch(row.distribution, lack.name))
+    if named is None or not named.value or not any(v == "CUDA_PATH" for row in rows for v, _tail in row.windows_added):
+        return None
+    for toolkit in lack.home.seen.toolkits or ():
+        root = normalise(lack.system, toolkit.root)
+        its_own = toolkit.origin in ("installer", "folder") and root != normalise(lack.system, named.value)
+        if its_own and all(any(is_inside(lack.system, p, toolkit.root) for p in e.elsewhere) for e in absent):
+            return NamedToolkit(named.value, toolkit.root)
+    return None

@@ -1,0 +1,182 @@
+r"""Extension modules that CPython on a made-up Windows does not load: DLLs written by hand; nothing is run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.model.facts import Distribution, PythonEnvironment
+from core.probes.python.search_path import Interpreter
+from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
+from core.probes.sysroot import sysroot_of
+from tests.loader import build
+from tests.probes.request import request, write
+
+PREFIX = "C:\\ml\\venv"
+SITE = PREFIX + "\\Lib\\site-packages"
+BASE = "C:\\Python311"
+MODULE = SITE + "\\thing\\_core.cp311-win_amd64.pyd"
+SYSTEM = "C:\\Windows\\System32"
+SUFFIXES = (".cp311-win_amd64.pyd", ".pyd")
+
+
+def put(root: Path, path: str, *imports: str, **fields: Any) -> None:
+    write(root, path.replace("\\", "/"), build.pe(imports, **fields))
+
+
+def machine(
+    root: Path, *recorded: str, name: str = "thing", architecture: str = "x86_64"
+) -> tuple[UnfitExtension, ...]:
+    """Look at an environment with one package, which recorded its module and these files."""
+    rows = "".join(f"{path},,1\n" for path in ("thing/_core.cp311-win_amd64.pyd", *recorded))
+    write(root, f"C:/ml/venv/Lib/site-packages/{name}-1.0.dist-info/RECORD", rows)
+    write(root, "C:/ml/venv/pyvenv.cfg", f"home = {BASE}\n")
+    put(root, SYSTEM + "\\kernel32.dll")
+    python = PythonEnvironment(
+        prefix=PREFIX,
+        executable=PREFIX + "\\Scripts\\python.exe",
+        kind="venv",
+        version="3.11.9",
+        architecture=architecture,
+        site_packages=(SITE,),
+        distributions=(Distribution(name=name, version="1.0", location=SITE),),
+    )
+    asked = request(root, {"SystemRoot": "C:\\Windows", "PATH": "C:\\tools"}, system="windows", pythons=(python,))
+    its = Interpreter(PREFIX, BASE, (3, 11), python.executable, {"home": BASE})
+    return unfit_extensions(python, its, SUFFIXES, asked, sysroot_of(asked.host))
+
+
+@pytest.mark.parametrize(
+    ("folder", "loads"),
+    [
+        (SITE + "\\thing", True),
+        (BASE, True),
+        (SYSTEM, True),
+        (SITE + "\\thing.libs", True),
+        (SITE + "\\another\\bin", True),  # its code may load it first
+        (PREFIX + "\\Library\\bin", True),
+        (PREFIX + "\\Scripts", True),
+        ("C:\\tools", False),  # on PATH alone
+        ("C:\\Windows\\SysWOW64", False),
+    ],
+)
+def test_where_a_dll_of_a_module_may_be(tmp_path: Path, folder: str, loads: bool) -> None:
+    put(tmp_path, MODULE, "KERNEL32.dll", "needed.dll")
+    put(tmp_path, folder + "\\needed.dll")
+    found = machine(tmp_path)
+    assert [(u.dotted, u.edge.name, u.edge.state) for u in found if u.edge] == (
+        [] if loads else [("thing._core", "needed.dll", "absent")]
+    )
+
+
+@pytest.mark.parametrize(
+    ("missing", "told"),
+    [
+        ("libomp140.x86_64.dll", True),
+        ("VCRUNTIME140_1.dll", True),
+        ("python310.dll", True),
+        ("cublas64_12.dll", False),  # the closures follow CUDA's
+        ("nvcuda.dll", False),  # the driver's
+        ("api-ms-win-crt-heap-l1-1-0.dll", False),
+    ],
+)
+def test_which_lack_is_told(tmp_path: Path, missing: str, told: bool) -> None:
+    put(tmp_path, MODULE, missing)
+    assert [u.edge.name for u in machine(tmp_path) if u.edge] == ([missing] if told else [])
+
+
+def test_what_a_dll_of_the_package_lacks_is_met_behind_it(tmp_path: Path) -> None:
+    put(tmp_path, MODULE, "inner.dll")
+    put(tmp_path, SITE + "\\thing.libs\\inner.dll", "lost.dll")
+    (one,) = machine(tmp_path, "thing.libs/inner.dll", "thing.libs/lost.dll")
+    assert one.edge
+    assert (one.edge.name, one.edge.wanted_by, one.recorded) == ("lost.dll", SITE + "\\thing.libs\\inner.dll", True)
+
+
+@pytest.mark.parametrize(
+    ("content", "state"),
+    [(b"", "damaged"), (bytes(4096), "damaged"), (build.pe(machine=0x14C), "wrong architecture")],
+)
+@pytest.mark.parametrize("file", [MODULE, SITE + "\\thing\\inner.dll", BASE + "\\inner.dll"])
+def test_the_first_file_decides_whatever_it_is(tmp_path: Path, content: bytes, state: str, file: str) -> None:
+    put(tmp_path, MODULE, "inner.dll")
+    put(tmp_path, SYSTEM + "\\inner.dll")
+    write(tmp_path, file.replace("\\", "/"), content)
+    (one,) = machine(tmp_path, "thing/inner.dll")
+    assert one.edge
+    assert (one.edge.path, one.edge.state) == (file, state)
+    assert one.recorded == (not file.startswith(BASE))
+
+
+def test_a_function_that_the_first_dll_lacks_is_named(tmp_path: Path) -> None:
+    wants = {"msvcp140.dll": ("_Cnd_init", "_Mtx_new")}
+    put(tmp_path, MODULE, *wants, functions=wants)
+    put(tmp_path, BASE + "\\msvcp140.dll", exports=("_Cnd_init",))
+    (one,) = machine(tmp_path)
+    assert one.edge
+    assert (one.edge.lacks, one.edge.path, one.recorded) == ("_Mtx_new", BASE + "\\msvcp140.dll", False)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "_core.cp310-win_amd64.pyd",
+        "_core.cp311-win32.pyd",
+        "_core_d.cp311-win_amd64.pyd",
+        "_core_d.pyd",
+        "tests\\_core.pyd",
+    ],
+)
+def test_a_module_that_this_python_does_not_import_is_left_out(tmp_path: Path, name: str) -> None:
+    put(tmp_path, MODULE)
+    put(tmp_path, f"{SITE}\\thing\\{name}", "lost.dll")
+    assert machine(tmp_path, f"thing/{name}".replace("\\", "/")) == ()
+
+
+def test_a_framework_s_own_modules_are_judged_by_themselves_alone(tmp_path: Path) -> None:
+    """The closures follow what they need, as the framework opens it."""
+    put(tmp_path, MODULE, "lost.dll")
+    assert machine(tmp_path, name="ctranslate2") == ()
+    write(tmp_path, MODULE.replace("\\", "/"), b"")
+    (one,) = machine(tmp_path, name="ctranslate2")
+    assert one.edge
+    assert one.edge.path == MODULE
+
+
+def test_a_module_of_python_itself_is_examined(tmp_path: Path) -> None:
+    put(tmp_path, MODULE)
+    put(tmp_path, BASE + "\\DLLs\\_ssl.pyd", "libcrypto-3.dll")
+    (one,) = machine(tmp_path)
+    assert (one.owner, one.dotted, one.edge.name if one.edge else "") == ("", "_ssl", "libcrypto-3.dll")
+    put(tmp_path, BASE + "\\DLLs\\libcrypto-3.dll")
+    assert machine(tmp_path) == ()
+
+
+def test_without_windows_own_folder_nothing_is_judged(tmp_path: Path) -> None:
+    put(tmp_path, MODULE, "lost.dll")
+    assert machine(tmp_path)
+    (tmp_path / "C:/Windows/System32/kernel32.dll").unlink()
+    assert not _again(tmp_path)
+
+
+def _again(root: Path) -> tuple[UnfitExtension, ...]:
+    python = PythonEnvironment(prefix=PREFIX, executable=PREFIX + "\\Scripts\\python.exe", site_packages=(SITE,))
+    asked = request(root, {"SystemRoot": "C:\\Windows"}, system="windows", pythons=(python,))
+    its = Interpreter(PREFIX, BASE, (3, 11), python.executable, {"home": BASE})
+    return unfit_extensions(python, its, SUFFIXES, asked, sysroot_of(asked.host))
+
+
+def test_a_32_bit_python_takes_windows_32_bit_files(tmp_path: Path) -> None:
+    put(tmp_path, MODULE, "needed.dll", machine=0x14C)
+    put(tmp_path, "C:\\Windows\\SysWOW64\\needed.dll", machine=0x14C)
+    put(tmp_path, "C:\\Windows\\SysWOW64\\kernel32.dll", machine=0x14C)
+    put(tmp_path, SYSTEM + "\\needed.dll")
+    assert machine(tmp_path, architecture="x86") == ()
+
+
+def test_windows_on_arm_has_files_for_both_kinds(tmp_path: Path) -> None:
+    put(tmp_path, MODULE, "needed.dll")
+    put(tmp_path, SYSTEM + "\\needed.dll", machine=0xAA64)
+    assert machine(tmp_path) == ()
