@@ -68,7 +68,7 @@ PROBES: tuple[Probe, ...] = (
     # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
-    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=240),
+    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=300),
     Probe("program_trials", _try_programs, needs=("pythons",), timeout=150, after=("trials",)),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
     Probe("tools", tools.look, needs=("pythons",)),

@@ -521,3 +521,17 @@ def test_a_package_is_imported_after_the_framework_that_it_belongs_to(tmp_path: 
         "tensorflow": {"keras", "numpy", "h5py"},
         "torch": {"sympy", "opt-einsum", "xformers"},
     }
+
+
+def test_what_pythons_own_code_refuses_was_asked_for_by_the_package(own: Path):
+    with_package(own, "older", "import json\njson.loads('x')\n")
+    (row, *_more) = packages_of(own)["older"].failures
+    assert (row.asker, row.file.endswith("json/decoder.py")) == ("older 1.0", True)
+
+
+def test_what_nobody_requires_is_tried_although_it_needs_no_framework(own: Path):
+    with_package(own, "asked", "import gone\n", requires="inner")
+    with_package(own, "inner", "", requires="nothing")
+    with_package(own, "pytest_more", "import gone\n", requires="nothing")
+    found = packages_of(own)
+    assert {n: p.state for n, p in found.items()} == {"asked": "failed"}

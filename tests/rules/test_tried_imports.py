@@ -104,6 +104,11 @@ CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [
     ({"kind": "FileNotFoundError", "text": "[Errno 2] No such file or directory: 'ffmpeg'", "path": "ffmpeg", "code": "subprocess.Popen(command)"},
      "system_library_missing", "ffmpeg", None),
     ({"kind": "FileNotFoundError", "text": "[Errno 2] No such file or directory: '/srv/x'", "path": "/srv/x"}, "", "cannot be imported.", None),
+    ({"kind": "AttributeError", "text": "module 'inspect' has no attribute 'getargspec'", "module": "inspect", "name": "getargspec", "standard": True},
+     "package_for_another_python", "inspect.getargspec", None),
+    ({"text": "No module named 'imp'", "module": "imp", "absent": True}, "package_for_another_python", "imp", None),
+    ({"kind": "ValueError", "text": "ValueError: mutable default <class 'a.B'> for field b is not allowed: use default_factory",
+      "file": "/usr/lib/python3.11/dataclasses.py"}, "package_for_another_python", "older Python", None),
     ({"kind": "SIGBUS", "text": "Fatal Python error: Bus error", "file": f"{SITE}/warp/context.py"}, "corrupt_or_truncated_file", "context.py", None),
 ]  # fmt: skip
 

@@ -8,8 +8,9 @@ from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
 from core.knowledge.causes import Cause
 from core.model.facts import ImportFailure
+from core.model.findings import Fix
 from core.model.paths import is_inside, parent
-from core.rules.frameworks.advice import reinstall_package
+from core.rules.frameworks.advice import framework_pip_command, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
 from core.rules.wording import manual_fix
@@ -77,6 +78,71 @@ def not_of_this_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagnos
         if installed
         else Cure(manual_fix(_("Correct {path}", path=f.path), restart="program")),
     )
+
+
+REMOVED_MODULES = frozenset(
+    (
+        *(
+            "asynchat",
+            "asyncore",
+            "binhex",
+            "distutils",
+            "imp",
+            "smtpd",
+            "aifc",
+            "audioop",
+            "cgi",
+            "cgitb",
+            "chunk",
+            "crypt",
+            "imghdr",
+        ),
+        *(
+            "mailcap",
+            "msilib",
+            "nis",
+            "nntplib",
+            "ossaudiodev",
+            "pipes",
+            "sndhdr",
+            "spwd",
+            "sunau",
+            "telnetlib",
+            "uu",
+            "xdrlib",
+            "lib2to3",
+        ),
+    )
+)
+"""Modules that Python had and no longer has (https://docs.python.org/3/whatsnew/3.12.html, 3.13.html)."""
+_NEWER_CHECKS = late_pattern(r"mutable default <?class|non-default argument '\w+' follows default argument")
+
+
+def for_an_older_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+    """An installed package asks Python itself for what this release no longer has, or no longer accepts."""
+    system = home.seen.machine.system
+    installed = any(is_inside(system, f.file, site) for site in home.python.site_packages)
+    lost = f.standard and f.name and not f.outside and not f.owner
+    gone = f.absent and f.module.partition(".")[0] in REMOVED_MODULES and not f.owner
+    refused = bool(_NEWER_CHECKS.search(f.text))
+    if not (f.asker and installed and (lost or gone or refused)) and not (refused and f.asker):
+        return None
+    what = f"{f.module}.{f.name}".strip(".") if lost or gone else "dataclasses"
+    return ImportDiagnosis(
+        failure=f,
+        cause="package_for_another_python",
+        title=N_("{who} in {prefix} cannot be imported: it was written for an older Python ({what})."),
+        values={"what": what},
+        why=_("Python {version} removed or refuses it.", version=home.python.version),
+        about=f"{f.asker} {what}",
+        cure=Cure(_upgraded(home, f.asker)),
+    )
+
+
+def _upgraded(home: EnvironmentView, owner: str) -> Fix:
+    name = owner.partition(" ")[0]
+    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", name)
+    return manual_fix(_("Install releases that fit each other: {names}", names=name), command, restart="program")
 
 
 def not_there(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:

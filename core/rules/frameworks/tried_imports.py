@@ -36,6 +36,7 @@ from core.rules.frameworks.environment_view import (
 )
 from core.rules.frameworks.failed_files import (
     ended_by_a_short_file,
+    for_an_older_python,
     for_another_processor,
     may_not_be_run,
     not_of_this_python,
@@ -120,6 +121,7 @@ def diagnose_import(
             not_of_this_python,
             not_there,
             _made_for_numpy_1,
+            for_an_older_python,
             _missing_module,
             _missing_name,
         ):
@@ -471,7 +473,8 @@ def _severity(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Im
     if diagnosis is None and any(_SURROUNDINGS.search(p.problem) for p in packages):
         return NOTE  # of this session, not of the package
     by_itself = all(p.experiments and p.experiments.repeated == "works" for p in packages)
-    return min(home.severity, WARNING) if by_itself else home.severity
+    unlisted = diagnosis is None and all(home.installed(p.distribution) is None for p in packages)
+    return min(home.severity, WARNING) if by_itself or unlisted else home.severity
 
 
 RULES = (failed_packages,)

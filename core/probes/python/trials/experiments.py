@@ -31,12 +31,12 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.trials.run import TRIAL_STAGES, Change, Surroundings, Trial, run_trial
 from core.probes.sysroot import Sysroot
 
-EXPERIMENT_SECONDS, MAX_EXPERIMENTS = 75.0, 14
+EXPERIMENT_SECONDS, MAX_EXPERIMENTS = 120.0, 14
 """Seconds after which a scan begins no further experiment, and the maximum number for one failure."""
 MAX_FAILURES = 3
 """Failures of packages of one trial that are looked into."""
-LEAST_WAIT, MOST_WAIT = 15.0, 45.0
-"""Seconds that one experiment may take: three times as long as the repetition, within these."""
+WAIT = 45.0
+"""Seconds that one experiment may take: one that works takes longer than one that fails early."""
 
 INDISPENSABLE = re.compile(
     r"PATH|HOME|USER|LOGNAME|SHELL|TERM|PWD|OLDPWD|SHLVL|LANG|_|HOSTNAME|DISPLAY|WAYLAND_DISPLAY|XDG_RUNTIME_DIR|DBUS_SESSION_BUS_ADDRESS"
@@ -62,7 +62,9 @@ class Laboratory:
         if verdict.account is not None or made.timed_out:
             return made
         if made.problem or made.ended:
-            return replace(made, experiments=self.look_into(trial, made, made.problem, verdict))
+            early = made.reached == "nothing"  # its import alone is enough, and quicker
+            one = replace(trial, module=f"import:{trial.module}", packages=()) if early else trial
+            return replace(made, experiments=self.look_into(one, made, _begun(made.failures, made.problem), verdict))
         seen: set[str] = set()
         packages = []
         for package in made.packages:
@@ -109,12 +111,12 @@ class Laboratory:
         if outcome != "same":
             return found
         suspects = _suspects(trial, again, self._request.env, heard)
-        search = _Search(self, trial, again, verdict, min(MOST_WAIT, max(LEAST_WAIT, 3 * took)))
+        search = _Search(self, trial, again, verdict)
         proved = search.find(suspects) if suspects else ()
-        return replace(found, runs=tuple(search.runs), proved=proved)
+        return replace(found, runs=tuple(search.runs), proved=search.decided(proved))
 
     def run(
-        self, trial: Trial, failed: FrameworkTrial, without: Sequence[Suspect], verdict: Verdict, wait: float
+        self, trial: Trial, failed: FrameworkTrial, without: Sequence[Suspect], verdict: Verdict
     ) -> Experiment | None:
         """Run an experiment; None where there is no time left."""
         if self._left <= 0:
@@ -133,7 +135,7 @@ class Laboratory:
         with ExitStack() as stack:
             if any(s.kind == "settings" for s in without):
                 env = _at_another_home(env, str(stack.enter_context(scratch_folder())))
-            again = run_trial(trial, self._request, env, self._where, verdict, change=change, timeout=wait)
+            again = run_trial(trial, self._request, env, self._where, verdict, change=change, timeout=WAIT)
         seconds = time.monotonic() - start
         self._left -= seconds
         outcome: ExperimentOutcome = "otherwise"
@@ -150,12 +152,11 @@ class Laboratory:
 class _Search:
     """The search for the least that a failed trial works without."""
 
-    def __init__(
-        self, laboratory: Laboratory, trial: Trial, failed: FrameworkTrial, verdict: Verdict, wait: float
-    ) -> None:
+    def __init__(self, laboratory: Laboratory, trial: Trial, failed: FrameworkTrial, verdict: Verdict) -> None:
         self._laboratory, self._trial, self._failed = laboratory, trial, failed
-        self._verdict, self._wait = verdict, wait
+        self._verdict = verdict
         self.runs: list[Experiment] = []
+        self._cut_short = False
 
     def find(self, ranked: Sequence[tuple[int, Suspect]]) -> tuple[Suspect, ...]:
         """Return the suspects without which it works, as few as the experiments allow; the first of ``ranked`` are the likeliest."""
@@ -171,6 +172,14 @@ class _Search:
                 return found
         rest = [s for s in whole if s not in pointed]
         return self._halved(rest if self._works(rest) else list(whole))
+
+    def decided(self, found: tuple[Suspect, ...]) -> tuple[Suspect, ...]:
+        """Return what was found as far as it is the least: where the time was over before that, only what alone is left."""
+        if not self._cut_short:
+            return found
+        alone = {run.without[0] for run in self.runs if len(run.without) == 1 and run.outcome == "same"}
+        left = tuple(s for s in found if s not in alone)
+        return left if len(left) == 1 else ()
 
     @property
     def _is_open(self) -> bool:
@@ -211,9 +220,14 @@ class _Search:
         """Return ``without`` if the trial works without it, else nothing."""
         wanted = tuple(without)
         done = next((r for r in self.runs if set(r.without) == set(wanted)), None)
-        if done is None and wanted and len(self.runs) < MAX_EXPERIMENTS:
-            done = self._laboratory.run(self._trial, self._failed, wanted, self._verdict, self._wait)
+        if done is None and wanted:
+            done = (
+                None
+                if len(self.runs) >= MAX_EXPERIMENTS
+                else self._laboratory.run(self._trial, self._failed, wanted, self._verdict)
+            )
             self.runs += [done] if done else []
+            self._cut_short = self._cut_short or done is None or done.outcome == "no answer"
         return wanted if done and done.outcome == "works" else ()
 
 
@@ -298,7 +312,7 @@ def _suspects(
     for file in dict.fromkeys(around.start_up):
         rows.append((6 if file in opened or file in words else 1, Suspect(kind="start-up file", name=file)))
     if around.read:
-        rows.append((3 + 3 * any(p in words for p in around.read), Suspect(kind="settings", name=env.get("HOME", ""))))
+        rows.append((1 + 5 * any(p in words for p in around.read), Suspect(kind="settings", name=env.get("HOME", ""))))
     return sorted(rows, key=lambda row: -row[0])
 
 

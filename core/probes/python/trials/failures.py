@@ -73,6 +73,20 @@ def who_asks(file):
     return ""
 
 
+def first_asker(frames):
+    """Who installed the file of the innermost line; where that is Python's own, of the line that called it, and so on."""
+    files = []
+    for frame, _line in reversed(frames):
+        if frame.f_code.co_filename not in files:
+            files.append(frame.f_code.co_filename)
+    base = os.path.dirname(os.__file__)
+    for file in files[:5]:
+        asker = who_asks(file)
+        if asker or not file.startswith(os.path.join(base, "")) or "site-packages" in file:
+            return asker
+    return ""
+
+
 def chain_of(e):
     """What began it comes first: an exception that another was raised from, then the last, then what it was raised beside."""
     causes = [e]
@@ -136,7 +150,7 @@ def failure(e):
         kind=type(e).__name__, text=text[:1500], module=module, name=missing, absent=bool(absent), path=path, closed=bool(closed), file=file,
         line=line, code=code, variable=variable, value=told_value(variable, text),
         found=there[0] if there else "", hidden=there[1] if there[1:] else "", owner=owner, recorded=known,
-        asker=who_asks(file), standard=top in getattr(sys, "stdlib_module_names", ()), library=library,
+        asker=first_asker(plain), standard=top in getattr(sys, "stdlib_module_names", ()), library=library,
         outside=bool(first) and not any(first.startswith(p) for p in ours),
     )
 

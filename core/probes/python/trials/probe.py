@@ -13,12 +13,13 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
 from core.host.provenance import Verdict
 from core.knowledge.memory_growth import growth_of
 from core.model.facts import Distribution, FrameworkTrial, PythonEnvironment, Unexamined, full_id
 from core.probes.loading.origin import PATH_VARIABLE, runs_here
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import recorded_module, required_name
+from core.probes.python.distributions import all_requirements, recorded_module, required_name
 from core.probes.python.trials.experiments import Laboratory
 from core.probes.python.trials.run import MAX_PACKAGES, TRIAL_TIMEOUT_SECONDS, Trial, run_trial
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -41,6 +42,12 @@ FRAMEWORK_MODULES = {
     "cupy-cuda*": ("cupy", "cupy/_core/core.*"),
 }
 """Distribution -> its module, and a file that must exist for the import."""
+
+TOOLS = late_pattern(
+    r"pip|wheel|uv|build|twine|virtualenv|pipx|poetry.*|pdm.*|hatch.*|tox.*|nox|black|ruff|mypy.*|flake8.*|isort|pre-commit|pytest.*|coverage"
+    r"|jupyter.*|notebook.*|ipykernel|ipython|ipywidgets|debugpy|.*-stubs|types-.*|pyinstaller.*|cython|ninja|cmake|meson|scikit-build.*"
+)
+"""Distributions that a program does not import: they install, check or start programs."""
 
 
 def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
@@ -112,7 +119,7 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
         others = [t for t in trials if t.python.prefix == trial.python.prefix]
         parts = [(t, required_by(t.distribution, t.python)) for t in others]
         mine = []
-        for distribution in packages_to_try(trial.python):
+        for distribution in packages_to_try(trial.python, where):
             asked = {required_name(r) for r in distribution.pins}
             wanted = next((t for t in others if t.distribution in asked), None)
             wanted = wanted or next((t for t, names in parts if distribution.name in names), others[0])
@@ -134,16 +141,26 @@ def required_by(name: str, python: PythonEnvironment) -> frozenset[str]:
     return frozenset(found)
 
 
-def packages_to_try(python: PythonEnvironment) -> Iterator[Distribution]:
-    """Yield what is listed of an environment besides frameworks and NVIDIA's libraries: who requires one of these first."""
-    some = [
-        d
-        for d in python.distributions
-        if not d.name.startswith("nvidia-") and not any(fnmatch.fnmatch(d.name, p) for p in FRAMEWORK_MODULES)
-    ]
+def packages_to_try(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
+    """Yield what is installed besides frameworks, NVIDIA's libraries and tools: who requires a framework first, then what nobody
+    requires, and so somebody asked for, then what else is listed.
+    """
+    listed = {d.name for d in python.distributions}
+    others = [d for folder in python.site_packages for d in all_requirements(folder, where)]
+    required = {required_name(r) for d in others for r in d.pins}
+    wanted = [d for d in others if d.name not in required and d.name not in listed]
+    some = sorted(
+        (*python.distributions, *(replace(d, pins=()) for d in wanted)), key=lambda d: (not d.pins, d.name in listed)
+    )
     known: dict[str, Distribution] = {}
-    for distribution in sorted(some, key=lambda d: not d.pins):
-        known.setdefault(distribution.name, distribution)
+    for distribution in some:
+        name = distribution.name
+        if not (
+            name.startswith("nvidia-")
+            or TOOLS.fullmatch(name)
+            or any(fnmatch.fnmatch(name, p) for p in FRAMEWORK_MODULES)
+        ):
+            known.setdefault(name, distribution)
     yield from known.values()
 
 

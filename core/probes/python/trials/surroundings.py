@@ -70,9 +70,9 @@ def tell_surroundings():
     for path in dict.fromkeys(os.path.abspath(p) for p in _opened if p):
         if not os.path.isfile(path) or ours(path) or path.startswith(("/proc/", "/sys/", "/dev/")):
             continue
-        if path.endswith((".py", ".pyc", ".so", ".pyd")):
+        if path.endswith((".py", ".pyc", ".so", ".pyd", "-info/METADATA", "-info/PKG-INFO")):
             code.append(path)
-        elif path.startswith(home) and not path.endswith((".pth", ".dist-info/METADATA", "/RECORD", "pyvenv.cfg")):
+        elif path.startswith(home) and not path.endswith((".pth", "/RECORD", "pyvenv.cfg")):
             read.append(path)
     emit(around=dict(code=code[:50], read=read[:20]))
 
