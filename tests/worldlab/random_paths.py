@@ -630,8 +630,10 @@ def oracle(*, activated: bool) -> Oracle:
     return run
 
 
-def examined(seed: str, number: int, among: Sequence[str], keep: Path | None) -> tuple[Planted, Outcome]:
-    """Draw, ask the real program, scan, judge."""
+def examined(
+    seed: str, number: int, among: Sequence[str], keep: Path | None, *, tries: bool = False
+) -> tuple[Planted, Outcome]:
+    """Draw, ask the real program, scan, judge; ``tries``: the scan carries out the imports of the program, too."""
     chance = random.Random(f"{seed} {number}")
     environment, mechanism = chance.choice(among), chance.choice(MECHANISMS)
     if mechanism is namespace and environment.startswith(("torch", "onnx", "ctranslate2", "cupy")):
@@ -649,7 +651,8 @@ def examined(seed: str, number: int, among: Sequence[str], keep: Path | None) ->
         names = "" if real.ok else planted.names
         scene = Scene(name, "healthy" if real.ok else "C", environment, oracle(activated=planted.activated), None, () if real.ok else planted.causes, "", names)  # fmt: skip
         started = time.monotonic()
-        done = convalesce(world, scene, "scan", "--json", "--full-names")
+        also = ("--try", "--program", str(world.home / "work/main.py")) if tries else ()
+        done = convalesce(world, scene, "scan", "--json", "--full-names", *also)
         if keep:
             keep.mkdir(parents=True, exist_ok=True)
             (keep / f"{name}.json").write_bytes(done.stdout)
@@ -672,11 +675,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--only", default="", help="these draws of the seed, such as 3,7-9")
     parser.add_argument("--environment", nargs="*", default=OFTEN, choices=list(PROGRAMS), metavar="NAME")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports there")
+    parser.add_argument("--try", action="store_true", dest="tries", help="scan with --try --program main.py")
     options = parser.parse_args(argv)
     counted: Counter[str] = Counter()
     for number in numbers(options.only) if options.only else range(options.number):
         try:
-            planted, o = examined(options.seed, number, options.environment, options.keep)
+            planted, o = examined(options.seed, number, options.environment, options.keep, tries=options.tries)
         except (OSError, ValueError, LookupError, subprocess.SubprocessError, shutil.Error) as e:
             print(f"not drawn    {number}: {type(e).__name__}: {e}", flush=True)
             counted["not drawn"] += 1

@@ -317,7 +317,7 @@ CAUSES = (
 )
 
 
-def judged(draw: Draw, number: int, folder: Path, *, oracle_only: bool) -> tuple[bool, Outcome]:
+def judged(draw: Draw, number: int, folder: Path, *, oracle_only: bool, tries: bool = False) -> tuple[bool, Outcome]:
     """Ask the program what the draw does, then scan; return whether the program fails, and the outcome."""
     remove(folder / "home")
     for made in ("env/conda-meta", "env/etc/conda"):
@@ -332,7 +332,7 @@ def judged(draw: Draw, number: int, folder: Path, *, oracle_only: bool) -> tuple
         answers.append(oracle(world))
         return Ran(ok=True, said=answers[-1].said)
 
-    outcome = examine(replace(scene, oracle=asked), oracle_only=oracle_only, there=folder)
+    outcome = examine(replace(scene, oracle=asked), oracle_only=oracle_only, tries=tries, there=folder)
     fails = not answers[-1].ok
     if fails and outcome.report is not None:
         return fails, _as_fault(outcome, draw)
@@ -352,6 +352,7 @@ def main() -> int:
     parser.add_argument("--number", type=int, default=40)
     parser.add_argument("--only", default="", help="of the draws, those whose name has this pattern")
     parser.add_argument("--oracle-only", action="store_true")
+    parser.add_argument("--try", action="store_true", dest="tries", help="scan with --try")
     parser.add_argument("--jobs", type=int, default=2)
     options = parser.parse_args()
     draws = [
@@ -366,7 +367,7 @@ def main() -> int:
                 print(f"{e}: its draws are left out", flush=True)
                 return []
             return [
-                told(d, *judged(d, n, folder, oracle_only=options.oracle_only))
+                told(d, *judged(d, n, folder, oracle_only=options.oracle_only, tries=options.tries))
                 for n, d in draws
                 if d.environment == environment
             ]
