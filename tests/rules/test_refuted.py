@@ -1,0 +1,50 @@
+"""What a trial refutes becomes a note, and nothing else does."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import FrameworkTrial, PackageTrial, full_id
+from core.model.findings import Finding
+from core.model.steps import Severity, Step
+from core.rules.refuted import without_refuted
+from core.rules.ways import THIS_SESSION
+from core.rules.wording import ERROR, make_finding
+from tests.machines import PREFIX, wheel_machine
+
+
+def finding(name: str, *consumers: str, ways: tuple[str, ...] = ()) -> Finding:
+    made = make_finding(Step.FRAMEWORKS, ERROR, name, "x", cause="module_shadowed")
+    return replace(made, consumers=tuple(full_id(PREFIX, c) for c in consumers), ways=ways)
+
+
+def trial(**fields: object) -> FrameworkTrial:
+    package = PackageTrial(distribution="diffusers", state="imported")
+    known = {"reached": "convolution", "right": True, "packages": (package,)}
+    return FrameworkTrial(prefix=PREFIX, framework="torch", **(known | fields))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("its", "tried", "refuted"),
+    [
+        (finding("import-ends-x", "torch"), trial(), True),
+        (finding("import-ends-x", "diffusers"), trial(), True),
+        (finding("import-ends-x", "torch", "diffusers"), trial(), True),
+        (finding("import-ends-x", "torch", "peft"), trial(), False),
+        (finding("import-ends-x", "torch", ""), trial(), False),
+        (finding("import-ends-x"), trial(), False),
+        (finding("import-ends-x", "torch", ways=("cron:x",)), trial(), False),
+        (finding("import-ends-x", "torch", ways=("cron:x", THIS_SESSION)), trial(), True),
+        (finding("import-ends-x", "torch"), trial(reached="import"), False),
+        (finding("import-ends-x", "torch"), trial(problem="no"), False),
+        (finding("shadowed-torch", "torch"), trial(), True),
+        (finding("shadowed-torch", "torch"), trial(right=False), False),
+        (finding("shadowed-diffusers", "diffusers"), trial(), False),
+        (finding("records-torch", "torch"), trial(), False),
+    ],
+)
+def test_what_is_refuted(its: Finding, tried: FrameworkTrial, refuted: bool) -> None:
+    (made,) = without_refuted([its], replace(wheel_machine(), trials=(tried,)))
+    assert made.severity is (Severity.NOTE if refuted else Severity.ERROR)
+    assert (made.why != its.why) is refuted
