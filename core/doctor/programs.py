@@ -12,6 +12,7 @@ from core.common.i18n import _, translate_fact
 from core.host.interface import Host
 from core.model.paths import path_module
 from core.probes.programs.follow import find_named, follow
+from core.probes.programs.kernels import is_notebook
 from core.probes.sysroot import Sysroot, sysroot_of
 
 
@@ -31,13 +32,13 @@ class ChosenPrograms(msgspec.Struct, frozen=True):
 def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
     """Return what was chosen, sorted: each a path, a command, or a process' number. Nothing is run.
 
-    A Python interpreter, an environment's folder, and a script that a Python runs are environments; everything else, and
-    a running Python, too, is a program.
+    A Python interpreter, an environment's folder, and a script that a Python runs are environments; a notebook is its kernel's
+    environment and a program; everything else, and a running Python, too, is a program.
     """
     where = sysroot_of(host)
     pythons: dict[str, None] = {}
     programs: dict[str, None] = {}
-    problem = script = ""
+    problem = script = folder = ""
     for text in chosen:
         named = text.strip().strip('"')
         if not named:
@@ -49,7 +50,7 @@ def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
             programs[named] = None
         problem = problem or why
         script = script or (_script(named, host, where) if python else "")
-    folder = where.parent(where.real_path(script)) if script else ""
+        folder = folder or (_folder(named, host, where) if python or is_notebook(named) else "")
     return ChosenPrograms(tuple(pythons), tuple(programs), script, folder, problem)
 
 
@@ -65,19 +66,35 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
     if where.is_folder(path):
         return path, False, ""
     its = follow(path, env, where)
+    if is_notebook(path):  # which kernel it asks for is a fact of its way of starting
+        return its.interpreter if where.is_file(its.interpreter) else "", True, ""
     if its.interpreter:
         return its.interpreter, _sets_variables(path, where), ""
     return "", True, "" if its.path else translate_fact(_("{name} does not show which program it starts.", name=named))
 
 
 def _script(named: str, host: Host, where: Sysroot) -> str:
-    """Return the path of a Python script; empty for anything else.
+    """Return the path of a Python script; empty for anything else."""
+    path = _file(named, host, where)
+    return path if path.endswith((".py", ".pyw")) else ""
 
-    Python puts the folder of the script, whose links it follows, first on its search path.
+
+def _folder(named: str, host: Host, where: Sysroot) -> str:
+    """Return the folder that is searched first for what a script or notebook imports; empty for anything else.
+
+    Python puts the folder of the script, whose links it follows, first on its search path; a notebook's kernel starts in that of the notebook.
     Source: https://docs.python.org/3/library/sys_path_init.html.
     """
+    path = _file(named, host, where)
+    if not path.endswith((".py", ".pyw", ".ipynb")):
+        return ""
+    return where.parent(path if is_notebook(path) else where.real_path(path))
+
+
+def _file(named: str, host: Host, where: Sysroot) -> str:
+    """Return the path of the file that was named; empty for a process, or for none."""
     path = "" if named.isdecimal() else find_named(named, host.fresh_environment(), where, _working_folder(where))
-    return path if path.endswith((".py", ".pyw")) and where.is_file(path) else ""
+    return path if where.is_file(path) else ""
 
 
 def _sets_variables(script: str, where: Sysroot) -> bool:

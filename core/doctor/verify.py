@@ -312,6 +312,12 @@ FRESH_TEXTS: dict[Way, tuple[str, str, str, str]] = {
         N_("In IPython: undecided."),
         N_("In IPython, according to its files: the fault is gone."),
     ),
+    "prompt": (
+        N_("At Python's prompt: the fault is gone."),
+        N_("At Python's prompt: the fault is still there."),
+        N_("At Python's prompt: undecided."),
+        N_("At Python's prompt, according to its files: the fault is gone."),
+    ),
 }  # fmt: skip
 """Way of starting whose line was edited -> sentences: the fault is gone, still there, undecided, or gone according to the files."""
 

@@ -17,6 +17,7 @@ from core.rules.frameworks.ended_imports import ENDED_ID
 from core.rules.frameworks.libraries.findings import LIBRARIES_ID, imported_packages
 from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
+from core.rules.gone_files import with_gone_files
 from core.rules.refuted import without_refuted
 from core.rules.reused_runs import RuleRuns
 from core.rules.undecided import deciding_steps
@@ -49,7 +50,8 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
         # without duplicates, and with one finding for all that a consumer's own binaries lack
         return join_cards(_without_duplicates(runs.findings(seen)), seen)
 
-    found = list(without_refuted(with_other_ways(collect(snapshot), snapshot, collect), snapshot))
+    found = with_other_ways(collect(snapshot), snapshot, collect)
+    found = with_gone_files(without_refuted(found, snapshot), snapshot)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:
         found = [mark_consequences(f, head) for f in found]

@@ -54,6 +54,7 @@ WAY_WORDS: dict[StartKind, str] = {
     "task": N_("the task {at}"),
     "multiplexer": N_("shells in {at}"),
     "ipython": N_("IPython and its notebooks"),
+    "prompt": N_("Python's prompt"),
 }
 
 
@@ -67,7 +68,11 @@ def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
 
 
 def _way_words(start: Start) -> str:
-    at = start.at.split("/")[-2] if start.kind == "notebook" and start.at.count("/") > 1 else start.at
+    at = start.at
+    if start.kind == "notebook" and at.endswith(".ipynb"):
+        at = re.split(r"[/\\]", at)[-1]
+    elif start.kind == "notebook" and at.count("/") > 1:
+        at = at.split("/")[-2]  # the kernel's name
     return _(
         WAY_WORDS[start.kind],
         at=re.split(r"[/\\]", at)[-1] if start.kind in ("service", "launcher", "script", "task") else at,

@@ -22,6 +22,7 @@ WHY = {
     "CONDA_PREFIX": N_("CONDA_PREFIX names this environment"),
     "name": N_("The kernel is named after this environment"),
     "imports": N_("This environment has what the program imports"),
+    "kernel": N_("This environment has what the notebook imports"),
 }
 
 
@@ -42,7 +43,10 @@ def _finding(
 ) -> Finding:
     theirs = [d.name for d in runs.distributions] if runs else one.has
     lacking = [*one.lacks] if one.lacks else _lacking(home, theirs or ()) if theirs is not None or not one.path else []
-    if one.path:
+    if one.why == "kernel":
+        title = _("The notebook asks for the kernel {name}, which is not here.", name=one.name)
+        why = _("Jupyter does not start it: No such kernel named {name}.", name=one.name)
+    elif one.path:
         title = _("{path} runs, which is not the Python of {prefix}.", path=one.path, prefix=one.seems)
         why = (
             _(
@@ -95,6 +99,15 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
 
 def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, str]:
     """Return what to do, and the command. ``own``: the environment's interpreter, where it is not bin/python."""
+    if one.why == "kernel":
+        return (
+            _("Choose a kernel that is here, or make one of this name"),
+            _(
+                "{prefix}/bin/python -m ipykernel install --prefix {prefix} --name {name}",
+                prefix=one.seems,
+                name=one.name,
+            ),
+        )
     if start.kind == "notebook":
         return (
             _("Let the kernel start its environment's Python"),

@@ -48,7 +48,7 @@ class Plan(Frozen, frozen=True, kw_only=True):
 
 
 Way = Literal[
-    "process", "activation", "bare", "login", "terminal", "desktop", "ssh", "cron", "notebook", "service", "editor", "direnv", "module", "launcher", "script", "task", "multiplexer", "ipython"
+    "process", "activation", "bare", "login", "terminal", "desktop", "ssh", "cron", "notebook", "service", "editor", "direnv", "module", "launcher", "script", "task", "multiplexer", "ipython", "prompt"
 ]  # fmt: skip
 """How a program is started: from this session, while an environment is active, by an environment's own interpreter
 without its activation, or from a new log-in; the others as ``StartKind`` has them."""

@@ -46,6 +46,17 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
     assert all(f.ways == (start.id,) and f.title.startswith("Only in notebooks (ml)") for f in found)
 
 
+def test_a_notebook_whose_kernel_is_gone():
+    one = StartedPython(name="vision", path="", prefix="", seems=PREFIX, why="kernel", source="/w/train.ipynb")
+    (found,) = another_python_runs(
+        machine(Start(id="notebook:/w/train.ipynb", kind="notebook", at="/w/train.ipynb", runs=(one,)))
+    )
+    assert (found.severity, found.cause) == (Severity.ERROR, "python_environment_broken")
+    assert found.title == "Only in notebooks (train.ipynb): The notebook asks for the kernel vision, which is not here."
+    assert found.fix is not None
+    assert f"--prefix {PREFIX} --name vision" in found.fix.advice
+
+
 def test_the_same_packages_elsewhere_are_a_note():
     twin = replace(SYSTEM, distributions=(Distribution(name="torch", version="2.6.0"),))
     (found,) = another_python_runs(machine(kernel("/usr/bin/python3", "/usr"), other=twin))

@@ -272,7 +272,7 @@ class ShellReader(ShellWords):
             case "[[":
                 return self._test([a for a in arguments if a != "]]"], patterns=True)
             case "." | "source":
-                return self._source(arguments)
+                return self._source(arguments, line)
             case "unset":
                 for each in arguments if "-f" not in arguments else ():
                     if not each.startswith("-"):
@@ -398,7 +398,7 @@ class ShellReader(ShellWords):
             self._give(name, f"{whole}:{old}" if old else whole, line)
             self.state.exported.add(name)
 
-    def _source(self, arguments: list[str]) -> bool | None:
+    def _source(self, arguments: list[str], line: int) -> bool | None:
         if not arguments or UNKNOWN in arguments[0]:
             return None
         path = arguments[0]
@@ -410,7 +410,10 @@ class ShellReader(ShellWords):
         before = self.arguments
         self.arguments = tuple(arguments[1:]) or before
         try:
-            return self.read_file(path)
+            found = self.read_file(path)
+            if not found and path.startswith("/") and self.around.kind(path) == "missing":
+                self.state.miss(path, self._file, line)
+            return found
         finally:
             self.arguments = before
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import msgspec
 from msgspec.structs import replace
 
-from core.model.facts import LineForm, StartLine
+from core.model.facts import GoneFile, LineForm, StartLine
 
 UNKNOWN = "\ufffc"
 """Placeholder in a value for a part that reading cannot determine; no real variable contains this character."""
@@ -37,6 +37,8 @@ class State(msgspec.Struct):
     files: list[str] = msgspec.field(default_factory=list)
     aliases: dict[str, tuple[str, str, int]] = msgspec.field(default_factory=dict)
     """Command -> what its alias stands for, file and line."""
+    gone: list[GoneFile] = msgspec.field(default_factory=list)
+    """Files of variables that were to be read, and that are not there."""
     separator: str = ":"
     """Separator of the entries of a list: ";" on Windows."""
 
@@ -44,8 +46,20 @@ class State(msgspec.Struct):
         """Return an independent copy."""
         lines = {n: list(its) for n, its in self.lines.items()}
         return State(
-            dict(self.values), set(self.exported), lines, set(self.open), self.files, dict(self.aliases), self.separator
+            dict(self.values),
+            set(self.exported),
+            lines,
+            set(self.open),
+            self.files,
+            dict(self.aliases),
+            list(self.gone),
+            self.separator,
         )
+
+    def miss(self, path: str, file: str, line: int, *, ends: bool = False) -> None:
+        """Record a file of variables that is not there."""
+        if not any(g.path == path for g in self.gone):
+            self.gone.append(GoneFile(path=path, file=file, line=line, ends=ends))
 
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and record the line."""

@@ -95,7 +95,8 @@ def apply_unit(
     _hand_on(lists, state, known, own=own)
     for row in lists.get("EnvironmentFile", ()):
         for path in _named(replace_specifiers(row.value.lstrip("-"), known), around):
-            _read_file(path, around.read, state)
+            if not _read_file(path, around.read, state) and around.kind(path) == "missing":
+                state.miss(path, row.file, row.line, ends=not row.value.startswith("-"))
     for row in lists.get("UnsetEnvironment", ()):
         for word in quoted_words(row.value):
             name, equals, its = replace_specifiers(word, known).partition("=")
@@ -195,11 +196,14 @@ def _named(pattern: str, around: Surroundings) -> Iterator[str]:
             yield posixpath.join(folder, each)
 
 
-def _read_file(path: str, read: Callable[[str], str | None], state: State) -> None:
-    """Apply a file of variables: the format of /etc/environment, but without "export", and with continued lines."""
+def _read_file(path: str, read: Callable[[str], str | None], state: State) -> bool:
+    """Apply a file of variables: the format of /etc/environment, but without "export", and with continued lines.
+
+    Return whether it could be read.
+    """
     text = read(path)
     if text is None:
-        return
+        return False
     state.files.append(path)
     number = 0
     lines = text.splitlines()
@@ -215,3 +219,4 @@ def _read_file(path: str, read: Callable[[str], str | None], state: State) -> No
             value = next(iter(quoted_words(found[2])), "") if found[2].strip()[:1] in ('"', "'") else found[2].strip()
             state.set_variable(found[1], value, path, first, "assignments")
             state.exported.add(found[1])
+    return True

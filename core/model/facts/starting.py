@@ -29,12 +29,14 @@ StartKind = Literal[
     "task",
     "multiplexer",
     "ipython",
+    "prompt",
 ]
 """login: a login shell. terminal: an interactive shell in a desktop's terminal. ssh: a command given to ssh. notebook: a
 Jupyter kernel. activation: a shell that activated an environment. editor: a terminal of VS Code. launcher: a .desktop file.
 script: a shell's script that starts a Python.
 task: what a project's file starts one with: a makefile, package.json, an editor's run configuration.
-multiplexer: a shell in tmux or screen. ipython: code that IPython runs in its terminals and notebooks."""
+multiplexer: a shell in tmux or screen. ipython: code that IPython runs in its terminals and notebooks.
+prompt: the file that Python runs before its own prompt."""
 
 LineForm = Literal[
     "posix",
@@ -89,8 +91,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """The environment of this file; empty if it belongs to none."""
     seems: str
     """The environment that appears to be meant."""
-    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports"]
-    """The evidence for that. name: its name. imports: it has what the program imports, and the Python that runs does not."""
+    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports", "kernel"]
+    """The evidence for that. name: its name. imports: it has what the program imports, and the Python that runs does not.
+    kernel: it has what a notebook imports, and the notebook's kernel is not there."""
     source: str = ""
     """The file and line that point to another environment, if known."""
     program: str = ""
@@ -101,6 +104,19 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
     has: tuple[str, ...] | None = None
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
+
+
+class GoneFile(Frozen, frozen=True, kw_only=True):
+    """A file of variables that a way of starting reads, and that is not there."""
+
+    path: str
+    file: str
+    """What names it."""
+    line: int
+    ends: bool = False
+    """Without it, nothing is started."""
+    beside: tuple[str, ...] = ()
+    """Files in its folder whose names begin or end like its own: what it may have been renamed to."""
 
 
 ConfinementKind = Literal["devices", "code", "memory", "place", "user"]
@@ -163,6 +179,7 @@ class Start(Frozen, frozen=True, kw_only=True):
     """The lines that removed a variable for programs of this way."""
     files: tuple[str, ...] = ()
     """Every file that was read for it."""
+    gone: tuple[GoneFile, ...] = ()
     open: tuple[str, ...] = ()
     """Variables that reading did not decide, and that no shell was asked for."""
     asked: bool = False

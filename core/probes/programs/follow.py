@@ -1,5 +1,5 @@
 """From the file that a person names to the executable that finally runs: links, scripts, .desktop files, batch files,
-shortcuts.
+shortcuts, notebooks.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import msgspec
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.model.path_list import split_entries
+from core.probes.programs.kernels import is_notebook, kernel_of, read_notebook
 from core.probes.programs.shortcuts import read_shortcut
 from core.probes.sysroot import Sysroot
 
@@ -88,6 +89,10 @@ def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments
     if name.endswith(".lnk"):
         link = read_shortcut(where.read(path, MOST_SCRIPT) or b"")
         return Followed(path=link.target, env=env) if link and link.target else None
+    if is_notebook(name):
+        notebook = read_notebook(path, where)
+        kernel = kernel_of(notebook.kernel, (), env, where) if notebook else None
+        return Followed(path=kernel.python, env=env, interpreter=kernel.python) if kernel else None
     if name.endswith(".py"):
         python = find_named("python3", env, where, "/") or find_named("python", env, where, "/")
         return Followed(path=python, env=env, interpreter=python) if python else None

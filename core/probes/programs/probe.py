@@ -23,6 +23,7 @@ from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable,
 from core.probes.loading.linux import consumer_policy
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
+from core.probes.programs.kernels import is_notebook
 from core.probes.programs.windows import dlls_of
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
@@ -38,12 +39,13 @@ NEVER_OPENED = ("driver", "nvml", "libcuda", "vcruntime", "zlibwapi")
 
 
 def look(request: ProbeRequest) -> tuple[ExaminedProgram, ...] | None:
-    """Return each program that was named; None if none was."""
-    if not request.programs:
+    """Return each program that was named; None if none was. A notebook is a way of starting, and is looked at there."""
+    programs = [named for named in request.programs if not is_notebook(named)]
+    if not programs:
         return None
     where = sysroot_of(request.host)
     found = []
-    for named in request.programs:
+    for named in programs:
         made = _process(named, request, where) if _is_number(named) else _file(named, request, where)
         request.keep(made)
         found.append(made)

@@ -85,7 +85,7 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
             take_options(name, words[1:], (at.file, at.number), state, ground)
             words = command_behind(words[1:], state, ground)
         elif name in RUNNERS:
-            words = run_behind(name, words[1:], state, ground)
+            words = run_behind(name, words[1:], state, ground, (at.file, at.number))
         elif name == "concurrently":
             started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)
@@ -94,7 +94,7 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
         else:
             ended = _program(words, state, ground, depth + 1)
             if ended is not None and ended.prefix:
-                _read_by_itself(words, state, ground)
+                _read_by_itself(words, at, state, ground)
             return ended
     return None
 
@@ -103,7 +103,7 @@ READS_BY_ITSELF = {"uvicorn": "--env-file"}
 """Programs in Python that read a file of variables when they have started, before they import the application (uvicorn's settings)."""
 
 
-def _read_by_itself(words: list[str], state: State, ground: Ground) -> None:
+def _read_by_itself(words: list[str], at: Line, state: State, ground: Ground) -> None:
     """Take what a program reads by itself; variables of the loader and of Python's own start come too late there."""
     names = [posixpath.basename(w) for w in words]
     option = next((o for n, o in READS_BY_ITSELF.items() if n in names[:3]), "")
@@ -113,6 +113,8 @@ def _read_by_itself(words: list[str], state: State, ground: Ground) -> None:
             continue
         file = value if equals else words[number + 1] if number + 1 < len(words) else ""
         path = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), file))
+        if file and ground.around.kind(path) == "missing":
+            state.miss(path, at.file, at.number, ends=True)
         if file and (text := ground.read(path)) is not None:
             its = State(dict(state.values), set(state.exported))
             read_assignments(text, path, its, expands=True)
@@ -229,7 +231,7 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
     if found is None or not found.prefix:
         return started
     state.values, state.exported, state.open, state.aliases = its.values, its.exported, its.open, its.aliases
-    state.files, state.lines = its.files, its.lines
+    state.files, state.lines, state.gone = its.files, its.lines, its.gone
     return msgspec.structs.replace(found, by_name=started.by_name)
 
 
@@ -281,20 +283,26 @@ def _read(  # noqa: PLR0917 - what a script is given
             continue
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1)
         if found is not None and (found.prefix or found.is_gone):
-            _take(state, after, own, path, line, known)
+            _take(state, after, own, path, line, known, text)
             return found
         other = other or (found and (found, after))
     if other:
-        _take(state, other[1], own, path, line, known)
+        _take(state, other[1], own, path, line, known, text)
         return other[0]
     return None
 
 
 def _take(  # noqa: PLR0917 - what belongs to a script
-    state: State, after: State, own: str, path: str, line: int, known: dict[str, int]
+    state: State, after: State, own: str, path: str, line: int, known: dict[str, int], text: str
 ) -> None:
     """Replace a state by the one that a script left, with line numbers of the file."""
     state.values, state.exported, state.open, state.aliases = after.values, after.exported, after.open, after.aliases
+    state.gone = [
+        msgspec.structs.replace(g, file=path, line=line or g.line, ends=_ends_a_script(text, g.line))
+        if g.file == own
+        else g
+        for g in after.gone
+    ]
     state.files = [*state.files, *(f for f in after.files if f != own), path]
     state.lines = {
         n: [
@@ -305,3 +313,18 @@ def _take(  # noqa: PLR0917 - what belongs to a script
         ]
         for n, its in after.lines.items()
     }
+
+
+def _ends_a_script(text: str, line: int) -> bool:
+    """Whether a script ends where it reads a file that is not there: sh does at ".", and each shell after ``set -e`` unless something
+    else stands behind it (POSIX.1-2017, "Consequences of Shell Errors" and "set").
+    """
+    rows = text.split("\n")
+    row = rows[line - 1].strip() if 0 < line <= len(rows) else ""
+    if re.match(r"#!\s*/(?:usr/)?bin/(?:da)?sh\b", text):
+        return row.startswith(". ")
+    told = re.findall(
+        r"(?m)^#!\S*\s*(?:\S*bash\s+)?(-)\w*e|^\s*set\s+([-+])(?:\w*e|\w*o\s+errexit)", "\n".join(rows[: line - 1])
+    )
+    stops = bool(told) and "-" in told[-1]
+    return stops and bool(re.match(r"(?:\.|source)\s", row)) and "||" not in row and "&&" not in row

@@ -37,10 +37,15 @@ OF_CONTAINERS = frozenset(
 """A mapping with one of these describes what runs in a root of its own."""
 ENDINGS = (".yml", ".yaml", ".toml", ".json", ".ini", ".cfg", ".conf")
 READ_ELSEWHERE = re.compile(
-    r"(?:docker-)?compose\b.*|package(?:-lock)?\.json|pyproject\.toml|pixi\.toml|\.?mise\b.*|[Tt]askfile\..*|dvc\.(?:yaml|lock)"
+    r"package(?:-lock)?\.json|pyproject\.toml|pixi\.toml|\.?mise\b.*|[Tt]askfile\..*|dvc\.(?:yaml|lock)"
     r"|tox\.ini|\.?pytest\.ini|setup\.cfg|supervisord\.conf|ecosystem\b.*|pm2\..*|invoke\..*|pyvenv\.cfg|environment\.ya?ml|.*\.lock|.*-lock\..*"
 )
 """Files whose own reader knows more of them, or that start nothing."""
+COMPOSE = re.compile(r"(?:docker-)?compose\b.*\.ya?ml")
+"""Docker Compose's files: what starts in a container uses an environment of this machine only if its folder is mounted there by the same
+name. Of its variables those of the loader and of Python's search are left out: they name folders in the container.
+"""
+_SCRIPT = re.compile(r"(?:^|[\s'\"=])([\w./~-]+\.(?:sh|bash))(?=[\s'\";&|,\]]|$)", re.MULTILINE)
 BELOW = (
     "",
     "config",
@@ -75,6 +80,8 @@ OF_MACHINE = (
 )
 HIDDEN = (".tmuxp.yaml", ".tmuxp.yml", ".tmuxp.json", ".tmuxinator.yml", ".pre-commit-config.yaml", ".mprocs.yaml")
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+OF_A_ROOT = ("LD_", "PYTHON", "PATH", "HOME", "CUDA_HOME", "CUDA_PATH")
+"""Starts of variables that name folders."""
 MOST_FILES = 40
 """Maximum number of files read in one folder."""
 MOST_BYTES = 1 << 17
@@ -123,7 +130,9 @@ def _may_name(text: str, path: str, pythons: tuple[PythonEnvironment, ...], grou
     that finds one.
     """
     above = (ground.folder, ground.person.home, posixpath.dirname(path))
-    if _RUNS.search(text):
+    if _RUNS.search(text) or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS]):
+        return True
+    if ground.env.get("VIRTUAL_ENV") in {p.prefix for p in pythons} and _STARTS_PYTHON.search(text):
         return True
     for python in pythons:
         if python.prefix in text:
@@ -133,6 +142,11 @@ def _may_name(text: str, path: str, pythons: tuple[PythonEnvironment, ...], grou
             if inner != python.prefix and f"{inner}/bin/" in text:
                 return True
     return False
+
+
+def _leads_to_a_script(name: str, above: tuple[str, ...], ground: Ground) -> bool:
+    bare = _at_home(name, ground)
+    return any(ground.around.kind(posixpath.normpath(posixpath.join(folder, bare))) == "file" for folder in above)
 
 
 def _programs(  # noqa: PLR0917 - what is read, and with what
@@ -157,6 +171,7 @@ class _Reader:
     def __init__(self, path: str, text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> None:
         self.path, self.text, self.ground, self.pythons = path, text, ground, pythons
         self.count = 0
+        self.compose = bool(COMPOSE.fullmatch(posixpath.basename(path)))
 
     def programs(self, node: Described, name: str, above: State) -> Iterator[tuple[str, State, str]]:
         """Yield name, variables and environment of each program in a part of the file."""
@@ -166,7 +181,7 @@ class _Reader:
                     (v for k in ("name", "label") if isinstance(each, dict) and isinstance(v := each.get(k), str)), ""
                 )
                 yield from self.programs(each, called or name, above)
-        if not isinstance(node, dict) or any(_plain(key) in OF_CONTAINERS for key in node):
+        if not isinstance(node, dict) or (self._is_contained(node) and not self._mounts(node)):
             return
         state = self._given(node, above)
         seen: dict[str, State] = {}
@@ -178,15 +193,35 @@ class _Reader:
         for prefix, its in seen.items():
             yield name, its, prefix
         for key, inner in node.items():
-            if _plain(key) not in OF_VARIABLES and isinstance(inner, dict | list) and not _is_command(inner):
+            if (
+                _plain(key) not in (*OF_VARIABLES, "volumes")
+                and isinstance(inner, dict | list)
+                and not _is_command(inner)
+            ):
                 yield from self.programs(inner, f"{name}.{key}" if name else key, state)
+
+    def _is_contained(self, node: dict[str, Described]) -> bool:
+        """Whether a mapping describes what runs in a container."""
+        return any(_plain(k) in OF_CONTAINERS or (self.compose and k in ("command", "entrypoint")) for k in node)
+
+    def _mounts(self, node: dict[str, Described]) -> bool:
+        """Whether a folder with an environment of this machine has the same name in the container."""
+        rows = node.get("volumes")
+        for row in rows if isinstance(rows, list) else ():
+            named = row if isinstance(row, dict) else dict(zip(("source", "target"), str(row).split(":"), strict=False))
+            source = named.get("source")
+            if not isinstance(source, str) or not source.startswith("/") or source != named.get("target"):
+                continue
+            if any(f"{p.prefix}/".startswith(f"{source.rstrip('/')}/") for p in self.pythons):
+                return True
+        return False
 
     def _environment(self, command: str, state: State) -> str:
         """Return the environment that a text leads to: it is the folder itself, or the Python that runs is in it."""
         bare = _at_home(command.strip(), self.ground)
         place = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), bare)) if bare else ""
         named = next((p.prefix for p in self.pythons if place == p.prefix), "")
-        if named or not ("/" in bare or _STARTS_PYTHON.search(bare)):
+        if named or not ("/" in bare or _STARTS_PYTHON.search(bare) or _SCRIPT.search(bare)):
             return named
         found = python_of_text(bare, Line(self.path, self._line(command.partition("\n")[0][:40])), state, self.ground)
         return own_prefix(found, self.pythons) if found is not None else ""
@@ -207,9 +242,13 @@ class _Reader:
                     )
                     if (text := self.ground.read(place)) is not None:
                         read_dotenv(text, place, state)
+                    elif isinstance(each, str) and self.ground.around.kind(place) == "missing":
+                        state.miss(place, self.path, self._line(key), ends=self.compose)
         for key, its in node.items():
             if _plain(key) in OF_VARIABLES:
                 for name, value in _pairs(its):
+                    if name.startswith(OF_A_ROOT) and self._is_contained(node):
+                        continue
                     filled = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
                     # no cure edits such a file
                     state.set_variable(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import functools
 import os
+import posixpath
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -19,7 +20,7 @@ from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.facts import Start, StartLine, StartLook, System, Variable, path_text
+from core.model.facts import GoneFile, Start, StartLine, StartLook, System, Variable, path_text
 from core.model.path_list import searched_entries
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
@@ -33,17 +34,25 @@ from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
+from core.probes.starting.named_notebooks import named_notebook_ways
 from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.shells import family
-from core.probes.starting.started_programs import flask_ways, ipython_ways, pipenv_ways, pytest_ways, start_code_ways
+from core.probes.starting.started_programs import (
+    flask_ways,
+    ipython_ways,
+    pipenv_ways,
+    prompt_ways,
+    pytest_ways,
+    start_code_ways,
+)
 from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
-from core.probes.starting.uv_runs import uv_ways
+from core.probes.starting.uv_runs import saved_python_ways, uv_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,
@@ -75,6 +84,7 @@ ASK_SECONDS = 2.0
 """Seconds for one shell."""
 MOST_LOOKS = 12
 """Maximum number of different sets of variables examined in addition to this session's."""
+MOST_BESIDE = 3
 OF_ONE_PROGRAM = ("notebook", "service", "cron", "task", "script", "launcher")
 """Ways that start one program, whose variables are meant for it."""
 OF_THE_SESSION = ("VIRTUAL_ENV", "CONDA_", "PYENV_", "UV_PROJECT_ENVIRONMENT", "PATHEXT", "SYSTEMROOT", "WINDIR")
@@ -93,7 +103,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     found: dict[str, Start] = {}
     readers = _names_of_packages(ground, request)
     for way in _ways(ground, request):
-        start = _ask_shell(_start(way, known, readers), way, ground, request)
+        start = _ask_shell(_start(way, known, readers, ground), way, ground, request)
         start = replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
         found.setdefault(start.id, start)
     return tuple(found.values())
@@ -117,9 +127,11 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         yield way
     yield from cron_ways(ground, pythons)
     yield from notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
+    yield from named_notebook_ways(ground, terminal, pythons, request.programs)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
     yield from ipython_ways(ground, pythons)
+    yield from prompt_ways(ground, terminal)
     yield from start_code_ways(ground, pythons)
     yield from activation_ways(ground, terminal, pythons)
     yield from service_ways(ground, pythons)
@@ -139,6 +151,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from script_ways(ground, pythons, request.programs)
     yield from first_line_ways(ground, pythons)
     yield from uv_ways(ground, pythons)
+    yield from saved_python_ways(ground, pythons)
 
 
 def _names_of_packages(ground: Ground, request: ProbeRequest) -> Callable[[], frozenset[str]]:
@@ -162,7 +175,16 @@ def _of_a_package(name: str, way: Reached, known: EnvironmentKnowledge, readers:
     return may_be_told(Variable(name=name, value=value), known) and bool(begins & readers())
 
 
-def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], frozenset[str]]) -> Start:
+def _with_neighbours(gone: GoneFile, ground: Ground) -> GoneFile:
+    """Return a file that is gone with those beside it that may be the same under another name."""
+    folder, name = posixpath.split(gone.path)
+    stem = name.strip(".").partition(".")[0]
+    others = [n for n in ground.around.names(folder) if len(stem) > 1 and n.strip(".").startswith(stem) and n != name]
+    files = [p for n in others if ground.around.kind(p := posixpath.join(folder, n)) == "file"]
+    return replace(gone, beside=tuple(path_text(p) for p in files[:MOST_BESIDE]))
+
+
+def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], frozenset[str]], ground: Ground) -> Start:
     state = way.state
     env = state.environment()
     matter = [
@@ -189,6 +211,7 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
         lines=tuple(lines),
         taken=tuple(_removed_variables(state, env, known)),
         files=tuple(dict.fromkeys(state.files)),
+        gone=tuple(_with_neighbours(g, ground) for g in state.gone),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )
 

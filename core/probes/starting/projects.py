@@ -15,6 +15,7 @@ import msgspec
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import RUNNERS, environment_of_project
 
 
 class Keeper(msgspec.Struct, frozen=True):
@@ -24,18 +25,20 @@ class Keeper(msgspec.Struct, frozen=True):
     tasks: str
     prefix: str
     """The prefix of its environment, relative to the project's folder."""
+    runner: str = ""
+    """The environment manager that runs them, and knows of another environment than that."""
     shared: tuple[tuple[str, ...], ...] = ()
     """Tables of variables that all tasks get."""
 
 
 OF_PYPROJECT = (
-    Keeper(("tool", "pixi"), "tasks", ".pixi/envs/default", (("activation", "env"),)),
-    Keeper(("tool", "pdm"), "scripts", ".venv", (("scripts", "_", "env"),)),
-    Keeper(("tool", "poe"), "tasks", ".venv", (("env",),)),
-    Keeper(("tool", "hatch", "envs", "default"), "scripts", ".venv", (("env-vars",),)),
+    Keeper(("tool", "pixi"), "tasks", ".pixi/envs/default", shared=(("activation", "env"),)),
+    Keeper(("tool", "pdm"), "scripts", ".venv", "pdm", (("scripts", "_", "env"),)),
+    Keeper(("tool", "poe"), "tasks", ".venv", shared=(("env",),)),
+    Keeper(("tool", "hatch", "envs", "default"), "scripts", ".venv", shared=(("env-vars",),)),
     Keeper(("tool", "taskipy"), "tasks", ".venv"),
 )
-OF_PIXI = (Keeper((), "tasks", ".pixi/envs/default", (("activation", "env"),)),)
+OF_PIXI = (Keeper((), "tasks", ".pixi/envs/default", shared=(("activation", "env"),)),)
 
 COMMANDS = ("cmd", "shell", "composite")
 ENV_FILES = ("env_file", "envfile", "env-file")
@@ -64,10 +67,12 @@ def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Ke
         return
     for keeper in keepers:
         table = _inner(whole, keeper.at)
-        prefix = posixpath.join(ground.folder, keeper.prefix)
         for name, told in _inner(table, (keeper.tasks,)).items():
             its = state.copy()
             its.files = list(state.files)
+            prefix = posixpath.join(ground.folder, keeper.prefix)
+            if keeper.runner:
+                prefix = environment_of_project(RUNNERS[keeper.runner], {}, its, ground) or prefix
             its.values["PATH"] = f"{prefix}/bin:{its.values.get('PATH', '')}"
             for place in keeper.shared:
                 _give(its, _inner(table, place), text, path, _section(text, place))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
+from core.probes.programs.kernels import is_notebook
 from core.probes.python.environment import describe_environment, prefix_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
@@ -20,6 +21,8 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
     if ground.where.system == "windows":
         return way.runs
     own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
+    if is_notebook(way.at):
+        return way.runs
     found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)
     return way.runs + tuple(
         StartedPython(

@@ -13,6 +13,7 @@ import msgspec
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import State
 from core.probes.programs.follow import SHELL_NAMES, find_named
+from core.probes.python.environment import prefix_of
 from core.probes.starting.machine import Ground
 
 WRAPPERS = frozenset((
@@ -62,8 +63,14 @@ class Runner(msgspec.Struct, frozen=True):
     """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of
     the project's path.
     """
+    saved: tuple[str, ...] = ()
+    """Files of the project that name the interpreter which it takes first, if that is there."""
+    not_saved: str = ""
+    """With this variable it does not look into them."""
+    takes_active: bool = False
+    """It takes an active environment."""
     keeps_active: str = ""
-    """It takes an active environment, unless this variable is set; empty: it never does."""
+    """With this variable it does not."""
     conda: bool = False
     """It finds conda environments by name."""
 
@@ -71,13 +78,25 @@ class Runner(msgspec.Struct, frozen=True):
 RUNNERS: dict[str, Runner] = {
     "uv": Runner((".venv",), told_by="UV_PROJECT_ENVIRONMENT"),  # uv's documentation, "Project structure and files"
     "rye": Runner((".venv",)),
-    "pdm": Runner((".venv", "venv")),  # PDM's documentation, "Working with virtual environments"
+    "pdm": Runner(
+        (".venv", "venv"),
+        saved=(".pdm-python",),
+        not_saved="PDM_IGNORE_SAVED_PYTHON",
+        takes_active=True,
+        keeps_active="PDM_IGNORE_ACTIVE_VENV",
+    ),  # PDM's documentation, "Working with virtual environments"; resolve_interpreter() of its project/core.py
     "poetry": Runner(
-        (".venv",), kept=".cache/pypoetry/virtualenvs"
-    ),  # Poetry's documentation, "virtualenvs.in-project"
+        (".venv",), kept=".cache/pypoetry/virtualenvs", takes_active=True
+    ),  # Poetry's documentation, "virtualenvs.in-project"; EnvManager.get() of its env_manager.py
     "hatch": Runner((".venv",)),
     "pipenv": Runner(
-        (".venv",), ("Pipfile",), (".env",), kept=".local/share/virtualenvs", keeps_active="PIPENV_IGNORE_VIRTUALENVS"
+        (".venv",),
+        ("Pipfile",),
+        (".env",),
+        kept=".local/share/virtualenvs",
+        saved=(".venv",),
+        takes_active=True,
+        keeps_active="PIPENV_IGNORE_VIRTUALENVS",
     ),  # Pipenv's documentation, "Environment and Shell Configuration" and "Configuration"
     "pixi": Runner((".pixi/envs/{name}",), ("pixi.toml", "pyproject.toml")),  # Pixi's documentation, "Environment"
     "conda": Runner(conda=True),
@@ -156,7 +175,7 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
     if name in _FILES:
         options = dict(_options(its))
         file = next((options[o] for o in _FILES[name] if options.get(o)), ".env")
-        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground)
+        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground, at if file != ".env" else None)
     if name == "direnv" and words[:1] == ["exec"] and len(words) > 1:
         from core.host.startup.posix import ShellReader
 
@@ -213,15 +232,19 @@ def _names_a_program(word: str, state: State, ground: Ground) -> bool:
 # --- run of an environment manager ------------------------------------------------------------------------------------
 
 
-def run_behind(name: str, words: list[str], state: State, ground: Ground) -> list[str]:
+def run_behind(
+    name: str, words: list[str], state: State, ground: Ground, at: tuple[str, int] | None = None
+) -> list[str]:
     """Return the command that ``NAME run`` starts, and activate its environment in ``state``; empty if it is unknown."""
     if not words or words[0] != "run":
         return []
     runner, words = RUNNERS[name], words[1:]
     options = dict(_options(words))
     for file in [*(options[o] for o in ("--env-file",) if o in options)]:
-        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground)
-    prefix = _of_conda(options, state, ground) if runner.conda else _of_project(runner, options, state, ground)
+        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground, at, ends=name == "uv")
+    prefix = (
+        _of_conda(options, state, ground) if runner.conda else environment_of_project(runner, options, state, ground)
+    )
     if not prefix:
         return []
     if runner.conda or ground.around.kind(f"{prefix}/conda-meta/history") == "file":
@@ -245,7 +268,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
             yield name, value if equals else words[number + 1] if number + 1 < len(words) else ""
 
 
-def _of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
+def environment_of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
     """Return the environment of the project in the working folder or above it."""
     here = state.values.get("PWD", "/")
     if chosen := options.get("--project") or options.get("--directory") or options.get("-C"):
@@ -257,13 +280,28 @@ def _of_project(runner: Runner, options: dict[str, str], state: State, ground: G
         if any(ground.around.kind(f"{here}/{m}") == "file" for m in runner.marks):
             for file in runner.reads:
                 _read(f"{here}/{file}", state, ground)
+            if saved := _saved(runner, here, state, ground):
+                return saved
             active = state.values.get("VIRTUAL_ENV", "")
-            if active and runner.keeps_active and not state.values.get(runner.keeps_active):
+            if active and runner.takes_active and not state.values.get(runner.keeps_active):
                 return active
             places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
             inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
             return inside or _managed_environment(runner, here, ground)
         here = posixpath.dirname(here)
+    return ""
+
+
+def _saved(runner: Runner, project: str, state: State, ground: Ground) -> str:
+    """Return the environment of the interpreter that a project remembers; the file counts as what sets VIRTUAL_ENV."""
+    for file in () if state.values.get(runner.not_saved) else (f"{project}/{n}" for n in runner.saved):
+        told = (ground.read(file) or "").strip() if ground.around.kind(file) == "file" else ""
+        python = next((p for p in (told, f"{told}/bin/python") if told and ground.around.kind(p) == "file"), "")
+        prefix = posixpath.dirname(posixpath.dirname(python))
+        if prefix and prefix_of(python, ground.where, state.values):
+            state.files.append(file)
+            state.set_variable("VIRTUAL_ENV", prefix, file, 1, "python")
+            return prefix
     return ""
 
 
@@ -297,9 +335,13 @@ def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
     return next((p for p in places if name and posixpath.basename(p) == name and ground.around.kind(p) == "folder"), "")
 
 
-def _read(path: str, state: State, ground: Ground) -> None:
-    if (text := ground.read(posixpath.normpath(path))) is not None:
-        read_assignments(text, posixpath.normpath(path), state, expands=True)
+def _read(path: str, state: State, ground: Ground, at: tuple[str, int] | None = None, *, ends: bool = False) -> None:
+    """Take a file of variables; ``at``: the line that names it."""
+    path = posixpath.normpath(path)
+    if (text := ground.read(path)) is not None:
+        read_assignments(text, path, state, expands=True)
+    elif at and ground.around.kind(path) == "missing":
+        state.miss(path, *at, ends=ends)
 
 
 # --- sudo ------------------------------------------------------------------------------------------------------------

@@ -17,11 +17,13 @@ from msgspec.structs import replace
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
 from core.model.paths import is_inside
+from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
+from core.probes.sysroot import Sysroot
 
 MOST_MODULES = 30
 """Modules of the program's own that are read."""
@@ -71,7 +73,7 @@ def lacking_pythons(
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
-    seems = next((p for p in homes if relevant and all(_has(p, n, ground) for n in relevant)), None)
+    seems = next((p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)), None)
     if seems is not None:
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
@@ -79,11 +81,22 @@ def lacking_pythons(
             prefix=path_text(found.prefix),
             seems=seems.prefix,
             why="imports",
-            source=way.at,
+            source=_chosen_by(found, way) or way.at,
             program=path_text(program),
             lacks=tuple(relevant),
             sure=_is_sure(found, way, ground),
         )
+
+
+def _chosen_by(found: StartedFile, way: Reached) -> str:
+    """Return file and line of the variable that led to a Python by its path; empty if none did."""
+    for rows in way.state.lines.values():
+        for row in (r for r in rows if not r.overridden and r.name != "PATH"):
+            if len(row.value) > 1 and (
+                found.path == row.value or found.path.startswith(f"{row.value.rstrip('/')}/bin/")
+            ):
+                return path_text(f"{row.file}:{row.line}")
+    return ""
 
 
 def _is_uncertain(way: Reached, ground: Ground) -> bool:
@@ -133,7 +146,8 @@ def modules_of(distributions: Iterable[str]) -> frozenset[str]:
     return frozenset(known | {module_of(n) for n in names})
 
 
-def _has(python: PythonEnvironment, module: str, ground: Ground) -> bool:
+def has_module(python: PythonEnvironment, module: str, ground: Ground) -> bool:
+    """Whether an environment's folders of packages have a module."""
     return any(name.partition(".")[0] == module for site in python.site_packages for name in ground.around.names(site))
 
 
@@ -148,7 +162,7 @@ def _lacking(
     isolated, kind, named = _options(found.arguments)
     paths = ground.where.path_module
     place = paths.normpath(paths.join(here, named)) if kind == "file" else named
-    text = ground.where.text(place, 1 << 19) if kind == "file" else named if kind == "code" else ""
+    text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
     if not named or text is None:
         return place, ()
     folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
@@ -161,6 +175,14 @@ def _lacking(
     else:
         followed.read(text, as_main=True)
     return place, () if followed.changes_search else tuple(followed.lacks)
+
+
+def _text(place: str, where: Sysroot) -> str | None:
+    """Return a program's code."""
+    if is_notebook(place):
+        notebook = read_notebook(place, where)
+        return notebook.code if notebook else None
+    return where.text(place, 1 << 19)
 
 
 def _options(arguments: tuple[str, ...]) -> tuple[bool, str, str]:

@@ -1,5 +1,5 @@
 """What programs give themselves when they have started: IPython by its start-up files and settings, pytest by a project's,
-Flask by .flaskenv, and pipenv by .env what it runs.
+Flask by .flaskenv, Python's prompt by PYTHONSTARTUP, and pipenv by .env what it runs.
 
 Variables of the loader and of Python's own start come too late here; what changes sys.path counts from then on.
 Sources: IPython's documentation, "Introduction to IPython configuration" and "Setting up startup files"; pytest's, "Reference" (pythonpath),
@@ -54,6 +54,18 @@ def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     if any(row.file in found for rows in state.lines.values() for row in rows):
         last = next(f for f in reversed(found) if any(r.file == f for rows in state.lines.values() for r in rows))
         yield Reached(kind="ipython", at=last, state=state)
+
+
+def prompt_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
+    """Yield Python's own prompt in a terminal, which runs the file that PYTHONSTARTUP names first (python(1), PYTHONSTARTUP)."""
+    path = terminal.values.get("PYTHONSTARTUP") or ground.env.get("PYTHONSTARTUP", "")
+    if "PYTHONSTARTUP" in terminal.open or not path.startswith("/") or (text := ground.read(path)) is None:
+        return
+    state = terminal.copy()
+    state.files = [*terminal.files, path]
+    _run(text, path, state, ground)
+    if any(row.file == path for rows in state.lines.values() for row in rows):
+        yield Reached(kind="prompt", at=path, state=state)
 
 
 START_CODE = ("sitecustomize.py", "usercustomize.py")

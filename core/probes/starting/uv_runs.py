@@ -1,4 +1,6 @@
-"""What ``uv run`` starts in a project: its own .venv, whichever environment is active (uv's documentation, "Project environment path")."""
+"""What environment managers start in a project: ``uv run`` its own .venv, whichever environment is active (uv's documentation, "Project
+environment path"), PDM and Pipenv the interpreter that the project remembers.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import RUNNERS, environment_of_project
 from core.probes.starting.started_code import lacking_pythons, modules_of
 from core.probes.starting.ways import Reached
 
@@ -47,6 +50,30 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
             stays = not any(_may_come(m, folder, ground) for one in runs for m in one.lacks)
             yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
             return
+
+
+def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the programs of the working folder as they run with the interpreter that the project remembers, if that lacks what they import."""
+    for name, runner in RUNNERS.items() if ground.folder not in ("/", "", ground.person.home) else ():
+        if not any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in runner.saved):
+            continue
+        state = State({**ground.env, "PWD": ground.folder}, set(ground.env))
+        prefix = environment_of_project(runner, {}, state, ground)
+        python = f"{prefix}/bin/python"
+        rows = state.lines.get("VIRTUAL_ENV")
+        if not rows or not ground.where.is_file(python):
+            continue
+        state.values["PATH"] = f"{prefix}/bin:{ground.env.get('PATH', '')}"
+        for file in [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]:
+            if NO_PROGRAM.fullmatch(file):
+                continue
+            found = StartedFile(
+                python, prefix_of(python, ground.where, ground.env), ground.where.real_path(prefix), (file,)
+            )
+            way = Reached(kind="task", at=f"{rows[-1].file}: {name} run {file}", state=state, argv=(name, "run", file))
+            if runs := tuple(lacking_pythons(found, way, ground, pythons)):
+                yield replace(way, runs=runs)
+                return
 
 
 def _project(ground: Ground) -> str:

@@ -262,8 +262,12 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
         state = terminal.copy()
         state.files = [*terminal.files, path]
         env_file = row.get("envFile")
-        if isinstance(env_file, str) and (its := ground.read(place := _filled(env_file, state, ground))) is not None:
-            read_assignments(its, place, state, expands=True)
+        if isinstance(env_file, str):
+            place = _filled(env_file, state, ground)
+            if (its := ground.read(place)) is not None:
+                read_assignments(its, place, state, expands=True)
+            elif ground.around.kind(place) == "missing" and env_file != "${workspaceFolder}/.env":
+                state.miss(place, path, json_line(text, "envFile"))
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):

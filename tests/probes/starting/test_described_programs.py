@@ -51,6 +51,9 @@ FILES: dict[str, tuple[str, str, int]] = {
     "circus, one watcher": ("work/circus.ini", "[watcher:serve]\ncmd = {env}/bin/python main.py\n\n[env:serve]\nXLA_FLAGS = --xla_x=1\n", 5),
     "circus, every watcher": ("work/circus.ini", "[env]\nXLA_FLAGS = --xla_x=1\n[watcher:a]\ncmd = {env}/bin/python\nargs = main.py\n", 2),
     "uwsgi": ("work/uwsgi.ini", "[uwsgi]\nvirtualenv = {env}\nmodule = main\nenv = A=b\nenv = XLA_FLAGS=--xla_x=1\n", 5),
+    "circus, a script": ("work/circus.ini", "[watcher:serve]\ncmd = bash lib/run.sh\n\n[env:serve]\nXLA_FLAGS = --xla_x=1\n", 5),
+    "Docker Compose with the environment mounted": ("work/compose.yaml", "services:\n  a:\n    image: x\n    volumes: [\"{home}:{home}\"]\n    command: {env}/bin/python main.py\n    environment:\n      - LD_LIBRARY_PATH=/in/the/image\n      - XLA_FLAGS=--xla_x=1\n", 8),
+    "Docker Compose, a mapping for a volume": ("work/docker-compose.yml", "services:\n  a:\n    build: .\n    command: {env}/bin/python main.py\n    environment: {XLA_FLAGS: --xla_x=1}\n    volumes:\n      - source: {env}\n        target: {env}\n        type: bind\n", 5),
     "process-compose": ("work/process-compose.yaml", "version: '0.5'\nprocesses:\n  serve:\n    command: .venv/bin/python main.py\n    environment:\n      - 'A=b'\n      - \"XLA_FLAGS=--xla_x=1\"\n", 7),
     "mprocs": ("work/mprocs.yaml", "procs:\n  serve:\n    cmd: [\"{env}/bin/python\", main.py]\n    env: {A: b, XLA_FLAGS: --xla_x=1}\n", 4),
     "tmuxp": ("work/.tmuxp.yaml", "session_name: x\nenvironment:\n  XLA_FLAGS: --xla_x=1 # why\nwindows:\n- window_name: a\n  panes:\n  - shell_command:\n    - cd .\n    - .venv/bin/python main.py\n", 3),
@@ -70,6 +73,9 @@ FILES: dict[str, tuple[str, str, int]] = {
 @pytest.mark.parametrize(("name", "text", "line"), FILES.values(), ids=FILES)
 def test_a_variable_is_found_with_its_line(name: str, text: str, line: int, home: Path):
     write(home, "work/own.env", f"{NAME}={VALUE}\n")
+    if "run.sh" in text:
+        write(home, "work/lib/run.sh", "cd {home}/work && {env}/bin/python main.py >out.log\n")
+        (home / "work/lib/run.sh").chmod(0o644)
     write(home, name, text)
     assert found(home) == [(VALUE, [line])]
 
@@ -77,6 +83,7 @@ def test_a_variable_is_found_with_its_line(name: str, text: str, line: int, home
 QUIET = {
     "a container": ("work/job.yml", "services:\n  a:\n    image: x\n    command: {env}/bin/python main.py\n    environment:\n      XLA_FLAGS: --xla_x=1\n"),
     "compose": ("work/compose.yml", "services:\n  a:\n    build: .\n    command: {env}/bin/python main.py\n    environment:\n      XLA_FLAGS: --xla_x=1\n"),
+    "mounted elsewhere": ("work/compose.yml", "services:\n  a:\n    image: x\n    volumes: [\"{home}:/home\"]\n    command: {env}/bin/python main.py\n    environment:\n      XLA_FLAGS: --xla_x=1\n"),
     "another machine's job": ("work/sky.yaml", "envs:\n  XLA_FLAGS: --xla_x=1\nrun: python main.py\n"),
     "another project": ("work/jobs.yaml", "env:\n  XLA_FLAGS: --xla_x=1\ncommand: /srv/other/.venv/bin/python main.py\n"),
     "broken": ("work/jobs.yaml", "env: {XLA_FLAGS: --xla_x=1\n  command: {env}/bin/python main.py\n"),

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from core.model.facts import PythonEnvironment
 from core.probes.python.search_path import later_entries, python_search_path, read_interpreter
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_programs import SYS_PATH, ipython_ways, pytest_ways, start_code_ways
+from core.probes.starting.started_programs import SYS_PATH, ipython_ways, prompt_ways, pytest_ways, start_code_ways
 from core.probes.sysroot import Sysroot
 from tests.probes.starting.shells import begin, ground
 
@@ -109,6 +109,18 @@ def test_ipython_runs_its_own_files(home: Path) -> None:
     assert way.state.environment()["XLA_FLAGS"] == "--a"
     assert "LD_LIBRARY_PATH" not in way.state.environment()
     assert not list(ipython_ways(here(home), pythons(home, "IPython")))
+
+
+@pytest.mark.parametrize("change", ["sys.path.insert(0, '{home}/lab')", "os.environ['XLA_FLAGS'] = '--a'", ""])
+def test_pythons_prompt_runs_its_file_first(change: str, home: Path) -> None:
+    write(home, {".pythonrc.py": f"import os, readline, sys\n\n{change.replace('{home}', str(home))}\n"})
+    terminal = begin(home)
+    terminal.values["PYTHONSTARTUP"] = f"{home}/.pythonrc.py"
+    found = [
+        (w.kind, {n: [r.line for r in rows] for n, rows in w.state.lines.items()})
+        for w in prompt_ways(here(home), terminal)
+    ]
+    assert found == ([("prompt", {SYS_PATH if "sys.path" in change else "XLA_FLAGS": [3]})] if change else [])
 
 
 def test_start_code_sets_variables_for_every_program_of_its_environment(home: Path) -> None:

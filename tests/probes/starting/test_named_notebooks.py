@@ -1,0 +1,136 @@
+"""Notebooks that a person named: the kernel that each asks for, and the Python that this kernel starts."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.doctor.programs import sort_chosen
+from core.host.linux.host import LinuxHost
+from core.model.facts import Distribution, PythonEnvironment
+from core.probes.starting.named_notebooks import named_notebook_ways
+from core.probes.starting.ways import Reached
+from tests.probes.starting.shells import begin, in_project, project
+
+VERSION = f"python{sys.version_info[0]}.{sys.version_info[1]}"
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A home with a project whose environment has a framework, and with an environment that has none."""
+    env = project(tmp_path)
+    site = env / "lib" / VERSION / "site-packages"
+    for name in ("frame", "ipykernel"):
+        (site / name).mkdir(parents=True)
+        (site / name / "__init__.py").write_text("")
+    bare = tmp_path / "bare"
+    (bare / "bin").mkdir(parents=True)
+    (bare / "lib" / VERSION / "site-packages").mkdir(parents=True)
+    (bare / "pyvenv.cfg").write_text(f"home = {Path(os.path.realpath(sys.executable)).parent}\n")
+    (bare / "bin/python").symlink_to(os.path.realpath(sys.executable))
+    return tmp_path
+
+
+def pythons(home: Path) -> tuple[PythonEnvironment, ...]:
+    site = str(home / "work/.venv/lib" / VERSION / "site-packages")
+    frame = Distribution(name="frame", version="1", location=site)
+    return (
+        PythonEnvironment(prefix=str(home / "bare"), kind="venv"),
+        PythonEnvironment(
+            prefix=str(home / "work/.venv"),
+            kind="venv",
+            site_packages=(site,),
+            distributions=(frame,),
+            found_by="--python",
+        ),
+    )
+
+
+def kernel(home: Path, folder: str, name: str, python: str, **env: str) -> None:
+    path = home / folder / "kernels" / name
+    path.mkdir(parents=True)
+    argv = [python.replace("{home}", str(home)), "-m", "ipykernel_launcher", "-f", "{connection_file}"]
+    (path / "kernel.json").write_text(json.dumps({"argv": argv, "language": "python", "env": env}))
+
+
+def notebook(home: Path, name: str | None, *rows: str, language: str = "python") -> Path:
+    spec = {"kernelspec": {"name": name, "language": language}} if name else {}
+    cells = [{"cell_type": "markdown", "source": "# import other"}] + [
+        {"cell_type": "code", "source": [row + "\n"]} for row in rows or ("%matplotlib inline", "import frame")
+    ]
+    path = home / "work/train.ipynb"
+    path.write_text(json.dumps({"cells": cells, "metadata": spec, "nbformat": 4, "nbformat_minor": 5}))
+    return path
+
+
+def ways(home: Path) -> list[Reached]:
+    return list(named_notebook_ways(in_project(home), begin(home), pythons(home), ("train.ipynb", "/bin/ls")))
+
+
+def test_its_kernel_brings_its_variables(home: Path):
+    kernel(home, "work/.venv/share/jupyter", "Vision", "python", XLA_FLAGS="--x")
+    notebook(home, "vision")
+    (way,) = ways(home)
+    assert (way.prefix, way.runs, way.state.values["XLA_FLAGS"]) == (str(home / "work/.venv"), (), "--x")
+    assert way.at == str(home / "work/train.ipynb")
+
+
+@pytest.mark.parametrize("name", ["python3", None], ids=["by its name", "without metadata"])
+def test_jupyters_own_python_without_a_kernelspec(home: Path, name: str | None):
+    notebook(home, name)
+    (way,) = ways(home)
+    assert (way.prefix, way.runs) == (str(home / "work/.venv"), ())
+
+
+def test_a_kernel_that_is_gone(home: Path):
+    notebook(home, "vision")
+    ((one,),) = [way.runs for way in ways(home)]
+    assert (one.name, one.path, one.seems, one.why) == ("vision", "", str(home / "work/.venv"), "kernel")
+
+
+def test_a_kernel_of_another_python(home: Path):
+    kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
+    notebook(home, "vision")
+    ((one,),) = [way.runs for way in ways(home)]
+    assert (one.prefix, one.seems, one.lacks) == (str(home / "bare"), str(home / "work/.venv"), ("frame",))
+
+
+@pytest.mark.parametrize("rows", [("!pip install frame", "import frame"), ("%pip install frame\nimport frame",)])
+def test_a_notebook_that_installs_what_it_imports(home: Path, rows: tuple[str, ...]):
+    kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
+    notebook(home, "vision", *rows)
+    assert [way.runs for way in ways(home)] == [()]
+
+
+def test_a_notebook_of_another_language(home: Path):
+    notebook(home, "ir", language="R")
+    assert not ways(home)
+
+
+@pytest.mark.parametrize(
+    ("name", "python"),
+    [("vision", ""), ("mine", "{home}/bare/bin/python"), ("old", "")],
+    ids=["no kernel", "its kernel's Python", "a kernel whose Python is gone"],
+)
+def test_a_notebook_is_no_wrong_use_of_the_command(home: Path, name: str, python: str):
+    kernel(home, ".local/share/jupyter", "mine", "{home}/bare/bin/python")
+    kernel(home, ".local/share/jupyter", "old", "{home}/gone/bin/python")
+    named = str(notebook(home, name))
+    host = LinuxHost(environ={b"PATH": b"/usr/bin:/bin", b"HOME": str(home).encode()})
+    made = sort_chosen([named], host)
+    assert made.pythons == ((python.replace("{home}", str(home)),) if python else ())
+    assert (made.programs, made.script_folder, made.problem) == ((named,), str(home / "work"), "")
+
+
+def test_what_is_no_notebook_is_told_by_the_scan(home: Path):
+    path = home / "work/train.ipynb"
+    path.write_text("{")
+    assert sort_chosen([str(path)], LinuxHost(environ={})).problem == ""
+    assert not list(named_notebook_ways(replace(in_project(home), env={}), begin(home), pythons(home), (str(path),))), (
+        "no kernel is known"
+    )
