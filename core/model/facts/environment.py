@@ -122,13 +122,15 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside", "key",
+        "header", "beside", "key", "code", "memory",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
     cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``. header: the value is a secret that is sent in
     the head of a request; ``unknown`` are its letters that none can have. beside: with the variable, a
     program in the working folder does not find ``known``, which lies beside it.
+    memory: the value is the size of each thread's stack, and larger than the memory of this machine, ``known`` bytes.
+    code: with ``unknown``, and other variables as ``known`` has them, the code raises what it ``says``.
     key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
@@ -136,6 +138,8 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """The distribution of that code."""
     sure: bool = True
     """Its import comes to that code; else only some of its uses do."""
+    says: str = ""
+    """The exception, as far as its text is known: "ImportError: Cannot use ..."."""
     setting: str = ""
     """File and line of a framework's own settings that have the value, where it is no variable: ``variable`` names the key."""
 

@@ -27,8 +27,10 @@ ANCHORS = late_pattern(
 )
 """Requirements that are kept for all other distributions of a near environment."""
 
-CLIENTS = frozenset(("httpx", "huggingface-hub", "pysocks", "requests", "socksio"))
-"""Distributions that are listed for a near environment, since variables with a contract decide what they can fetch."""
+CLIENTS = frozenset((
+    "gitpython", "httpx", "huggingface-hub", "mlflow", "mlflow-skinny", "pygame", "pygame-ce", "pysocks", "requests", "socksio",
+))  # fmt: skip
+"""Distributions that are listed for a near environment, since variables with a contract decide what they can do."""
 
 FIRST_BYTES, MAX_METADATA_BYTES = 8 << 10, 256 << 10
 """Bytes of metadata to read: first the headers only, then the whole file. A long description may follow the headers."""

@@ -430,6 +430,8 @@ class _Walk:
                 yield CodeValue(variable=name, takes="words", line=call.lineno, words=words, at_import=at_import)
         else:
             its, words = self._taken(call, called, takes)
+            if its is None and (name := _constant_name(first)) and (told := _told_kind(call)):
+                yield CodeValue(variable=name, takes=told, line=call.lineno, at_import=False)
             reads = self._reads(first, scope) if its else ()
             for read in reads or (_named(first, called) if takes else ()):
                 yield _value(read, its or "words", call.lineno, words, at_import=at_import)
@@ -508,6 +510,22 @@ class _Walk:
         if isinstance(key, ast.Name) and key.id in self.parameters and scope.get(key.id) == (Read(f"={key.id}"),):
             return (Read(f"?{key.id}"),)
         return _named_by(self.module.text(key))
+
+
+def _told_kind(call: ast.Call) -> Takes | None:
+    """Return the number that a function for variables converts to, where the call names its type: Env("X", int, 5), config("X", cast=int)."""
+    if not re.search(r"env|config|var|setting", last_name(call.func).lower()):
+        return None
+    told = [
+        a.id for a in (*call.args[1:2], *(k.value for k in call.keywords if k.arg in KINDS)) if isinstance(a, ast.Name)
+    ]
+    if isinstance(call.func, ast.Attribute) and call.func.attr in ("int", "float"):  # environs, django-environ
+        told.append(call.func.attr)
+    return {"int": "whole number", "float": "number"}.get(told[0]) if len(told) == 1 else None  # type: ignore[return-value] # of this table
+
+
+KINDS = ("cast", "type", "type_", "converter", "value_type", "var_type", "parser")
+"""Names of arguments that say what a variable's value is converted to."""
 
 
 def _value(read: Read, takes: Takes, line: int, words: tuple[str, ...], *, at_import: bool) -> CodeValue:

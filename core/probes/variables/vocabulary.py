@@ -42,12 +42,16 @@ from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
+from core.probes.variables.code_endings import Read, ended_by_variables
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of
 from core.probes.variables.made_names import made_values
+from core.probes.variables.own_modules import mentioning_modules
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
 from core.probes.variables.safe_path import left_out
+from core.probes.variables.settings_classes import MARK, fields_read
+from core.probes.variables.stacks import STACKS, too_large_stacks
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
@@ -74,6 +78,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_without_cache(request, where),
         *_in_headers(request),
         *left_out(request, where),
+        *too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )
 
 
@@ -89,7 +94,7 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     rows = {
         r.variable: r
         for r in seen.vocabularies or ()
-        if r.takes not in ("", "account", "cache", "header", "beside") and not r.setting
+        if r.takes not in ("", "account", "cache", "header", "beside", "memory") and not r.setting
     }
     found = tuple(
         Variable(name=name, value=value, source="environment")
@@ -209,7 +214,9 @@ def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield the values that a package's own code cannot accept, except for variables with a row of their own."""
-    told = {c.variable for c in variable_contracts()}
+    told = {
+        c.variable for c in variable_contracts() if not c.open or c.known
+    }  # of an open one, the installed release knows more
     known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
     here = [Variable(name=n, value=v) for n, v in request.env.items()]
@@ -218,13 +225,19 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     for its in (*started, *listed, *(v for v in here if may_be_told(v, known))):
         if its.name.upper() not in told and its.value:
             given.setdefault(its.name.upper(), {})[its.value] = None
-    end = time.monotonic() + MAX_SECONDS
+    left = MAX_SECONDS
     for python in request.seen.pythons or () if given else ():
-        for reader, path, names in _modules(given, python, request, where):
+        modules = [*_modules(given, python, request, where)]
+        asked = frozenset(n for n in given if not n.startswith(NOT_ASKED))
+        rows = (Read(reader, path, names) for reader, path, names in modules)
+        yield from ended_by_variables(rows, python, request, where, asked)
+        started = time.monotonic()
+        for reader, path, names in modules:
             request.watch.check()
-            if time.monotonic() > end:
+            if time.monotonic() > started + left:
                 return
             yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
+        left -= time.monotonic() - started
 
 
 def _modules(
@@ -245,11 +258,12 @@ def _modules(
             ):
                 wanted.setdefault(path, (reader, set()))[1].update(names)
     owned: set[str] = set()
-    for reader in recorded:
-        module = module_of(reader)
+    own = dict.fromkeys((module_of(reader), reader) for reader in recorded)
+    own |= dict.fromkeys((name, name) for name in _folders(python, where) if all(name != m for m, _r in own))
+    for module, reader in own:
         owned |= {n for n in given if n.startswith(f"{module.upper()}_")}
         names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
-        for path in _settings_modules(module, python, where) if names else ():
+        for path in _own_modules(module, names, python, where) if names else ():
             wanted.setdefault(path, (reader, set()))[1].update(names)
     owned |= {n for _reader, names in wanted.values() for n in names}
     for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
@@ -257,6 +271,24 @@ def _modules(
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
 
 
+NOT_ASKED = (
+    "PATH",
+    "HOME",
+    "PWD",
+    "LANG",
+    "LC_",
+    "SHELL",
+    "USER",
+    "LOGNAME",
+    "TERM",
+    "SSH_",
+    "XDG_",
+    "DBUS_",
+    "LD_",
+    "_",
+    "SHLVL",
+)
+"""Starts of variables that are right as they are, or judged elsewhere."""
 OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
 """First words of variables that no package reads as its own."""
 
@@ -291,6 +323,11 @@ def _in_records(words: Mapping[str, str], python: PythonEnvironment, where: Sysr
                     yield reader, where.join(site, *path.split("/")), name
 
 
+def _folders(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
+    """Return the names of an environment's packages as they are imported."""
+    return tuple(dict.fromkeys(n for site in python.site_packages for n in where.names(site) or () if n.isidentifier()))
+
+
 def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
     """Return the names of all distributions of an environment, the listed ones first."""
     names = [d.name for d in python.distributions]
@@ -303,6 +340,13 @@ TELLING = late_pattern(r"__init__|\w*(?:config|const|env|setting|flag|option|def
 """Names of modules in which packages usually read their variables."""
 MOST_FOLDERS, MOST_MODULES = 60, 160
 """Maximum number of folders listed and of modules read, for one package."""
+
+
+def _own_modules(package: str, names: set[str], python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
+    """Yield a package's modules that have one of its variables in their text, and those that usually read variables."""
+    for site in python.site_packages:
+        yield from mentioning_modules(where.join(site, package), names, where)
+    yield from _settings_modules(package, python, where)
 
 
 def _settings_modules(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
@@ -326,11 +370,12 @@ def _of_module(
 ) -> Iterator[Vocabulary]:
     content = where.read(path, MOST_TEXT) or b""
     spelt = any(name.encode() in content or name.lower().encode() in content for name in given)
-    made = any(b in content for b in MAKES_NAMES) and any(_last_words(n) in content for n in given)
+    made = any(b in content for b in (*MAKES_NAMES, MARK)) and any(_last_words(n) in content for n in given)
     text = content.decode("utf-8", "replace") if spelt or made else ""
     for code in (
         *(values_read(text) if spelt else ()),
         *(made_values(text, lambda module: _module_text(module, python, where)) if made else ()),
+        *(fields_read(text) if made and MARK in content else ()),
     ):
         if code.takes == "module" and _is_there(code.words[0], python, where):
             continue

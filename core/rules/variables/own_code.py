@@ -34,13 +34,16 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache", "header", "beside"):
+        if row.setting or row.takes in ("account", "cache", "header", "beside", "memory"):
             continue
         told.add(row.variable)
         if row.takes == "module":
             contract = Contract(variable=row.variable, readers="", kind="words", source=f"{row.files[0]}:{row.line}")
             its = without_backend(near[0], contract, value, row.reader, row.known[0])
             yield replace(its, severity=min(its.severity, WARNING))
+            continue
+        if row.takes == "code":
+            yield _ended_by(row, value, near, seen)
             continue
         kind: ContractKind = row.takes if row.takes in ("words", "switch", "file", "path") else "pattern"
         contract = Contract(
@@ -59,6 +62,30 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         )
         its = contract_finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+
+
+def _ended_by(row: Vocabulary, value: Variable, near: list[EnvironmentView], seen: Snapshot) -> Finding:
+    """Return the finding about a value with which a package's own code ends."""
+    values = {"name": row.variable, "value": repr(value.value), "reader": row.reader, "others": join_names(row.known)}
+    wrong = (
+        _("The variable {name} is {value}, which {reader} refuses while {others} is set.", **values)
+        if row.known
+        else _("The variable {name} is {value}, which {reader} refuses.", **values)
+    )
+    contract = Contract(
+        variable=row.variable,
+        readers=re.escape(row.reader),
+        kind="pattern",
+        means=row.says,
+        fails=True,
+        source=f"{row.files[0]}:{row.line}",
+    )
+    its = contract_finding(seen, contract, value, wrong, near)
+    evidence = [
+        replace(e, label=_("Its code ends so"), value=row.says) if e.source == contract.source else e
+        for e in its.evidence
+    ]
+    return replace(its, severity=its.severity if row.sure else min(its.severity, WARNING), evidence=tuple(evidence))
 
 
 def _read_by_near_ones(seen: Snapshot, takes: str) -> list[tuple[EnvironmentView, Vocabulary]]:
@@ -116,6 +143,48 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
         ),
         remedy=Unset(variable=row.variable),
     )
+
+
+def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
+    """A variable gives each thread of OpenMP a stack that is larger than the memory of the machine: no thread is made."""
+    rows = [(h, r) for h, r in _read_by_near_ones(seen, "memory") if _value_of(seen, r) in r.unknown]
+    if not rows:
+        return
+    home, row = rows[0]
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        f"contract-{row.variable.lower()}",
+        _(
+            "The variable {name} is {value}, more than this machine has memory.",
+            name=row.variable,
+            value=repr(_value_of(seen, row)),
+        ),
+        cause="variable_value_wrong",
+        why=_(
+            "Each thread of {reader} gets a stack of this size, and the program ends: Thread creation failed.",
+            reader=row.reader,
+        ),
+        evidence=[
+            observation(row.variable, repr(_value_of(seen, row)), "environment"),
+            observation(
+                _("Memory of this machine"), _("{size} GB", size=f"{int(row.known[0]) / 2**30:.0f}"), "/proc/meminfo"
+            ),
+            home.concerns(row.reader),
+        ],
+        subject=row.variable,
+        fix=manual_fix(
+            _("Remove the variable {name}, or correct its value", name=row.variable),
+            _("In this terminal: unset {name}.", name=row.variable),
+            restart="terminal",
+        ),
+        remedy=Unset(variable=row.variable),
+    )
+
+
+def _value_of(seen: Snapshot, row: Vocabulary) -> str:
+    its = effective_variable(seen, row.variable)
+    return its.value if its else ""
 
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
@@ -271,6 +340,7 @@ RULES = (
     letters_that_no_header_takes,
     unusable_settings,
     refused_answers,
+    stacks_beyond_memory,
     user_without_a_name,
     no_place_for_a_cache,
 )
