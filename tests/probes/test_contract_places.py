@@ -318,8 +318,13 @@ def test_a_packages_own_modules_are_read_wherever_it_reads_its_variables(tmp_pat
         f"{SITE}/datasets/config.py",
         "import os\ndef size():\n    return float(os.environ['HF_DATASETS_SIZE'])\n",
     )
-    (row,) = vocabulary.look(asked(tmp_path, {"WANDB_WAIT": "30s", "WANDB_MORE": "x"}, "torch"))
-    assert (row.variable, row.reader, row.unknown, row.line, row.sure) == ("WANDB_WAIT", "wandb", ("30s",), 2, True)
+    rows = sorted(
+        vocabulary.look(asked(tmp_path, {"WANDB_WAIT": "30s", "WANDB_MORE": "x"}, "torch")), key=lambda r: r.variable
+    )
+    assert [(r.variable, r.reader, r.unknown, r.line, r.sure) for r in rows] == [
+        ("WANDB_MORE", "wandb", ("x",), 2, True),
+        ("WANDB_WAIT", "wandb", ("30s",), 2, True),
+    ]
     (row,) = vocabulary.look(asked(tmp_path, {"HF_DATASETS_SIZE": "10GB"}, "torch"))
     assert (row.reader, row.takes, row.sure) == ("datasets", "number", False)
     assert not vocabulary.look(
@@ -468,3 +473,67 @@ def test_only_the_letters_of_a_secret_that_no_header_takes_are_told(
     known = read_table("environment", EnvironmentKnowledge)
     secrets = (Variable(name=n, value=v) for n, v in env.items() if n.endswith("TOKEN"))
     assert not any(is_relevant_variable(v, known) for v in secrets)
+
+
+CONTEXT = """import os, platform
+MODE = os.environ.get('PLAY_GL', '').lower().strip()
+KNOWN = ('', 'off')
+if platform.system() == 'Linux':
+    KNOWN += ('egl', 'osmesa')
+if MODE not in KNOWN:
+    raise RuntimeError(f'invalid value for PLAY_GL: {MODE}')
+elif MODE == 'egl':
+    from play.egl import Context
+"""
+EGL = """import os
+ASKED = os.environ.get('OPENGL_PLATFORM')
+if not ASKED:
+    os.environ['OPENGL_PLATFORM'] = 'egl'
+elif ASKED.lower() != 'egl':
+    raise ImportError('Cannot use EGL')
+Context = object
+"""
+REFUSED: dict[str, tuple[dict[str, str], list[tuple[str, tuple[str, ...], bool]]]] = {
+    "two that fit": ({"PLAY_GL": "egl", "OPENGL_PLATFORM": "EGL"}, []),
+    "two that do not": ({"PLAY_GL": "egl", "OPENGL_PLATFORM": "osmesa"}, [("OPENGL_PLATFORM", ("osmesa",), True)]),
+    "another branch": ({"PLAY_GL": "osmesa", "OPENGL_PLATFORM": "osmesa"}, []),
+    "not imported": ({"OPENGL_PLATFORM": "osmesa"}, []),
+    "a word that is unknown": ({"PLAY_GL": "glut"}, [("PLAY_GL", ("glut",), True)]),
+}
+
+
+@pytest.mark.parametrize(("env", "expected"), REFUSED.values(), ids=REFUSED)
+def test_code_that_ends_with_the_variables(tmp_path: Path, env: dict[str, str], expected: list[object]):
+    write(tmp_path, f"{SITE}/play-1.0.dist-info/METADATA", "Name: play\nVersion: 1.0\n")
+    write(tmp_path, f"{SITE}/play/__init__.py", "from play.context import *\n")
+    write(tmp_path, f"{SITE}/play/context.py", CONTEXT)
+    write(tmp_path, f"{SITE}/play/egl/__init__.py", EGL)
+    found = vocabulary.look(asked(tmp_path, env, "torch"))
+    assert [(r.variable, r.unknown, r.sure) for r in found] == expected
+
+
+def test_fields_of_a_class_of_settings(tmp_path: Path):
+    write(tmp_path, f"{SITE}/serve-1.0.dist-info/METADATA", "Name: serve\nVersion: 1.0\n")
+    code = """from typing import Literal, Optional
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix="SERVE_")
+    mode: Literal["fast", "exact"] = "fast"
+    kind: Optional[Literal["a", "b"]] = None
+    size: int = 4
+    name: str = "x"
+    free: Literal["a"] | str = "a"
+"""
+    write(tmp_path, f"{SITE}/serve/settings.py", code)
+    env = {"SERVE_MODE": "slow", "SERVE_KIND": "c", "SERVE_SIZE": "4k", "SERVE_NAME": "y", "SERVE_FREE": "b"}
+    found = {r.variable: (r.takes, r.line) for r in vocabulary.look(asked(tmp_path, env, "torch"))}
+    assert found == {"SERVE_MODE": ("words", 4), "SERVE_KIND": ("words", 5), "SERVE_SIZE": ("whole number", 6)}
+    right = {"SERVE_MODE": "exact", "SERVE_KIND": "a", "SERVE_SIZE": "8"}
+    assert not vocabulary.look(asked(tmp_path, right, "torch"))
+
+
+@pytest.mark.parametrize(("value", "overcommit", "told"), [("64M", "0", False), ("4096G", "0", True), ("4096G", "1", False), ("33554433", "0", True), ("33554432k", "0", False), ("x", "0", False)])  # fmt: skip
+def test_a_stack_that_no_machine_has(tmp_path: Path, value: str, overcommit: str, told: bool):
+    write(tmp_path, "/proc/meminfo", "MemTotal:       33554432 kB\nSwapTotal:             0 kB\n")
+    write(tmp_path, "/proc/sys/vm/overcommit_memory", f"{overcommit}\n")
+    found = vocabulary.look(asked(tmp_path, {"OMP_STACKSIZE": value}, "torch"))
+    assert [(r.takes, r.unknown, r.known) for r in found] == ([("memory", (value,), (str(32 << 30),))] if told else [])

@@ -101,6 +101,8 @@ class _Module:
         """Variables used as the index of a table, each with its line."""
         self.asked: set[str] = set()
         """Variables whose form is tested before their conversion."""
+        self.changed = frozenset(_changed_lists(tree))
+        """Lists to which the module adds: what they are made of is not all."""
         for node in tree.body:
             self._note(node)
 
@@ -123,7 +125,7 @@ class _Module:
             return
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             self.texts[target.id] = value.value
-        elif (words := self.words(value)) is not None:
+        elif target.id not in self.changed and (words := self.words(value)) is not None:
             self.lists[target.id] = words
 
     def words(self, node: ast.expr | None) -> tuple[str, ...] | None:
@@ -526,6 +528,21 @@ def _told_kind(call: ast.Call) -> Takes | None:
 
 KINDS = ("cast", "type", "type_", "converter", "value_type", "var_type", "parser")
 """Names of arguments that say what a variable's value is converted to."""
+
+
+def _changed_lists(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.AugAssign(target=ast.Name(id=name)):
+                yield name
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id=name), attr="append" | "extend" | "add" | "update" | "insert")
+            ):
+                yield name
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name))]):
+                yield name
+            case _:
+                pass
 
 
 def _value(read: Read, takes: Takes, line: int, words: tuple[str, ...], *, at_import: bool) -> CodeValue:

@@ -42,10 +42,10 @@ from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
-from core.probes.variables.code_endings import Read, ended_by_variables
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of
+from core.probes.variables.following.endings import Read, ended_by_variables
+from core.probes.variables.following.own_modules import mentioning_modules
 from core.probes.variables.made_names import made_values
-from core.probes.variables.own_modules import mentioning_modules
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
@@ -225,19 +225,24 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     for its in (*started, *listed, *(v for v in here if may_be_told(v, known))):
         if its.name.upper() not in told and its.value:
             given.setdefault(its.name.upper(), {})[its.value] = None
-    left = MAX_SECONDS
+    asked = frozenset(n for n in given if not n.startswith(NOT_ASKED))
+    seconds = MAX_SECONDS
     for python in request.seen.pythons or () if given else ():
         modules = [*_modules(given, python, request, where)]
-        asked = frozenset(n for n in given if not n.startswith(NOT_ASKED))
-        rows = (Read(reader, path, names) for reader, path, names in modules)
-        yield from ended_by_variables(rows, python, request, where, asked)
-        started = time.monotonic()
+        begun = time.monotonic()
+        told_values: set[tuple[str, str]] = set()
         for reader, path, names in modules:
             request.watch.check()
-            if time.monotonic() > started + left:
-                return
-            yield from _of_module(path, reader, {n: given[n] for n in names}, python, where)
-        left -= time.monotonic() - started
+            if time.monotonic() > begun + seconds:
+                break
+            for row in _of_module(path, reader, {n: given[n] for n in names}, python, where):
+                told_values |= {(row.variable, value) for value in row.unknown}
+                yield row
+        seconds -= min(seconds, time.monotonic() - begun)
+        rows = (Read(reader, path, names) for reader, path, names in modules)
+        for row in ended_by_variables(rows, python, request, where, asked):
+            if (row.variable, row.unknown[0]) not in told_values:
+                yield row
 
 
 def _modules(
@@ -259,7 +264,8 @@ def _modules(
                 wanted.setdefault(path, (reader, set()))[1].update(names)
     owned: set[str] = set()
     own = dict.fromkeys((module_of(reader), reader) for reader in recorded)
-    own |= dict.fromkeys((name, name) for name in _folders(python, where) if all(name != m for m, _r in own))
+    begins = {n.partition("_")[0] for n in given} - {m.upper() for m, _reader in own} - {*OF_THE_SYSTEM}
+    own |= dict.fromkeys((name, owner) for name, owner in _folders(begins, python, where))
     for module, reader in own:
         owned |= {n for n in given if n.startswith(f"{module.upper()}_")}
         names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
@@ -323,9 +329,16 @@ def _in_records(words: Mapping[str, str], python: PythonEnvironment, where: Sysr
                     yield reader, where.join(site, *path.split("/")), name
 
 
-def _folders(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
-    """Return the names of an environment's packages as they are imported."""
-    return tuple(dict.fromkeys(n for site in python.site_packages for n in where.names(site) or () if n.isidentifier()))
+def _folders(begins: set[str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield the packages that are called as variables begin, and not as their distribution: GIT_PYTHON_REFRESH is read by git, of GitPython."""
+    for site in python.site_packages:
+        names = where.names(site) or ()
+        records = [n for n in names if n.endswith(".dist-info")]
+        for name in (n for n in names if n.isidentifier() and n.upper() in begins):
+            inside = f"{name}/__init__.py,".encode()
+            its = (r for r in records if inside in (where.read(where.join(site, r, "RECORD"), MOST_RECORD) or b""))
+            if record := next(its, ""):
+                yield name, normalise_name(record.split("-")[0])
 
 
 def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:

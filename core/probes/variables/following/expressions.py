@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from core.probes.variables.code_values import (
+from core.probes.variables.following.values import (
     OF_LISTS,
     TEXTS,
     UNKNOWN,

@@ -15,8 +15,8 @@ from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot
-from core.probes.variables.code_run import Ending, ModuleRun
-from core.probes.variables.code_values import Around
+from core.probes.variables.following.module_run import Ending, ModuleRun
+from core.probes.variables.following.values import Around
 
 MOST_TEXT = 2 << 20
 MAX_SECONDS = 1.5

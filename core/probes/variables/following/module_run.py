@@ -14,9 +14,9 @@ from typing import Any
 
 import msgspec
 
-from core.probes.variables.code_expressions import Expressions, Left, LoopEnd, Spent, dotted
 from core.probes.variables.code_needs import last_name
-from core.probes.variables.code_values import (
+from core.probes.variables.following.expressions import Expressions, Left, LoopEnd, Spent, dotted
+from core.probes.variables.following.values import (
     STANDARD,
     UNKNOWN,
     Around,

@@ -238,8 +238,8 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
             return paths.join(*values)
         case "os.path.basename" | "os.path.dirname" | "os.path.normpath" | "os.path.isabs" if text is not None:
             return getattr(paths, name.rpartition(".")[2])(text)
-        case "os.path.abspath" | "os.path.realpath" if text is not None:
-            return paths.normpath(paths.join(around.folder, text))
+        case "os.path.abspath" | "os.path.realpath" if text is not None and paths.isabs(text):
+            return paths.normpath(text)
         case "os.makedirs" | "os.mkdir" if text:
             return _made(text, line, around)
         case "platform.system":
@@ -280,7 +280,9 @@ def _made(path: str, line: int, around: Around) -> None:
     Raises:
         CodeRaises: the folder cannot be made.
     """
-    place = around.where.path_module.join(around.folder, path)
+    place = path
+    if not around.where.path_module.isabs(place):
+        return  # the working folder of programs is not known
     if not around.where.is_folder(place) and (at := write_obstacle(place, around.where)):
         kind = (
             "PermissionError"
@@ -301,8 +303,8 @@ def of_place(place: Place, name: str, values: tuple[Any, ...], around: Around, l
         case "expanduser":
             found = called("os.path.expanduser", (place.path,), {}, 0, around)
             return Place(found) if isinstance(found, str) else UNKNOWN
-        case "resolve" | "absolute":
-            return Place(paths.normpath(paths.join(around.folder, place.path)))
+        case "resolve" | "absolute" if paths.isabs(place.path):
+            return Place(paths.normpath(place.path))
         case "mkdir":
             return _made(place.path, line, around)
         case "joinpath" if all(isinstance(v, str) for v in values):
@@ -313,14 +315,17 @@ def of_place(place: Place, name: str, values: tuple[Any, ...], around: Around, l
 
 
 def _asked(question: str, path: str, around: Around) -> Any:
-    place = around.where.path_module.join(around.folder, path)
-    where = around.where
+    where, place = around.where, path
+    if not where.path_module.isabs(place):
+        return UNKNOWN  # the working folder of programs is not known
     if question in ("isfile", "isdir"):
         return where.is_file(place) if question == "isfile" else where.is_folder(place)
     return where.exists(place)
 
 
 def _program(name: str, around: Around) -> str:
+    if "/" in name and not around.where.path_module.isabs(name):
+        return name  # the working folder of programs is not known
     return find_named(name, {"PATH": around.env.get("PATH", "")}, around.where, around.folder)
 
 

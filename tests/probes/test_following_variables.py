@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.probes.sysroot import Sysroot
-from core.probes.variables.code_run import Ending, ModuleRun
-from core.probes.variables.code_values import Around
+from core.probes.variables.following.module_run import Ending, ModuleRun
+from core.probes.variables.following.values import Around
 
 HEAD = "import ast, enum, json, os, pathlib, re, shutil, subprocess, sys\nfrom urllib.parse import urlparse\n"
 MORE = "import os\n"
