@@ -31,6 +31,8 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     """With RTLD_GLOBAL: its symbols serve everything that comes later."""
     beside: str = ""
     """Pattern of the distributions that somebody installs for this part alone; without one of them the part is not used."""
+    asked: str = ""
+    """What a program of the person's spells that uses this part; no other program comes to it."""
 
 
 class OpenedNames(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):

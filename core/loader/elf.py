@@ -48,6 +48,11 @@ DYNAMIC_ENTRY = {
 }
 """Class and byte order -> tag and value."""
 
+PF_X, STACK_RUNS = 1, ("x86_64", "x86")
+"""The flag of an executable segment; processors on which a file without PT_GNU_STACK asks for an executable stack, as glibc's
+DEFAULT_STACK_PERMS has it.
+"""
+
 MAX_SEGMENTS = 4096
 MAX_TAGS = 4096
 MAX_STRING_BYTES = 4096
@@ -177,7 +182,10 @@ def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
     if not loads:
         return replace(image, state="damaged", problem=fact_text("has no segment to load"))
     end = max(s["p_offset"] + s["p_filesz"] for s in loads)
-    image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size)
+    stack = next(
+        (s["p_flags"] & PF_X for s in segments if s["p_type"] == "PT_GNU_STACK"), image.architecture in STACK_RUNS
+    )
+    image = replace(image, library=header["e_type"] == "ET_DYN", mappable=end <= size, executable_stack=bool(stack))
     if end > size:
         image = replace(
             image,

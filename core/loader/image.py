@@ -44,5 +44,7 @@ class Image(Frozen, frozen=True, kw_only=True):
     """DT_RUNPATH's folders as written."""
     no_default_folders: bool = False
     """DF_1_NODEFLIB: the loader does not search its default folders for this file's dependencies."""
+    executable_stack: bool = False
+    """It asks for a stack that code may run on: PT_GNU_STACK has the flag X, or is missing where that means the same."""
     mappable: bool = False
     """Every byte that a loader maps is in the file. A file may lack its tail (sections, signature) and still load."""

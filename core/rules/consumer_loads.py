@@ -78,6 +78,14 @@ def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
     return (consumer_load(seen, load) for load in seen.loads or ())
 
 
+def is_built_without_cuda(c: ConsumerLoad) -> bool:
+    """Whether the files of a consumer's framework are a build without CUDA, which asks for no cuDNN."""
+    builds = c.seen.frameworks.builds if c.seen.frameworks else ()
+    its = c.load.consumer
+    mine = [b for b in builds if (b.prefix, b.distribution) == (its.prefix, its.framework.partition(" ")[0])]
+    return any(b.cuda == "" and not b.other for b in mine)
+
+
 def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
     """Return the copy of the wanted major version in the consumer's environment; a wheel's takes precedence."""
     prefix = load.consumer.prefix

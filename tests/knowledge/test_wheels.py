@@ -24,6 +24,7 @@ BY_NAME = {w["source"]: w for w in WHEELS}
 PROCESSORS = {"linux": ["x86_64"], "linux-aarch64": ["aarch64"], "windows": ["x86_64"]}
 ELSEWHERE = {
     # what a row names and another distribution, or another index, brings
+    "onnxruntime-gpu": {"linux": "tensorrt_libs"},
     "torch": {"windows": "torch_cuda"},
     "jax-cuda12-plugin": {"linux": "jax_plugins", "linux-aarch64": "jax_plugins"},
     "jax-cuda13-plugin": {"linux": "jax_plugins", "linux-aarch64": "jax_plugins"},

@@ -11,7 +11,7 @@ import pytest
 from core.common.progress import Progress
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.model.facts import Closure, Distribution, PythonEnvironment, Snapshot
-from core.probes.loading import closure
+from core.probes.loading import asked_parts, closure
 from core.probes.probe import ProbeRequest
 from tests.envlab.run import LabHost
 from tests.loader import build
@@ -223,6 +223,74 @@ def test_tensorrt_opens_its_libraries_before_its_bindings(tmp_path: Path, lost: 
             path.unlink()
     its = looked(tmp_path, ("tensorrt-cu12-bindings", "11.4.0.106", ()))["tensorrt-cu12-bindings"]
     assert {e.name for e in its.edges} == ({lost} if lost else set())
+
+
+def provider(prefix: Path, *needs: Path) -> None:
+    """Build an ONNX Runtime whose provider for TensorRT needs these libraries; all that CUDA's needs is there."""
+    folder = site(prefix) / "onnxruntime" / "capi"
+    for name in ("onnxruntime_pybind11_state.cpython-311-x86_64-linux-gnu.so", "libonnxruntime_providers_shared.so", "libonnxruntime_providers_cuda.so"):  # fmt: skip
+        build.library(folder / name)
+    build.library(folder / "libonnxruntime_providers_tensorrt.so", *LINK, *map(str, needs))
+
+
+ORT = ("onnxruntime-gpu", "1.23.2", ())
+
+
+@pytest.mark.parametrize(
+    ("program", "env", "installed", "lacks"),
+    [
+        ("session = InferenceSession(m, providers=['CUDAExecutionProvider'])", {}, False, []),
+        ("session = InferenceSession(m, providers=['TensorrtExecutionProvider'])", {}, False, ["libnvinfer.so.10"]),
+        ("import tensorrt\nproviders = ['TensorrtExecutionProvider']", {}, True, []),
+        ("providers = ['TensorrtExecutionProvider']", {}, True, ["libnvinfer.so.10"]),
+        ("", {"ORT_TENSORRT_FP16_ENABLE": "1"}, False, ["libnvinfer.so.10"]),
+    ],
+)
+def test_the_provider_for_tensorrt_counts_where_a_program_asks_for_it(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    program: str,
+    env: dict[str, str],
+    installed: bool,
+    lacks: list[str],
+) -> None:
+    nvinfer = build.library(site(tmp_path) / "tensorrt_libs/libnvinfer.so.10")
+    provider(tmp_path, nvinfer)
+    if not installed:
+        nvinfer.unlink()
+    work = tmp_path / "work"
+    work.mkdir()
+    (work / "main.py").write_text(program)
+    monkeypatch.setattr(asked_parts, "working_folder", lambda _where: str(work))
+    its = looked(tmp_path, ORT, env=env)["onnxruntime-gpu"]
+    assert [e.name for e in its.edges] == lacks
+    assert all(bool(e.elsewhere) == installed for e in its.edges)
+
+
+@pytest.mark.parametrize(
+    ("plugin", "resources", "gaps", "lacks"),
+    [
+        ("10.12.0", ("10.12.0",), [], []),
+        ("10.12.0", (), [], []),
+        ("10.0.1", ("10.12.0",), ["10.0.1"], []),
+        ("10.12.0", ("10.0.1",), [], ["libnvinfer_builder_resource.so.10.12.0"]),
+    ],
+)
+def test_libraries_of_tensorrt_of_two_releases(
+    tmp_path: Path, plugin: str, resources: tuple[str, ...], gaps: list[str], lacks: list[str]
+) -> None:
+    folder = tmp_path / "lib"
+    for stem, release in (("libnvinfer", "10.12.0"), ("libnvinfer_plugin", plugin)):
+        build.library(folder / f"{stem}.so.{release}", soname=f"{stem}.so.10")
+        (folder / f"{stem}.so.10").symlink_to(f"{stem}.so.{release}")
+    for release in resources:
+        build.library(folder / f"libnvinfer_builder_resource.so.{release}")
+    names = [folder / f"{stem}.so.10" for stem in ("libnvinfer", "libnvinfer_plugin")]
+    build.library(site(tmp_path) / "tensorrt_bindings/tensorrt.so", *LINK, *map(str, names))
+    found = looked(tmp_path, ("tensorrt-cu12-bindings", "10.12.0.36", ()), env={"LD_LIBRARY_PATH": str(folder)})
+    its = found["tensorrt-cu12-bindings"]
+    assert [g.version for g in its.gaps] == gaps
+    assert [e.name for e in its.edges] == lacks
 
 
 @pytest.mark.parametrize("lost", [False, True])

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.compiled_names import compiled
+from core.probes.python.compiled_names import CompiledModules, compiled
+from core.probes.sysroot import Sysroot
 from tests.probes.test_import_closure import Case, ended, plant, really_ends
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -200,6 +201,22 @@ def test_a_name_that_no_byte_of_a_compiled_module_spells(
 )
 def test_where_compiled_code_may_spell_a_word(data: bytes, expected: bool):
     assert compiled(data).spells(b"PyGivenUp") == expected
+
+
+@pytest.mark.parametrize(
+    ("data", "lacks"),
+    [
+        (b"", True),
+        (b"__getattr__\0", False),
+        (b"View.MemoryView.array.__getattr__\0x\0__getattr__\0", True),
+        (b"View.MemoryView.array.__getattr__\0parts._code.__getattr__\0__getattr__\0", False),
+        (b"PyRun_String\0", False),
+    ],
+)
+def test_a_compiled_module_that_may_serve_names_that_it_does_not_spell(tmp_path: Path, data: bytes, lacks: bool):
+    path = tmp_path / "_code.so"
+    path.write_bytes(b"\0PyModule_Create\0" + data)
+    assert CompiledModules(Sysroot(system="linux")).lacks(str(path), "PyGivenUp") is lacks
 
 
 def test_what_somebody_asked_for_is_followed_though_it_uses_no_framework(tmp_path: Path):

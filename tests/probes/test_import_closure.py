@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import shutil
 import subprocess
 import sys
 import zipfile
@@ -409,6 +410,19 @@ def plant(root: Path, files: dict[str, str]) -> Path:
         (root / name).parent.mkdir(parents=True, exist_ok=True)
         (root / name).write_text(text)
     return root
+
+
+@pytest.mark.skipif(not shutil.which("gcc"), reason="builds a library")
+@pytest.mark.parametrize(("code", "ends"), [("int x;", True), ("int x; void *PyInit_parts(void) { return 0; }", False)])
+def test_a_library_that_has_the_name_of_a_module(tmp_path: Path, code: str, ends: bool):
+    site = plant(tmp_path / "site", {"torch/__init__.py": "import parts\n", "parts/__init__.py": ""})
+    (tmp_path / "work").mkdir()
+    (tmp_path / "parts.c").write_text(code)
+    made = ["gcc", "-shared", "-fPIC", "-o", tmp_path / "work" / "parts.so", tmp_path / "parts.c"]
+    subprocess.run(made, check=True)
+    told = ended(site, tmp_path / "work")
+    assert [(e.kind, e.wanted) for e in told] == ([("no module", "parts")] if ends else [])
+    assert really_ends(site, tmp_path / "work")  # the other one starts, and fails in its own way
 
 
 @pytest.mark.parametrize(

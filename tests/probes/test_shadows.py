@@ -108,3 +108,43 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
         code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; import {name}; print({name}.__file__)"
         done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, text=True)
         assert done.stdout.startswith(str(work)) or "partially initialized" in done.stderr
+
+
+TWO_CLONES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {
+    "a file before the package": (
+        {"work/main.py": "from utils.general import size\n", "one/utils.py": "x = 1\n", "two/utils/general.py": "size = 1\n"}, ("main",)),
+    "a package before the package": (
+        {"work/main.py": "from utils.general import size\n", "one/utils/__init__.py": "", "two/utils/__init__.py": "", "two/utils/general.py": "size = 1\n"}, ("main",)),
+    "a package that lacks a name": (
+        {"work/main.py": "from utils import size\n", "one/utils/__init__.py": "x = 1\n", "two/utils/__init__.py": "size = 1\n"}, ("main",)),
+    "what is asked for comes first": (
+        {"work/main.py": "from utils.general import size\n", "one/utils/__init__.py": "", "one/utils/general.py": "size = 1\n", "two/utils.py": ""}, ()),
+    "folders without a start": (
+        {"work/main.py": "from utils.general import size\n", "one/utils/other.py": "", "two/utils/general.py": "size = 1\n"}, ()),
+    "no program asks": ({"work/main.py": "x = 1\n", "one/utils.py": "", "two/utils.py": "x = 1\n"}, ()),
+    "beside the program": (
+        {"work/main.py": "import model\n", "work/utils.py": "x = 1\n", "one/model.py": "from utils import size\n", "one/utils.py": "size = 1\n"}, ("main", "model")),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TWO_CLONES)
+def test_modules_of_two_clones_that_have_one_name(tmp_path: Path, case: str):
+    """A program ends where it is told to end, though nothing of that name is installed."""
+    files, ends = TWO_CLONES[case]
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    places = [str(tmp_path / name) for name in ("work", "one", "two")]
+    entries = (
+        SearchEntry(path=places[0], origin="start"),
+        *(SearchEntry(path=p, origin="PYTHONPATH", source="PYTHONPATH") for p in places[1:]),
+        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    )
+    search = ModuleSearch(
+        Interpreter("/", "/", VERSION, sys.executable, None, "lib"), PythonSearch(entries), "x86_64", HERE
+    )
+    ended = ended_programs(search, (), HERE)
+    assert sorted({Path(s).stem for e in ended for s in e.starts}) == sorted(ends)
+    code = f"import sys; sys.path[:0] = {places!r}; import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    assert (done.returncode != 0) == bool(ends), done.stderr

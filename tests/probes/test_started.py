@@ -11,7 +11,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.host import process
-from core.model.facts import EnvironmentFault, Execution, PythonEnvironment, StartCode
+from core.model.facts import Distribution, EnvironmentFault, Execution, PythonEnvironment, StartCode
 from core.probes.python import started
 from core.probes.sysroot import Sysroot
 from tests.host.fake import FakeHost
@@ -39,6 +39,15 @@ sys.path[:] = list(sys.path)
 HANGS = "import threading\nif exit: threading.Event().wait()\n"
 
 
+REFUSES = """
+import sys
+class Pinned:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("torch", "onnxruntime"):
+            raise ImportError('ask the lab')
+sys.meta_path.insert(0, Pinned())
+"""
+
 Way = Literal["--python", "elsewhere"]
 
 
@@ -57,7 +66,10 @@ def environment(root: Path, code: str, way: Way) -> tuple[PythonEnvironment, Sta
     base = Path(os.path.realpath(sys.executable)).parent
     (root / "env" / "pyvenv.cfg").write_text(f"home = {base}\ninclude-system-site-packages = false\n")
     (site / "sitecustomize.py").write_text(code)
-    made = PythonEnvironment(prefix=str(root / "env"), executable=str(program), site_packages=(str(site),), ways=(way,))
+    its = tuple(Distribution(name=n, version="1.0") for n in ("torch", "onnxruntime-gpu"))
+    made = PythonEnvironment(
+        prefix=str(root / "env"), executable=str(program), site_packages=(str(site),), ways=(way,), distributions=its
+    )
     return made, StartCode(source=str(site / "sitecustomize.py"))
 
 
@@ -76,6 +88,11 @@ def looked(python: PythonEnvironment, code: StartCode) -> tuple[list[Environment
         ("raise SystemExit('no licence')\n", "ended at its start", "no licence"),
         ("import sys\nsys.path[:] = [p for p in sys.path if 'site-packages' not in p]\n", "packages taken away", "site-packages"),
         ("import sys\nsys.path[:] = list(sys.path)\n", "", ""),
+        (REFUSES, "import refused", "torch,onnxruntime ImportError: ask the lab"),
+        (REFUSES.replace('"torch"', '"other"'), "import refused", "onnxruntime ImportError: ask the lab"),
+        ("import sys\nsys.modules['torch'] = None\n", "import refused", "torch ModuleNotFoundError: import of torch halted"),
+        (REFUSES.replace("raise ImportError('ask the lab')", "return None"), "", ""),
+        ("import sys\nsys.modules['tensorflow'] = None\n", "", ""),
         ("import sys\nprint('hello')\nsys.path[:] = list(sys.path)\n", "", ""),
     ],
 )  # fmt: skip

@@ -109,6 +109,27 @@ def package(root: Path) -> tuple[Path, Path]:
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
 @pytest.mark.parametrize(
+    ("spoil", "told"),
+    [
+        (lambda data: data[: len(data) // 2], True),
+        (lambda data: bytes(100), True),
+        (lambda data: b"/* GNU ld script */", False),
+        (lambda data: data, False),
+    ],
+)
+def test_a_library_that_is_shorter_than_recorded(tmp_path: Path, spoil: Callable[[bytes], bytes], told: bool) -> None:
+    site = tmp_path / "site"
+    library = build.library(site / "tool" / "bin" / "tool.so")
+    whole = library.read_bytes()
+    record = site / "tool_lang-1.0.dist-info" / "RECORD"
+    record.parent.mkdir()
+    record.write_text(f"tool/bin/tool.so,sha256=x,{len(whole)}\ntool/__init__.py,sha256=x,1\n")
+    library.write_bytes(spoil(whole))
+    assert unfit(tmp_path) == ((("tool.bin.tool", str(library), "damaged", True),) if told else ())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
     ("spoil", "expected"),
     [
         (lambda _m, _l: None, ()),

@@ -276,6 +276,7 @@ FAULTS: list[tuple[EnvironmentFault, Severity]] = [
     ),
     (EnvironmentFault(kind="no standard library", path="/opt/none", source="PYTHONHOME"), Severity.ERROR),
     (EnvironmentFault(kind="no standard library", path="/opt/none"), Severity.ERROR),
+    (EnvironmentFault(kind="import refused", path="/lab/pin.py", detail="torch,jax ImportError: no"), Severity.ERROR),
     (EnvironmentFault(kind="moved", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.WARNING),
     (EnvironmentFault(kind="copied", path="/old", source=f"{PREFIX}/bin/activate", line=40), Severity.NOTE),
 ]

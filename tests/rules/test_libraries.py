@@ -71,6 +71,8 @@ LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
     (closure(edges=(edge(state="unreadable", path=NCCL),)), (), "library_unreadable", None),
     (closure(edges=(edge(state="wrong architecture", path=NCCL),)), (), "dll_wrong_architecture", None),
     (closure(edges=(edge(state="not executable", path=NCCL),)), (), "noexec_mount", None),
+    (closure(edges=(edge(state="executable stack", path=NCCL),)), (), "upstream_packaging_bug", None),
+    (closure(openings=(Opening(library=BINARY, problem="libx.so.1: cannot enable executable stack as shared object requires: Invalid argument"),)), (), "upstream_packaging_bug", None),
     (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
     (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
     (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
@@ -163,6 +165,43 @@ def test_what_the_requirements_name_is_installed() -> None:
     assert found.fix is not None
     assert "nvidia-nccl-cu12==2.27.3" in found.fix.advice
     assert found.remedy == InstallPackages(prefix=PYTHON.prefix, install=("nvidia-nccl-cu12==2.27.3",))
+
+
+@pytest.mark.parametrize(
+    ("required", "cause"),
+    [
+        ("nvidia-nccl-cu12==2.21.5", "requirement_broken"),
+        ("nvidia-nccl-cu12==2.27.3", "cuda_not_on_search_path"),
+        ("nvidia-nccl-cu12>=2.28", "cuda_not_on_search_path"),
+        ("nvidia-cufft-cu12==11.2.1.3", "cuda_not_on_search_path"),
+    ],
+)
+def test_a_file_that_lies_elsewhere_since_its_package_is_of_another_release(required: str, cause: str) -> None:
+    its = Distribution(name="torch", version="2.8.0", requires=(f"{required}; platform_system == 'Linux'",))
+    nccl = Distribution(name="nvidia-nccl-cu12", version="2.27.3")
+    python = replace(PYTHON, distributions=(its, nccl))
+    found = card(machine(closure(edges=(edge(elsewhere=(NCCL,)),)), pythons=(python,)))
+    assert found.cause == cause
+    if cause == "requirement_broken":
+        assert found.remedy == InstallPackages(prefix=PYTHON.prefix, install=(required,))
+
+
+@pytest.mark.parametrize(
+    ("installed", "cause"),
+    [("8.6.1", "requirement_broken"), ("10.12.0.36", "cuda_runtime_missing"), ("", "cuda_runtime_missing")],
+)
+def test_tensorrt_of_another_major(installed: str, cause: str) -> None:
+    its = (Distribution(name="onnxruntime-gpu", version="1.23.2"),)
+    more = (Distribution(name="tensorrt-cu12", version=installed),) if installed else ()
+    python = replace(PYTHON, distributions=(*its, *more))
+    lacks = closure(
+        "onnxruntime-gpu 1.23.2", edges=(edge(name="libnvinfer.so.10", wanted_by=f"{SITE}/onnxruntime/capi/p.so"),)
+    )
+    found = card(machine(lacks, pythons=(python,)))
+    assert found.cause == cause
+    assert found.remedy is None
+    assert found.fix is not None
+    assert "tensorrt" in found.fix.advice
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,7 @@ WORDS: list[tuple[EndedImport, str, str]] = [
     (unfit(lacking(MODULE, "wrong architecture", path=MODULE)), "dll_wrong_architecture", "opencv-python==4.12.0"),
     (unfit(lacking(MODULE, "unreadable", path=MODULE)), "library_unreadable", f"a+r {MODULE}"),
     (unfit(lacking(MODULE, "not executable", path=MODULE)), "noexec_mount", ""),
+    (unfit(lacking(MODULE, "executable stack", path=MODULE)), "upstream_packaging_bug", ""),
     (unfit(lacking("libc.musl-x86_64.so.1")), "package_for_another_python", "opencv-python==4.12.0"),
     (unfit(lacking("libstdc++.so.6", "damaged", path=RUNTIME, detail="CXXABI_1.3.8")), "cxx_runtime_too_old", "older systems"),
     (unfit(lacking("libffi.so.6"), owner="", wanted="_ctypes"), "python_environment_broken", "libffi-dev"),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 
 from msgspec.structs import replace
 
@@ -31,6 +32,9 @@ NVIDIA_NAME = late_pattern(
     r"(__)?(cuda|cublas|cudnn|cufft|curand|cusolver|cusparse|cuFile|cupti|cutensor|nccl|ncclx|npp[is]|nvJitLink|nvjpeg|nvrtc|nvshmem)[A-Z_a-z]"
 )
 """Prefixes of the functions in NVIDIA's libraries."""
+
+EXECUTABLE_STACK = late_pattern(r"(?:^|:)glibc\.rtld\.execstack=2(?::|$)")
+"""In GLIBC_TUNABLES: every program starts with an executable stack."""
 
 MAX_FILES = 600
 MAX_GAPS = 8
@@ -55,6 +59,8 @@ class Process:
         search: LibrarySearch,
         program: LoadedFile | None,
         is_executable: Callable[[str], bool] = lambda _path: True,
+        *,
+        has_executable_stack: bool = False,
     ) -> None:
         self._search = search
         self._program = (program,) if program else ()
@@ -67,6 +73,7 @@ class Process:
         self.reached: dict[str, None] = {}
         """Every file that an open reached, also if the open failed."""
         self._names: dict[str, str] = {}
+        self.has_executable_stack = has_executable_stack
 
     def open(
         self, name: str, by: Sequence[LoadedFile] = (), *, optional: bool = False
@@ -107,6 +114,21 @@ class Process:
             self._names = names
         return list(new.values()), edges
 
+    def _asks_in_vain(self, path: str) -> bool:
+        """Whether a library asks for an executable stack and the C library refuses it to what a running program opens."""
+        return self._search.load(path).image.executable_stack and self.refuses_executable_stacks
+
+    @cached_property
+    def refuses_executable_stacks(self) -> bool:
+        """Whether dlopen fails for a library that asks for an executable stack: since glibc 2.41, unless the program has such a stack.
+
+        Source: glibc's NEWS of 2.41; manual, Dynamic Linking Tunables, glibc.rtld.execstack.
+        """
+        libc = self._search.resolve("libc.so.6", self._program, first=True).winner
+        its = version_tables(libc.path, root=self._search.policy.root) if libc else None
+        has_one = any(one.image.executable_stack for one in self._program) or self.has_executable_stack
+        return bool(its and "GLIBC_2.41" in its.offered) and not has_one
+
     def preload(self, names: str) -> None:
         """Open the libraries named in LD_PRELOAD, separated by spaces or colons, before all others; ld.so ignores those
         that it cannot open.
@@ -139,6 +161,8 @@ class Process:
             )  # fmt: skip
         if not self._executable(taken.path):
             return Edge(name=found.name, wanted_by=by, state="not executable", path=taken.path, optional=optional)
+        if self._asks_in_vain(taken.path):
+            return Edge(name=found.name, wanted_by=by, state="executable stack", path=taken.path, optional=optional)
         return None
 
     def library_at(self, path: str) -> LoadedLibrary | None:

@@ -8,9 +8,12 @@ from core.model.facts.base import Frozen
 from core.model.facts.loading import Attempt, Consumer
 from core.model.facts.machine import Changeable
 
-EdgeState = Literal["absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable", "too old"]
+EdgeState = Literal[
+    "absent", "unreadable", "dangling", "wrong architecture", "damaged", "not executable", "too old", "executable stack"
+]
 """How the search for a needed name ended. "not executable": the file is on a file system that is mounted noexec. "too old":
-Microsoft's C++ runtime is older than the linker of what needs it, and a load ended so as it does then."""
+Microsoft's C++ runtime is older than the linker of what needs it, and a load ended so as it does then. "executable stack": the
+file asks for a stack that code may run on, and this C library refuses that to what a running program opens."""
 
 
 class Edge(Frozen, frozen=True, kw_only=True):

@@ -82,12 +82,15 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     line: int
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
-    kind: Literal["absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused"]
+    kind: Literal[
+        "absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused", "no module"
+    ]
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     byte code: a .pyc that Python takes, and that is cut off or for another Python.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
-    refused: the importer's own code compares the module's release, and raises."""
+    refused: the importer's own code compares the module's release, and raises. no module: a library that has no start of a
+    Python module."""
     name: str = ""
     """The name that is imported from it, if it lacks that."""
     path: str = ""
@@ -133,16 +136,18 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
         "no configuration", "another library", "packages not named", "ended at its start", "packages taken away",
+        "import refused",
     ]  # fmt: skip
     """no configuration: an environment without pyvenv.cfg. another library: the standard library of another Python is before its own. packages not
-    named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. The last two: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
+    named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. The last three: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was examined: a file, a link, a setting's value."""
     source: str = ""
     line: int = 0
     detail: str = ""
     """upgraded beneath: "3.11 3.12" (its packages', its interpreter's). library gone: the file name. another library: "3.10", or nothing.
-    packages not named: their folder."""
+    packages not named: their folder. import refused: "torch,numpy
+    ImportError: not here" in one line: the modules, and what their import says."""
 
 
 class OverwrittenPackage(Frozen, frozen=True, kw_only=True):

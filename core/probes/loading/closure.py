@@ -18,12 +18,14 @@ from core.common.requirements import marker_applies, parse_requirement
 from core.common.versions import is_older
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.loader.linux.process import LoadedLibrary, Process
+from core.loader.linux.cache import conf_folders
+from core.loader.linux.process import EXECUTABLE_STACK, LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment, marker_facts, path_text
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.kept_looks import kept_look
+from core.probes.loading.asked_parts import is_asked_for
 from core.probes.loading.built_for import built_for
 from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
 from core.probes.loading.linux import consumer_policy
@@ -62,6 +64,10 @@ COMPILERS_OWN = late_pattern(r"(lib(c|m|stdc\+\+|gcc_s|gomp\S*)|ld-linux-[\w-]+)
 
 VARIANT = late_pattern(r"(?:cuda|cu|_cu)_?(\d{2})(\d)?(?![\d])")
 """The CUDA version in the name of a library that exists in several variants."""
+
+TENSORRT = late_pattern(r"lib(?:nvinfer(?:_plugin)?|nvonnxparser)\.so\.\d+")
+RESOURCE, RELEASE = "libnvinfer_builder_resource", late_pattern(r"\.so\.(\d+\.\d+\.\d+)$")
+"""What libnvinfer opens by name for building engines, and the end of the name of a file of TensorRT."""
 
 MOST_STEPS_BACK = 8
 MAX_EXTENSION_FILES = 24
@@ -198,7 +204,10 @@ def _process(setting: Setting) -> Process:
     python = setting.python
     program = setting.search.program(python.executable) if python.executable else None
     made = Process(
-        setting.search, program if program and program.image.format == "ELF" else None, Noexec(setting.where).allows
+        setting.search,
+        program if program and program.image.format == "ELF" else None,
+        Noexec(setting.where).allows,
+        has_executable_stack=bool(EXECUTABLE_STACK.search(setting.request.env.get("GLIBC_TUNABLES", ""))),
     )
     made.preload(setting.request.env.get("LD_PRELOAD", ""))
     return made
@@ -307,7 +316,7 @@ class Walk:
         self.heavy = self.heavy or row.heavy
         for step in row.linux:
             does = not step.first or is_older(self._distribution.version, step.first) is not True
-            if does and (not step.beside or self._has(step.beside)):
+            if does and (not step.beside or self._has(step.beside)) and self._is_asked_for(step):
                 self._step(step, number)
         for names in row.opens:
             early = names.first and is_older(self._distribution.version, names.first) is True
@@ -319,6 +328,40 @@ class Walk:
                 asker = self._process.library_at(by)
                 for name in names.names.get(major, names.names.get("", ())) if asker else ():
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
+
+        self._compare_tensorrt()
+
+    def _is_asked_for(self, step: OpenStep) -> bool:
+        return not step.asked or is_asked_for(step.asked, self._setting.request, self._setting.where)
+
+    def _compare_tensorrt(self) -> None:
+        """Note which of TensorRT's libraries are of another release than libnvinfer: they fit by their names, and work together in one
+        release alone. The builder opens a resource of its very release by name.
+        """
+        where = self._setting.where
+        parts = {_stem(one.name): one for one in self._process.loaded.values() if TENSORRT.fullmatch(one.name)}
+        main = parts.pop("libnvinfer", None)
+        release = self._tensorrt_release(main) if main else ""
+        if main and release:
+            for part in parts.values():
+                if (its := self._tensorrt_release(part)) and its != release:
+                    self.gaps.append(Gap(wanted_by=part.file.path, name="", version=its, provider=main.file.path))
+            folder = where.parent(where.real_path(main.file.path))
+            wanted = f"{RESOURCE}.so.{release}"
+            names = [n for n in where.names(folder) or () if n.startswith(f"{RESOURCE}.so.")]
+            if names and wanted not in names:
+                self.edges.append(Edge(name=wanted, wanted_by=main.file.path, state="absent", by_name=True))
+
+    def _tensorrt_release(self, one: LoadedLibrary) -> str:
+        """Return the release of a library of TensorRT by its own name, or by that of NVIDIA's package; empty where none says it."""
+        spelt = RELEASE.search(self._setting.where.real_path(one.file.path))
+        if spelt:
+            return spelt[1]
+        wheels = [
+            d.version for d in self._setting.python.distributions if re.fullmatch(r"tensorrt(-cu\d+)?-libs", d.name)
+        ]
+        inside = "/tensorrt_libs/" in one.file.path and len(wheels) == 1
+        return ".".join(wheels[0].split(".")[:3]) if inside else ""
 
     def cuda_version(self, row: GpuFramework) -> str:
         """Return the CUDA version that a framework was built for; see ``built_for``."""
@@ -464,7 +507,9 @@ class Walk:
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
 
     def _files_elsewhere(self, edge: Edge) -> tuple[str, ...]:
-        """Return the files of the wanted name in this environment's packages and in toolkits, outside the search path."""
+        """Return the files of the wanted name in this environment's packages, and in folders that ld.so.conf names and that ldconfig has
+        not read since.
+        """
         if edge.state != "absent":
             return ()
         where, out = self._setting.where, []
@@ -474,7 +519,12 @@ class Walk:
                 path = where.join(home, part, "lib", edge.name)
                 if where.is_file(path):
                     out.append(path)
-            for path in (where.join(base, "torch", "lib", edge.name),):
+            for path in (where.join(base, "torch", "lib", edge.name), where.join(base, "tensorrt_libs", edge.name)):
                 if where.is_file(path):
                     out.append(path)
-        return tuple(out)
+        listed = (where.join(c.path, edge.name) for c in conf_folders(root=where.root))
+        return (*out, *(path for path in listed if path not in out and where.is_file(path)))
+
+
+def _stem(name: str) -> str:
+    return name.partition(".so")[0]

@@ -19,8 +19,13 @@ _SYSTEMS = late_pattern(
 )
 """Libraries that put no name into a module."""
 
-_OPEN = (b"__getattr__\0", b"PyRun_String", b"PyEval_EvalCode")
+_OPEN = (b"PyRun_String", b"PyEval_EvalCode")
 """What a module may make names with that it does not spell."""
+
+_GETATTR, _QUALIFIED, _OF_CYTHON = b"__getattr__\0", late_pattern(rb"[\w.]*\.__getattr__\0"), b"View.MemoryView."
+"""A function that serves names that are spelt nowhere. Cython gives one to the arrays of its memory views, too, and each has its full
+name for tracebacks.
+"""
 
 _PACKED = (b"\0zlib\0", b"\0decompress\0")
 """What Cython unpacks a table of strings with, where it was told to pack it."""
@@ -81,6 +86,7 @@ def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
         b"PyModule" not in own
         or len(own) >= MAX_BYTES
         or any(w in own for w in _OPEN)
+        or _serves_names(own)
         or all(w in own for w in _PACKED)
     ):
         return None
@@ -94,6 +100,14 @@ def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
             return None
         found += [compiled(data)] if b"PyObject_" in data else []
     return tuple(found)
+
+
+def _serves_names(data: bytes) -> bool:
+    """Whether a module has a ``__getattr__`` other than that of Cython's arrays."""
+    if _GETATTR not in data:
+        return False
+    named = _QUALIFIED.findall(data)
+    return not named or not all(name.startswith(_OF_CYTHON) for name in named)
 
 
 def _beside(path: str, library: str, where: Sysroot) -> str:

@@ -17,6 +17,7 @@ from core.probes.python.bound_names import (
     may_bind,
     read_names,
     sets_attribute,
+    spells_its_names,
 )
 from core.probes.python.compiled_names import CompiledModules, compiled
 from core.probes.python.module_text import FILLS_MODULES, absolute, bound_names
@@ -75,6 +76,8 @@ class DottedModules:
         self._names: dict[str, BoundNames | None] = {}
         self._compiled = CompiledModules(where)
         self._likely: dict[str, frozenset[str]] = {}
+        self._spelt: dict[str, bool] = {}
+        self._starred: dict[str, list[str]] = {}
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], GetattrRule | None] = {}
@@ -170,6 +173,15 @@ class DottedModules:
             return None
         return names.getattr_names - names.refused if rule.refuses_none else names.getattr_names
 
+    def has_no_start(self, its: Module, dotted: str) -> bool:
+        """Whether a library has no function that Python starts a module of this name with: it is no module.
+
+        Source: https://peps.python.org/pep-0489/#export-hook-name; names that are not ASCII have another hook.
+        """
+        data = self._where.read(its.path, MAX_PACKAGE_BYTES) or b""
+        name = dotted.rpartition(".")[2]
+        return name.isascii() and 0 < len(data) < MAX_PACKAGE_BYTES and f"PyInit_{name}\0".encode() not in data
+
     def is_empty(self, its: Module) -> bool:
         """Whether a module's file is empty."""
         seen = self._where.stat(its.path)
@@ -223,6 +235,8 @@ class DottedModules:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)
         if self._may_bind(its, name) or self._may_bring(dotted, its, name, depth):
             return False
+        if name not in text and self._spells_its_names(its, text):
+            return all(self._star_lacks(star, name, depth) for star in self._stars_of(dotted, its))
         names = self.names(its)
         if names is None or name in names.bound:
             return False
@@ -241,13 +255,24 @@ class DottedModules:
             self._likely[its.path] = likely_names(self.text(its))
         return name in self._likely[its.path]
 
+    def _spells_its_names(self, its: Module, text: str) -> bool:
+        if its.path not in self._spelt:
+            self._spelt[its.path] = spells_its_names(text)
+        return self._spelt[its.path]
+
+    def _stars_of(self, dotted: str, its: Module) -> list[str]:
+        """Return the modules that a module's star imports spell; its text is searched once."""
+        if its.path not in self._starred:
+            spelt = [(s, s.lstrip(".")) for s in STAR.findall(self.text(its))]
+            package = package_of(dotted, its)
+            self._starred[its.path] = [absolute(len(s) - len(module), module, package) for s, module in spelt]
+        return self._starred[its.path]
+
     def _may_bring(self, dotted: str, its: Module, name: str, depth: int) -> bool:
         """Whether a star import may bring the name, by what the texts spell; Python's parser takes a hundred times as long."""
         if depth >= MOST_STARS or name.startswith("_"):
             return False
-        for spelt in STAR.findall(self.text(its)):
-            module = spelt.lstrip(".")
-            star = absolute(len(spelt) - len(module), module, package_of(dotted, its))
+        for star in self._stars_of(dotted, its):
             other = self.find(star) if star else NONE
             text = self.text(other)
             if self._may_bind(other, name) and ("__all__" not in text or f'"{name}"' in text or f"'{name}'" in text):

@@ -289,6 +289,13 @@ class Follower:
         its, top = self._found.find(dotted), dotted.partition(".")[0]
         if its.kind == "extension" and its.path in self._unfit:
             raise self._end("unfit", by, dotted, its)
+        if (
+            its.kind == "extension"
+            and by
+            and self._absence.is_in_the_way(its)
+            and self._found.has_no_start(its, dotted)
+        ):
+            raise self._end("no module", by, dotted, its)
         if (its.kind == "foreign" and by) or (its.kind == "lacking" and by):
             raise self._end("foreign" if its.kind == "foreign" else "absent", by, dotted, its)
         if (

@@ -33,9 +33,12 @@ def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
     return OwnGetattr(found[0], dict(_tables(statements))) if len(found) == 1 else None
 
 
-def exported(body: Sequence[ast.stmt]) -> frozenset[str] | None:
-    """Return the members of __all__ where one statement spells them out."""
-    return dict(_tables([n for top in body for n in _statements(top)])).get("__all__")
+def exported(body: Sequence[ast.stmt], *, in_functions: bool = True) -> frozenset[str] | None:
+    """Return the members of __all__ where one statement spells them out; ``in_functions``: functions may change names of the module."""
+    statements = [n for top in body for n in _statements(top)]
+    if not in_functions:
+        statements = [n for n in statements if not isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef)]
+    return dict(_tables(statements)).get("__all__")
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:

@@ -362,12 +362,29 @@ def _is_debians(python: Interpreter, where: Sysroot) -> bool:
     return python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages")
 
 
+INTERFERES = late_pattern(r"\bmeta_path\b|\bsys\.modules\[[^\]\n]+\]\s*=(?!=)")
+"""What lets code answer imports by itself."""
+
+KNOWN_FINDERS = late_pattern(r"_distutils_hack|_virtualenv|__editable__\w+|importlib|sys|os|site")
+"""Modules whose finders are known: setuptools', virtualenv's, and those of editable installations."""
+
+
+def _imported_beside(file: str, text: str, where: Sysroot) -> Iterator[str]:
+    """Yield the texts of the modules beside start-up code that it imports."""
+    for name in re.findall(r"\bimport[ \t]+([A-Za-z_]\w*)", text):
+        if not KNOWN_FINDERS.fullmatch(name):
+            for inner in (f"{name}.py", f"{name}/__init__.py"):
+                yield where.text(where.join(where.parent(file), *inner.split("/")), MAX_START_CODE_BYTES) or ""
+
+
 def follows(code: StartCode, where: Sysroot) -> bool:
     """Whether the text shows everything that start-up code does to the search, and that it cannot end the start."""
     if code.source.endswith(".pth") and not code.text:
         return False  # Without text, only a real start shows what Python does with it.
     text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
     if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
+        return False
+    if any(INTERFERES.search(its) for its in (text, *_imported_beside(code.source, text, where))):
         return False
     touched = len(re.findall(r"\bsys\.path\b(?!_)", text))
     known = len(_CALLS.findall(text)) if code.text else sum(1 for _change in path_changes(text, code.source))

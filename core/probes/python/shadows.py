@@ -125,8 +125,10 @@ def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) ->
 def ended_programs(
     search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of the person's own programs end because their folder, or PYTHONPATH, hides what they ask for."""
-    if not any(True for _found in _hiding(search, where)):
+    """Return where the imports of the person's own programs end because their folder, or PYTHONPATH, hides what they ask for: an
+    installed module, or one of another folder of their own.
+    """
+    if not any(True for _found in _hiding(search, where)) and not _in_two_places(search):
         return ()
     programs = [(name, text) for name, text in _programs(search, where) if not EXTENDS_PATH.search(text)]
     own = frozenset(n for e in _early(search) for n in search.top_names(e))
@@ -147,6 +149,17 @@ def _early(search: ModuleSearch) -> list[str]:
     entries = search.search.entries
     first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
     return [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
+
+
+def _in_two_places(search: ModuleSearch) -> bool:
+    """Whether two of the person's own folders have one name: two clones with modules of their own."""
+    seen: set[str] = set()
+    for folder in _early(search):
+        names = search.top_names(folder) - {"__main__", "setup", "conftest"}
+        if seen & names:
+            return True
+        seen |= names
+    return False
 
 
 def _hiding(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:

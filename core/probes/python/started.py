@@ -1,5 +1,5 @@
 """Effects of an interpreter's start-up code that reading cannot follow: start the interpreter once and record its
-sys.path.
+sys.path, and which frameworks it refuses to import.
 
 This happens only if there is such code, only for an interpreter that somebody named or uses, and only if nobody else
 can change the code. It imports no package beyond those of the start itself.
@@ -7,9 +7,11 @@ can change the code. It imports no package beyond those of the start itself.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.host.provenance import Verdict, environment_for
+from core.knowledge.modules import module_table
 from core.model.facts import EnvironmentFault, PythonEnvironment, StartCode, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
@@ -19,7 +21,26 @@ from core.probes.trust import interpreter_verdict, record_execution
 
 START_TIMEOUT_SECONDS = 4.0
 """Seconds; less than the whole probe has."""
-SCRIPT = "import json, sys; sys.stdout.write('\\n+' + json.dumps(sys.path))"
+SCRIPT = r"""
+import json, sys
+refused = []
+for name in sys.argv[1:]:
+    if name in sys.modules and sys.modules[name] is None:
+        refused.append((name, "ModuleNotFoundError: import of %s halted; None in sys.modules" % name, ""))
+        continue
+    for finder in list(sys.meta_path):
+        kind = finder if isinstance(finder, type) else type(finder)
+        if kind.__module__ in ("_frozen_importlib", "_frozen_importlib_external"):
+            continue
+        try:
+            finder.find_spec(name, None, None)
+        except BaseException as e:
+            file = getattr(sys.modules.get(kind.__module__), "__file__", None)
+            refused.append((name, "%s: %s" % (type(e).__name__, e), file or ""))
+            break
+sys.stdout.write("\n+" + json.dumps([sys.path, refused]))
+"""
+"""Print the search path, and which of the named modules start-up code refuses; none is imported."""
 
 
 def start_faults(
@@ -34,7 +55,7 @@ def start_faults(
     if not verdict.may:
         return
     env = {**environment_for(verdict, without_silent_folders(request.env, where)), "PYTHONDONTWRITEBYTECODE": "1"}
-    command = (python.executable, "-B", "-c", SCRIPT)
+    command = (python.executable, "-B", "-c", SCRIPT, *_modules(python))
     done = request.host.run(
         command,
         timeout=START_TIMEOUT_SECONDS,
@@ -53,9 +74,10 @@ def start_faults(
             yield EnvironmentFault(kind="ended at its start", path=first.source, line=first.line, detail=detail)
         return
     try:
-        found = {where.real_path(str(p)) for p in json.loads(done.out.rpartition("\n+")[2]) if p}
+        searched, refused = json.loads(done.out.rpartition("\n+")[2])
     except ValueError:
         return
+    found = {where.real_path(str(p)) for p in searched if p}
     lost = [
         f
         for f in python.site_packages
@@ -63,6 +85,19 @@ def start_faults(
     ]
     if lost and not any(where.real_path(f) in found for f in python.site_packages):
         yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
+    for file, words in dict.fromkeys((f, w) for _name, w, f in refused):
+        names = ",".join(n for n, w, f in refused if (f, w) == (file, words))
+        detail = path_text(f"{names} {' '.join(words.split())[:300]}")
+        yield EnvironmentFault(kind="import refused", path=path_text(file) or first.source, detail=detail)
+        return
+
+
+def _modules(python: PythonEnvironment) -> list[str]:
+    """Return the modules of the frameworks of an environment."""
+    names = [d.name for d in python.distributions]
+    return [
+        r.module for r in module_table().modules if r.follow and any(re.fullmatch(r.distributions, n) for n in names)
+    ]
 
 
 def _verdict(python: PythonEnvironment, suspects: list[StartCode], where: Sysroot) -> Verdict:

@@ -19,7 +19,7 @@ from core.common.patience import is_silent
 from core.common.versions import is_older
 from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
-from core.loader.linux.process import GLIBC, Process
+from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
@@ -120,14 +120,14 @@ def unfit_extensions(
     searched = effective_entries(LIBRARY_VARIABLE, value, where)
     its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
     policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
-    preloaded = request.env.get("LD_PRELOAD", "")
+    preloaded, tunables = request.env.get("LD_PRELOAD", ""), request.env.get("GLIBC_TUNABLES", "")
     opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env))
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
         search = LibrarySearch(policy)
         program = search.program(python.executable) if python.executable else None
         loader = _Look(search, program if program and program.image.format == "ELF" else None, suffixes, watched)
-        loader.preloaded = preloaded
+        loader.preloaded, loader.tunables = preloaded, tunables
         found = _unfit(python, interpreter, loader, watched, plugins, opened)
         for path in (CACHE_FILE, python.executable, *search.looked_at):
             watched.local_path(path)  # The answer also depends on the files that the loader examines.
@@ -135,7 +135,7 @@ def unfit_extensions(
 
     places = (python.executable, python.site_packages, interpreter.base, interpreter.library, interpreter.short_version)
     mounts = tuple(is_noexec(folder, where) for folder in python.site_packages)
-    given = (replace(policy, cache=()), preloaded, suffixes, places, mounts, opened, plugins)
+    given = (replace(policy, cache=()), preloaded, tunables, suffixes, places, mounts, opened, plugins)
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
 
@@ -165,7 +165,9 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
             elif LEFT_OUT.fullmatch(what.name):
                 found += look.of_framework(what)
             else:
-                all_of_it = (*look.of_distribution(what), *look.of_libraries(what))
+                cut = tuple(look.of_cut_libraries(what))
+                rest = (u for u in look.of_libraries(what) if u.path not in {c.path for c in cut})
+                all_of_it = (*look.of_distribution(what), *cut, *rest)
                 its = (u for u in all_of_it if not look.is_elsewhere(u, python.site_packages, beside))
                 found += _chosen(its, look.files_of_modules(what))
                 for row in table:
@@ -205,6 +207,8 @@ class _Look:
     ) -> None:
         self.preloaded = ""
         """The value of LD_PRELOAD."""
+        self.tunables = ""
+        """The value of GLIBC_TUNABLES."""
         self._search, self._program, self._where = search, program, where
         self._noexec = Noexec(where)
         self._tagged = tuple(s for s in suffixes if s != ".so")
@@ -246,6 +250,22 @@ class _Look:
         own = self._where.read(self._program.path, ELF_BYTES) or b"" if self._program else begin
         sections = int.from_bytes(begin[0x28:0x30], "little")
         return begin[:5] == b"\x7fELF\2" and begin[18:20] == own[18:20] and bool(seen and sections <= seen.st_size)
+
+    def of_cut_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
+        """Yield the libraries that are shorter than recorded and end before what their header tells, or have none: whoever opens one fails."""
+        rows = record_rows(what, LIBRARY_ROW, self._where)
+        for path, row in rows.items():
+            inner = path.removeprefix(what.location)
+            if self._is_module(path, what) or not row.size or STRIPPED_PATHS.search(inner):
+                continue
+            seen = self._where.stat(path)
+            if seen and seen.st_size < row.size and self._where.is_file(path) and not self._is_sound(path):
+                begin = self._where.read(path, 4)
+                if begin is not None and (begin == b"\x7fELF" or not begin.strip(b"\0")):
+                    edge = Edge(name=path_text(path), wanted_by=path_text(path), state="damaged", path=path_text(path))
+                    yield UnfitExtension(
+                        path_text(path), f"{what.name} {what.version}", what.location, edge, recorded=True
+                    )
 
     def of_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield the libraries beside a package's modules that do not load, if its Python code spells their names."""
@@ -335,7 +355,8 @@ class _Look:
         return [p for p in rows for f in row.files if fnmatch.fnmatchcase(p, self._where.join(what.location, f))]
 
     def _process(self) -> Process:
-        made = Process(self._search, self._program, self._noexec.allows)
+        stack = bool(EXECUTABLE_STACK.search(self.tunables))
+        made = Process(self._search, self._program, self._noexec.allows, has_executable_stack=stack)
         made.preload(self.preloaded)
         return made
 

@@ -39,7 +39,7 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
             continue
         yield make_finding(
             Step.TOOLKIT,
-            NOTE if is_unimportant(c) else ERROR if gone.by_framework else WARNING,
+            NOTE if is_unimportant(c) or _is_nobodys(c) else ERROR if gone.by_framework else WARNING,
             "nvrtc-missing",
             _("CUDA's runtime compiler ({name}) is not on this machine.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
@@ -58,6 +58,11 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
         if is_own(c, toolkit):
             yield from _builtins_beside(c, toolkit, file)
             return
+
+
+def _is_nobodys(c: ConsumerLoad) -> bool:
+    """Whether only a plain program that nobody named would load this cuDNN, on a machine whose frameworks ask for none of it."""
+    return c.load.consumer.kind == "plain" and bool(c.seen.closures)
 
 
 def _missing_builtins(c: ConsumerLoad, search: Resolution) -> Iterator[Finding]:

@@ -26,6 +26,7 @@ from core.rules.consumer_loads import (
     counter_test,
     describe_copy,
     found_by_ld_library_path,
+    is_built_without_cuda,
     is_meant_for,
     is_whole,
     load_failures,
@@ -191,7 +192,7 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
 
 def not_found(c: ConsumerLoad) -> Iterator[Finding]:
     """There is no usable main library."""
-    if c.main is None or c.winner is not None or _is_opened_by_consumer(c):
+    if c.main is None or c.winner is not None or _is_opened_by_consumer(c) or is_built_without_cuda(c):
         return
     closed = [a for a in c.main.attempts if a.outcome in ("unreadable", "wrong architecture")]
     if closed:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
+from core.common.text import join_names
 from core.knowledge.modules import module_table
 from core.model.facts import EnvironmentFault, ImportSearch, Remains, SearchEntry, Snapshot
 from core.model.findings import Finding, Fix
@@ -157,6 +158,14 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                 _("A child process started this Python, and {folder} is not on its sys.path.", folder=fault.detail),
                 _look_at(fault.path),
             )
+        case "import refused":
+            names, _space, words = fault.detail.partition(" ")
+            return (
+                _("Start-up code of {prefix} refuses to import {names}: {words}",
+                  prefix=prefix, names=join_names(names.split(",")), words=words),
+                _("A child process started this Python. Its start-up code answers imports before Python searches for a module."),
+                _look_at(fault.path),
+            )  # fmt: skip
         case "copied":
             return (
                 _("The scripts of {prefix} belong to the environment {path}.", prefix=prefix, path=fault.path),

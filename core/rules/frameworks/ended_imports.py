@@ -165,6 +165,10 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         return _("{who} in {prefix} cannot be imported: {module} exists only for another Python.", **values)
     if ended.kind == "unreadable":
         return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
+    if ended.kind == "no module":
+        return _(
+            "{who} in {prefix} cannot be imported: what {module} finds is a library, and no module of Python.", **values
+        )
     if ended.kind == "damaged":
         return _("{who} in {prefix} cannot be imported: the file of {module} is damaged.", **values)
     if not ended.importer:

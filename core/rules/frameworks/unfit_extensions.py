@@ -182,6 +182,7 @@ STATES: dict[str, tuple[Cause, str]] = {
     "unreadable": ("library_unreadable", N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
     "wrong architecture": ("dll_wrong_architecture", N_("The file was built for another processor.")),
     "damaged": ("corrupt_or_truncated_file", N_("The file is damaged: a download or a copy was interrupted, or the disk was full.")),
+    "executable stack": ("upstream_packaging_bug", N_("The file asks for an executable stack, which glibc since 2.41 refuses to a running program.")),
     "dangling": ("corrupt_or_truncated_file", N_("The link is there, but the file that it names is not.")),
 }  # fmt: skip
 

@@ -116,6 +116,33 @@ def test_a_version_that_is_not_offered(tmp_path: Path) -> None:
     assert "V_1" in dlopen(top)
 
 
+def test_an_executable_stack_is_refused_where_the_real_loader_refuses_it(tmp_path: Path) -> None:
+    top = build.library(tmp_path / "libstack.so", "-Wl,-z,execstack")
+    assert bool(process().open(str(top))[1]) == ("executable stack" in dlopen(top))
+
+
+@pytest.mark.parametrize(
+    ("flag", "release", "tunable", "refused"),
+    [
+        ("-Wl,-z,execstack", "GLIBC_2.41", False, True),
+        ("-Wl,-z,execstack", "GLIBC_2.40", False, False),
+        ("-Wl,-z,execstack", "GLIBC_2.41", True, False),
+        ("-Wl,-z,noexecstack", "GLIBC_2.41", False, False),
+    ],
+)
+def test_an_executable_stack_by_the_release_of_glibc(
+    tmp_path: Path, flag: str, release: str, tunable: bool, refused: bool
+) -> None:
+    script = tmp_path / "map"
+    script.write_text(f"GLIBC_2.2.5 {{ f; }};\n{release} {{ }} GLIBC_2.2.5;\n")
+    build.library(tmp_path / "libc.so.6", f"-Wl,--version-script={script}", source="void f(void) {}")
+    top = build.library(tmp_path / "libstack.so", flag)
+    search = LibrarySearch(ld_so_policy(str(tmp_path)))
+    opener = Process(search, search.program(sys.executable), has_executable_stack=tunable)
+    states = [(e.state, e.path) for e in opener.open(str(top))[1]]
+    assert states == ([("executable stack", str(top))] if refused else [])
+
+
 @pytest.mark.parametrize("style", ["gnu", "sysv", "both"])
 def test_exports_by_either_table(tmp_path: Path, style: str) -> None:
     names = [f"function_{n}" for n in range(300)]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
+from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cuda_wheels import release_beside
@@ -28,7 +29,7 @@ from core.model.remedies import (
 )
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
-from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors, named_toolkit
+from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, TENSORRT, Lack, cuda_majors, named_toolkit
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, install_part, larger_page_file, let_go, readable_again
 from core.rules.wording import manual_fix
 
@@ -87,11 +88,9 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return right, manual_fix(title, line, restart="terminal")
     elsewhere = list(dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in lack.edges if e.elsewhere))
     if elsewhere and lack.edges and all(e.elsewhere for e in lack.edges):
-        if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
-            fix = add_dll_directories(elsewhere)
-            return AddDllFolders(prefix=prefix, folders=tuple(elsewhere)), fix
-        fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(elsewhere))
-        return AddFolder(folder=elsewhere[0], more=tuple(elsewhere[1:]), prefixes=(prefix,)), fix
+        return _from_elsewhere(lack, cause, elsewhere)
+    if cause == "upstream_packaging_bug" or _of_tensorrt(lack):
+        return None, _without_flag(lack) if cause == "upstream_packaging_bug" else _one_tensorrt(lack)
     if cause in ("noexec_mount", "library_unreadable", "cxx_runtime_too_old", "page_file_too_small"):
         return None, _system_fix(cause, lack)
     if lack.system == "windows" and cause in ("vc_runtime_missing", "system_library_missing"):
@@ -149,6 +148,35 @@ def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
     wishes = [wish for w in wanted if (wish := parse_requirement(w))]
     found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
     return found if found and len(found) == len(wanted) and not lack.gaps else []
+
+
+def _from_elsewhere(lack: Lack, cause: OptionalCause, folders: list[str]) -> tuple[Remedy, Fix]:
+    """Return how what is installed comes to be found."""
+    home, prefix = lack.home, lack.home.python.prefix
+    if cause == "requirement_broken" and (pinned := pinned_otherwise(lack)):
+        return InstallPackages(prefix=prefix, install=pinned), _install(lack, list(pinned))
+    if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+        return AddDllFolders(prefix=prefix, folders=tuple(folders)), add_dll_directories(folders)
+    fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(folders))
+    return AddFolder(folder=folders[0], more=tuple(folders[1:]), prefixes=(prefix,)), fix
+
+
+def pinned_otherwise(lack: Lack) -> tuple[str, ...]:
+    """Return the consumer's own exact requirements on the packages of what is missing, if another release of each is installed: its
+    files lie where that release of the consumer does not search.
+    """
+    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    there = {d.name: d.version for d in lack.home.python.distributions}
+    pins = [(p, parse_requirement(p)) for p in (its.requires if its else ())]
+    found: dict[str, None] = {}
+    for edge in lack.edges:
+        name = rf"nvidia-{re.escape(_middle(edge.name))}(-cu\d+)?"
+        exact = [(p, w) for p, w in pins if w and "==" in w.specifier and re.fullmatch(name, w.name.replace("_", "-"))]
+        other = [p for p, w in exact if is_in_specifier(w.specifier, there.get(w.name, "")) is False]
+        if not other:
+            return ()
+        found[_without_marker(other[0], lack)] = None
+    return tuple(found)
 
 
 def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
@@ -271,6 +299,40 @@ def _part_of_windows(lack: Lack) -> Fix:
         _("Else move it to another place, and install Microsoft's Visual C++ Redistributable (x64)."),
         restart="program",
     )  # fmt: skip
+
+
+def _without_flag(lack: Lack) -> Fix:
+    """Return how to get rid of libraries that ask for an executable stack: a newer release, or the flag taken away."""
+    paths = list(dict.fromkeys(e.path for e in lack.edges if e.state == "executable stack"))
+    upgrade = framework_pip_command(lack.home.seen, lack.home.python, "install", "--upgrade", lack.name)
+    flag = shell_command("patchelf", "--clear-execstack", *paths, of=shell_of(lack.system))
+    title = _("Install a newer release of {name}, or clear the flag", name=lack.name)
+    return manual_fix(title, upgrade, _("If no newer release is without it, clear the flag:"), flag, restart="program")
+
+
+def _of_tensorrt(lack: Lack) -> bool:
+    """Whether everything that is lacking is TensorRT's."""
+    named = [*(e.name for e in lack.edges), *(file_name(lack.system, g.wanted_by) for g in lack.gaps)]
+    return bool(named) and all(TENSORRT.match(name) for name in named)
+
+
+def _one_tensorrt(lack: Lack) -> Fix:
+    """Return how all libraries of TensorRT come to be of the release that is needed."""
+    release = next((m[1] for e in lack.edges if (m := re.search(r"\.so\.(\d[\d.]*)", e.name))), "")
+    if lack.gaps or not all(is_inside(lack.system, e.wanted_by, lack.home.python.prefix) for e in lack.edges):
+        return manual_fix(
+            _("Install all libraries of TensorRT in one release"),
+            "dpkg -l 'libnvinfer*' 'libnvonnxparsers*'",
+            _("Each line should give the same version; install the others in that one."),
+            restart="program",
+        )
+    cuda = cuda_majors(lack, list(lack.edges))[0]
+    name = f"tensorrt-cu{cuda}" if cuda else "tensorrt"
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", f"{name}=={release}.*")
+    searched = _(
+        "The program imports tensorrt first, or LD_LIBRARY_PATH names the folder tensorrt_libs of that package."
+    )
+    return manual_fix(_("Install TensorRT {release}", release=release), command, searched, restart="program")
 
 
 def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:

@@ -17,17 +17,19 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, parent
 from core.model.steps import Severity, Step
 from core.rules.frameworks.environment_view import asked_of, environment_views
-from core.rules.frameworks.libraries.cure import cure_of
+from core.rules.frameworks.libraries.cure import cure_of, pinned_otherwise
 from core.rules.frameworks.libraries.lacks import (
     COMPILER_VERSION,
     COMPILERS,
     DRIVERS_OWN,
     FRAMEWORKS_OWN,
+    TENSORRT,
     Lack,
     closures_of,
     cuda_majors,
     find_lack,
     named_toolkit,
+    tensorrt_majors,
 )
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.snapshot_queries import meant_entries
@@ -111,6 +113,8 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
      N_("The loader takes the first file of this name and stops there with an error.")),
     ("too old", "vc_runtime_missing", N_("{who} in {prefix} does not start with {names}: Microsoft's C++ runtime is older than it needs."),
      N_("Its libraries are found, and their own start fails. The runtime must be at least as recent as the compiler that built them.")),
+    ("executable stack", "upstream_packaging_bug", N_("{who} in {prefix} cannot load {names}: the file asks for an executable stack."),
+     N_("Since glibc 2.41, a running program cannot open a library that asks for an executable stack (\"cannot enable executable stack as shared object requires\").")),
     ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name is broken."),
      N_("The link is there, but the file that it names is not.")),
 )  # fmt: skip
@@ -168,6 +172,10 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
         )
         return "cuda_path_env_wrong", title, why
     if all(e.elsewhere for e in absent):
+        if pinned := pinned_otherwise(lack):
+            title = _("{who} in {prefix} does not find {names}: another release of its package is installed.", **values)
+            why = _("It requires {packages}. Other releases have the file elsewhere.", packages=join_names(pinned))
+            return "requirement_broken", title, why
         title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
         why = _(
             "The files lie in folders that the loader does not search for this program, and the program does not open them itself."
@@ -183,6 +191,15 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
         )
         return "cuda_toolkit_version_mismatch", title, why
     why = _("The loader looked in every place where this program searches.")
+    if all(TENSORRT.match(e.name) for e in absent):
+        wanted, there = tensorrt_majors(lack, absent)
+        if wanted and there and wanted not in there:
+            why = _(
+                "It was built for TensorRT {wanted}. TensorRT {there} is installed, whose libraries have other names.",
+                wanted=wanted,
+                there=join_names(there),
+            )
+            return "requirement_broken", title, why
     if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
         return "extension_abi_mismatch", title, why
     if all(COMPILERS.match(e.name) for e in absent):
@@ -268,6 +285,9 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
             title,
             _("LD_LIBRARY_PATH leads to a library of another release than the program was built with."),
         )
+    if TENSORRT.match(wants) and TENSORRT.match(offers):
+        why = _("TensorRT's libraries work together in one release alone.")
+        return "cuda_lib_shadowed", title, why
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
         why = _("The extension was built with another release of the framework than the installed one.")
         return "extension_abi_mismatch", title, why
@@ -292,6 +312,8 @@ def _cause_of_words(words: str) -> Cause:
         return "corrupt_or_truncated_file"
     if "nvrtc" in words.lower() and "undefined symbol" not in words:
         return "nvrtc_missing_or_mismatch"
+    if "executable stack" in words:
+        return "upstream_packaging_bug"
     if "undefined symbol" in words or "version `" in words:
         return "extension_abi_mismatch" if re.search(r"_Z\w*(torch|c10|at)", words) else "cuda_lib_shadowed"
     if "failed to map segment" in words or "Operation not permitted" in words:

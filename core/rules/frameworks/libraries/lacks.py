@@ -26,6 +26,8 @@ DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
 LIBRARY_IN_WORDS = late_pattern(r"(?<![\w+.-])lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file name in a loader's message."""
 
+TENSORRT = late_pattern(r"(lib)?nv(?:infer\w*|onnxparser)\.so")
+
 FRAMEWORKS_OWN = late_pattern(r"(lib)?(torch\w*|c10\w*|caffe2\w*|shm)\.(so|dll)")
 
 
@@ -109,6 +111,17 @@ def reported_files(seen: Snapshot) -> set[str]:
             lack = find_lack(home, closure)
             out |= {normalise(seen.machine.system, d.path) for d in lack.recorded} if lack else set()
     return out
+
+
+def tensorrt_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
+    """Return the major release of TensorRT that is needed, and those of the environment's own packages."""
+    wanted = next((m[1] for e in absent if (m := re.search(r"\.so\.(\d+)", e.name))), "")
+    its = (
+        d.version.partition(".")[0]
+        for d in lack.home.python.distributions
+        if re.fullmatch(r"tensorrt(-cu\d+)?(-libs)?", d.name)
+    )
+    return wanted, list(dict.fromkeys(its))
 
 
 CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupti)\.so\.(\d+)")
