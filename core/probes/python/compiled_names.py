@@ -22,7 +22,7 @@ _SYSTEMS = late_pattern(
 _OPEN = (b"PyRun_String", b"PyEval_EvalCode")
 """What a module may make names with that it does not spell."""
 
-_GETATTR, _QUALIFIED, _OF_CYTHON = b"__getattr__\0", late_pattern(rb"[\w.]*\.__getattr__\0"), b"View.MemoryView."
+_GETATTR, _QUALIFIED, _OF_CYTHON = b"__getattr__\0", b".__getattr__\0", b"View.MemoryView.array"
 """A function that serves names that are spelt nowhere. Cython gives one to the arrays of its memory views, too, and each has its full
 name for tracebacks.
 """
@@ -106,8 +106,7 @@ def _serves_names(data: bytes) -> bool:
     """Whether a module has a ``__getattr__`` other than that of Cython's arrays."""
     if _GETATTR not in data:
         return False
-    named = _QUALIFIED.findall(data)
-    return not named or not all(name.startswith(_OF_CYTHON) for name in named)
+    return data.count(_QUALIFIED) != data.count(_OF_CYTHON + _QUALIFIED) or _QUALIFIED not in data
 
 
 def _beside(path: str, library: str, where: Sysroot) -> str:

@@ -362,7 +362,7 @@ def _is_debians(python: Interpreter, where: Sysroot) -> bool:
     return python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages")
 
 
-INTERFERES = late_pattern(r"\bmeta_path\b|\bsys\.modules\[[^\]\n]+\]\s*=(?!=)")
+INTERFERES = late_pattern(r"\bmeta_path\b|\bsys\.modules\[[^\]\n]{1,80}\][ \t]*=(?!=)")
 """What lets code answer imports by itself."""
 
 KNOWN_FINDERS = late_pattern(r"_distutils_hack|_virtualenv|__editable__\w+|importlib|sys|os|site")
