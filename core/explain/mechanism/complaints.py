@@ -22,10 +22,15 @@ from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import Snapshot
 from core.rules.collectives import LOCKED_MEMORY, SHARED_MEMORY
+from core.rules.frameworks.libraries.findings import LIBRARIES_ID
 from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
+from core.rules.frameworks.unfit_extensions import UNFIT_ID
 
 VersionNumbers = tuple[int, ...]
 Fits = Callable[[ParsedText, FaultFacts], bool]
+
+LOADS = (f"frameworks.{UNFIT_ID}", f"frameworks.{LIBRARIES_ID}")
+"""How the ids of findings begin that are about a package's own compiled modules."""
 
 OF_KIND: dict[str, frozenset[str]] = {
     "cudnn_not_on_search_path": frozenset({"cudnn"}),
@@ -151,6 +156,21 @@ def asks_in_vain(reading: ParsedText, about: FaultFacts) -> bool:
     )
 
 
+_OPENED = re.compile(
+    r"(?:error loading|trying to load|failed to load|could not find module) ['\"]([^'\"\n]{3,400}\.(?:dll|pyd))['\"]"
+)
+
+
+def blames_its_module(reading: ParsedText, about: FaultFacts) -> bool:
+    """The text names the compiled module, or the DLL by its path, whose own load the finding is about."""
+    if not about.name.startswith(LOADS):
+        return False
+    opened = {m.replace("\\", "/").rpartition("/")[2] for m in _OPENED.findall(reading.low)}
+    return any(
+        blames_module(reading, t) or t.lower().replace("\\", "/").rpartition("/")[2] in opened for t in about.said if t
+    )
+
+
 def about_nccl(_r: ParsedText, about: FaultFacts) -> bool:
     """The finding is about a variable that NCCL reads."""
     return any(text.startswith("NCCL_") for text in about.said)
@@ -236,6 +256,7 @@ COMPLAINTS: dict[str, Complaint] = {
     # a library without a name
     "some cuDNN is not found": _family("cudnn-not-found-words dnn-not-found", no_name, shared=True),
     "some library is not found": _family("load-failed dll-load-failed ctypes-load winmod-name torch-dll", no_name, "windows", shared=True),
+    "this module does not load": _family("dll-load-failed load-failed torch-dll ort-create", blames_its_module, "windows"),
     "some library does not load": _family("load-failed truncated wrong-arch win:193", no_name, shared=True),
     "a part cannot be loaded": _family("sublib-loading cudnn-invalid-handle", no_name, shared=True),
     "what the parts answer here": _family("sublib-loading sublib-mismatch cudnn-invalid-handle", same_answer),
@@ -307,14 +328,20 @@ COMPLAINTS: dict[str, Complaint] = {
     "the rest of an installation": _family("invalid-distribution"),
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
-    "the page file": _family("page-file"),
+    "the page file": _family("page-file win:1455"),
     "Microsoft's runtime": _family("init-routine vc-words missing:vcruntime", words_suffice, "windows"),
     "an instruction": _family("illegal-instruction"),
     "wrong numbers": _family("wrong-numbers", shared=True),
     "another session": _family("new-shell ide", shared=True),
 }  # fmt: skip
 """What a text may complain of."""
-_SET = ("this library is not found", "some cuDNN is not found", "some library is not found", "a part cannot be loaded")
+_SET = (
+    "this library is not found",
+    "this module does not load",
+    "some cuDNN is not found",
+    "some library is not found",
+    "a part cannot be loaded",
+)
 
 
 _FILE = (
@@ -329,7 +356,7 @@ _FILE = (
 
 # If a file of one copy is skipped, the loader takes another copy's.
 _GAP = ("two versions of cuDNN", "a symbol of cuDNN", "some symbol of cuDNN")
-_BROKEN = (*_FILE, *_GAP, "this file does not load", "some library does not load")
+_BROKEN = (*_FILE, *_GAP, "this module does not load", "this file does not load", "some library does not load")
 
 
 _DRIVER = ("the driver's answer", "no GPU is used", "cuDNN does not start")
@@ -356,9 +383,14 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cuda_not_on_search_path": _SET,
     "cuda_runtime_missing": _SET,
     "cuda_toolkit_version_mismatch": _SET,
-    "cuda_lib_shadowed": ("a symbol of CUDA", "this library does not load", "a function of another release"),
-    "extension_abi_mismatch": ("a function of another release",),
-    "cuda_path_env_wrong": ("the toolkit's variable",),
+    "cuda_lib_shadowed": (
+        "a symbol of CUDA",
+        "this module does not load",
+        "this library does not load",
+        "a function of another release",
+    ),
+    "extension_abi_mismatch": ("a function of another release", "this module does not load"),
+    "cuda_path_env_wrong": ("the toolkit's variable", "this module does not load"),
     "nvrtc_missing_or_mismatch": ("NVRTC",),
     "nvcc_toolkit_mismatch_build": ("a build of an extension",),
     "numpy_abi_mismatch": ("another NumPy",),
@@ -380,8 +412,9 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
     "cxx_runtime_too_old": ("an older C or C++ library",),
     "noexec_mount": ("no code from this file system",),
     "module_shadowed": ("a module of that name",),
-    "python_environment_broken": ("no Python",),
-    "package_for_another_python": ("modules for another Python",),
+    "python_environment_broken": ("no Python", "this module does not load"),
+    "package_for_another_python": ("modules for another Python", "this module does not load"),
+    "system_library_missing": ("this module does not load",),
     "installation_interrupted": ("the rest of an installation",),
     "libcuda_wrong_library": _DRIVER,
     "python_dll_search_change": _SET,
@@ -395,7 +428,7 @@ CAUSED_COMPLAINTS: dict[str, tuple[str, ...]] = {
         "a build that uses no GPU",
     ),
     "tf_native_windows_unsupported": ("a build without CUDA", "this build uses no GPU", "a build that uses no GPU"),
-    "vc_runtime_missing": ("Microsoft's runtime", "some library is not found"),
+    "vc_runtime_missing": ("Microsoft's runtime", "this module does not load", "some library is not found"),
     "page_file_too_small": ("the page file",),
     "cpu_instruction_set_missing": ("an instruction",),
     "driver_too_old": (*_DRIVER, "the driver is too old"),

@@ -478,7 +478,7 @@ def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> Ende
                     return ended
     itself = one.path in (one.edge.path, one.edge.name)  # the module's own file
     core = bool(one.owner) and stem.lstrip("_") in (above[-1:] or [stem.lstrip("_")])
-    if itself or core or (one.is_every and _is_public(one.dotted)) or stem in WANTED_BY_ALL:
+    if itself or core or (one.is_every and _is_public(one.dotted)) or where.name(one.path).startswith(WANTED_BY_ALL):
         return follower.endings.at_extension(one)
     return None
 

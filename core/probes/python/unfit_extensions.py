@@ -53,8 +53,8 @@ MAX_TEXTS, MAX_TEXT_BYTES = 40, 256 << 10
 """Modules of a package that are searched for a library's name, and bytes read of each."""
 ELF_BYTES = 0x40
 """Size of the header of a library of 64 bits."""
-WANTED_BY_ALL = ("_ssl",)
-"""Modules of Python that package managers and downloads need."""
+WANTED_BY_ALL = ("_ssl.", "_ctypes.pyd")
+"""How the file names of Python's modules begin that package managers and downloads need, and on Windows every package with DLLs."""
 
 
 class UnfitExtension(msgspec.Struct, frozen=True):

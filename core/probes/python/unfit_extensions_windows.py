@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -17,7 +17,7 @@ from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.loader.windows.policy import DllPolicy
+from core.loader.windows.policy import DllPolicy, policy_folders
 from core.loader.windows.search import DllSearch, cpython_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution, path_text
 from core.model.facts.closure import Edge
@@ -37,6 +37,8 @@ from core.probes.wheel_record import record_rows
 BINARY_ROW = r"(?i)\.(?:pyd|dll)\"?,"
 TAG = late_pattern(r"(?i)(_d)?\.(?:cp(\d+)t?-(\w+)\.)?pyd$")
 """What the name of an extension module says: a debug build, the Python and the system that it was built for."""
+PYTHONS_OWN = late_pattern(r"(?i)python3\d*t?\.dll|vcruntime140(_1)?\.dll")
+"""DLLs that Python's installer puts beside python.exe."""
 PYTHON_DLL = late_pattern(r"(?i)python(\d)(\d+)t?(_d)?\.dll")
 FURTHER_FOLDERS = ("Library\\bin", "Scripts", "DLLs")
 """Folders of an environment in which packages put DLLs for others: MKL and TBB from pip, conda."""
@@ -89,8 +91,9 @@ class _Look:
         self._read: dict[str, None] = {}
 
     def places(self) -> tuple[str, ...]:
-        """Return the files that were read, and the folders that were searched."""
-        return (*self._read, *dict.fromkeys(ntpath.dirname(p) for p in self._read), *self._names)
+        """Return the files that were read, and the folders that were searched: a DLL that comes later changes its folder."""
+        searched = (place.folder for place in policy_folders(self._policy))
+        return (*self._read, *dict.fromkeys((*searched, *(ntpath.dirname(p) for p in self._read))), *self._names)
 
     def everything(self) -> Iterator[UnfitExtension]:
         """Yield what does not load of the installed Python, then of each distribution."""
@@ -171,7 +174,7 @@ class _Look:
                     continue
                 if winner.outcome != "found":
                     return _edge(found)
-                if lacks := self._function_lacking(found, search, by):
+                if self._is_others(winner.path, own) and (lacks := self._function_lacking(found, search, by)):
                     return _edge(found, lacks)
                 mine = winner.path and not is_inside("windows", winner.path, policy.windows)
                 if mine and ntpath.basename(winner.path).lower() not in loaded:
@@ -181,6 +184,12 @@ class _Look:
 
     def _policy_of(self, path: str, folders: tuple[str, ...]) -> DllPolicy:
         return replace(self._policy, loading=ntpath.dirname(path), added=(*self._policy.added, *folders))
+
+    def _is_others(self, path: str, own: Mapping[str, str]) -> bool:
+        """Whether a DLL is neither the package's own nor Python's: of those alone another release may be found."""
+        return path.lower() != own.get(ntpath.basename(path).lower(), "").lower() and not PYTHONS_OWN.fullmatch(
+            ntpath.basename(path)
+        )
 
     def _function_lacking(self, found: Resolution, search: DllSearch, by: str) -> str:
         gap = next(unmet_functions(found, search, by), None)
