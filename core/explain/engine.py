@@ -60,6 +60,8 @@ OTHER_SIDE = N_(
 TOPIC_WORDS = (
     *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "ptxas", "nvvm", "xpu", "nvenc", "nvcuvid"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
+    *("ollama", "llama", "ggml", "vllm", "sglang", "lm studio", "koboldcpp", "whisper", "comfyui", "stable diffusion", "vram", "opencl", "vulkan"),
+    *("geforce", "rtx ", "gtx ", "gloo", "c10d", "peer device", "hwaccel", "nvlddmkm", "/dev/kfd", "pi_error_", "ur_result_error"),
 )  # fmt: skip
 """Words that make a log one about GPUs, if it also has a clue."""
 LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 7.5

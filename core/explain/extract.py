@@ -26,6 +26,8 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"compiler", b"modprobe", b"libdevice", b"dynamic lib", b"unsupported", b"avx", b"apple m", b"amd ", b"forward compat", b"engine to execute"),
     *(b"execution provider", b"executionprovider", b"out of bounds", b"numa node", b"convert empty path"),
     *("显存".encode(), b"ninja", b"kv cache"),
+    *(b"ollama", b"llama", b"ggml", b"vllm", b"sglang", b"opencl", b"vulkan", b"gloo", b"c10d", b"nvenc", b"hwaccel", b"nvlddmkm"),
+    *(b"pcie bus error", b"d3cold", b"pci 0000", b"level_zero", b"/dev/kfd", b"signal 9", b"exit code", b"oomkilled"),
     *(b"nouveau", b"secure boot", b"mokutil", b"key was rejected", b"xid", b"uncorrectable", b"container", b"wsl", b"compute capability"),
 )  # fmt: skip
 """Lower-case words. In a long text, only what is near one of them is read; a new topic needs its word here."""
