@@ -69,7 +69,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=300),
-    Probe("program_trials", _try_programs, needs=("pythons",), timeout=150, after=("trials",)),
+    Probe("program_trials", _try_programs, needs=("pythons",), timeout=240, after=("trials",)),
     Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
     Probe("tools", tools.look, needs=("pythons",)),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),

@@ -68,5 +68,15 @@ def test_a_module_beside_it_hides_pythons_own(own: Path, script: Path):
     assert made.failures[0].found == str(script.parent / "colorsys.py")
 
 
+def test_an_environment_with_a_framework_is_preferred(own: Path, script: Path):
+    script.parent.mkdir()
+    script.write_text("import gone\n")
+    request = replace(asked(own), script=str(script), script_folder=str(script.parent))
+    mine = next(p for p in request.seen.pythons or () if p.prefix == str(own))
+    bare = replace(mine, prefix="/other", distributions=())
+    request = replace(request, seen=replace(request.seen, pythons=(bare, mine)))
+    assert [t.prefix for t in programs.look(request) or ()] == [str(own)]
+
+
 def test_nothing_is_tried_without_a_script(own: Path):
     assert programs.look(asked(own)) is None

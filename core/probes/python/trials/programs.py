@@ -10,24 +10,26 @@ from core.model.facts import ProgramTrial, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials.experiments import Laboratory
+from core.probes.python.trials.probe import installed_frameworks
 from core.probes.python.trials.run import Trial, run_trial
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import interpreter_verdict, record_execution
 
 
 def look(request: ProbeRequest) -> tuple[ProgramTrial, ...] | None:
-    """Return what the start of the named program did in each environment that was named; None where nothing was tried."""
+    """Return what the start of the named program did in the first environment that was named and has a framework, else in the first;
+    None where nothing was tried.
+    """
     where = sysroot_of(request.host)
     if not request.script or not runs_here(where):
         return None
-    made = []
-    for python in request.seen.pythons or ():
-        if "--python" in python.ways and python.executable and not python.problem:
-            verdict = interpreter_verdict(python, where, also=(request.script,))
-            record_execution("interpreter", python.executable, verdict, request)
-            if verdict.may and verdict.account is None:
-                made.append(_try_program(python, request, where, verdict))
-    return tuple(made)
+    named = [p for p in request.seen.pythons or () if "--python" in p.ways and p.executable and not p.problem]
+    python = next((p for p in named if next(installed_frameworks(p, where), None)), next(iter(named), None))
+    if python is None:
+        return None
+    verdict = interpreter_verdict(python, where, also=(request.script,))
+    record_execution("interpreter", python.executable, verdict, request)
+    return (_try_program(python, request, where, verdict),) if verdict.may and verdict.account is None else ()
 
 
 def _try_program(python: PythonEnvironment, request: ProbeRequest, where: Sysroot, verdict: Verdict) -> ProgramTrial:
@@ -46,10 +48,7 @@ def _try_program(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
         return replace(found, state="no answer")
     if not done.problem and not done.ended:
         return found
-    return replace(
-        found,
-        state="ended" if done.ended else "failed",
-        failures=done.failures,
-        ended=done.ended,
-        experiments=Laboratory(request, where).look_into(trial, done, done.problem, verdict),
-    )
+    failed = replace(found, state="ended" if done.ended else "failed", failures=done.failures, ended=done.ended)
+    request.keep(failed)
+    begun = done.failures[0].text if done.failures else done.problem
+    return replace(failed, experiments=Laboratory(request, where).look_into(trial, done, begun, verdict))
