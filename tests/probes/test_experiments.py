@@ -125,3 +125,11 @@ def test_one_that_passes_is_not_repeated(own: Path):
     (site_of(own) / "torch" / "__init__.py").write_text(STANDIN.format(devices=0))
     (trial,) = trials.look(asked(own, {"PYTHONPATH": "/nowhere"})) or ()
     assert trial.experiments is None
+
+
+def test_a_module_from_outside_is_told_of_a_process_that_ends(own: Path, tmp_path: Path):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "colorsys.py").write_text("import os; os.abort()\n")
+    made = experiments_of(own, "import colorsys\n", PYTHONPATH=str(tmp_path / "other"), **HARMLESS)
+    assert proved(made) == [("variable", "PYTHONPATH")]
+    assert made.foreign == (str(tmp_path / "other" / "colorsys.py"),)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import FrameworkTrial, PackageTrial, full_id
+from core.model.facts import FrameworkTrial, PackageTrial, ProgramTrial, full_id
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.refuted import without_refuted
@@ -48,3 +48,21 @@ def test_what_is_refuted(its: Finding, tried: FrameworkTrial, refuted: bool) -> 
     (made,) = without_refuted([its], replace(wheel_machine(), trials=(tried,)))
     assert made.severity is (Severity.NOTE if refuted else Severity.ERROR)
     assert (made.why != its.why) is refuted
+
+
+@pytest.mark.parametrize(
+    ("states", "severity", "refuted"),
+    [
+        (("imported",), Severity.WARNING, True),
+        (("imported",), Severity.ERROR, False),
+        (("imported", "failed"), Severity.WARNING, False),
+        ((), Severity.WARNING, False),
+    ],
+)
+def test_a_module_in_the_way_of_pythons_own_with_which_the_named_program_works(
+    states: tuple[str, ...], severity: Severity, refuted: bool
+) -> None:
+    its = replace(finding("shadowed-standard-library", ""), severity=severity)
+    programs = tuple(ProgramTrial(prefix=PREFIX, path="/w/main.py", state=s) for s in states)  # type: ignore[arg-type]
+    (made,) = without_refuted([its], replace(wheel_machine(), trials=(trial(),), program_trials=programs))
+    assert made.severity is (Severity.NOTE if refuted else severity)

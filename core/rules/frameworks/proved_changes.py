@@ -39,7 +39,7 @@ def proved_change(home: EnvironmentView, failures: Sequence[ImportFailure], made
     file = _file_from(home, places, failures, made)
     if first.kind == "start-up file":
         return _start_up(home, failure, first, file)
-    return _place(home, failure, first, file or first.name)
+    return _place(home, failure, first, file or places[0])
 
 
 def _variable(failure: ImportFailure, its: Suspect) -> ImportDiagnosis:

@@ -2,7 +2,8 @@
 
 SURROUNDINGS = r'''
 _change = json.loads(os.environ.pop("CONVALESCE_CHANGE", "{}"))
-_opened = []  # what the import opened, in order
+_opened = {}  # what the import opened, in order
+_told = []
 
 
 def start_python():
@@ -47,10 +48,19 @@ def start_up_files():
 
 
 def keep_opened(event, given):
-    if event == "open" and isinstance(given[0], str) and len(_opened) < 20000:
-        _opened.append(given[0])
+    """Note what is opened; a module's file from outside is told at once, since the process may come to its end."""
+    path = ""
+    if event == "open" and isinstance(given[0], str):
+        path = given[0]
     elif event == "import" and len(given) > 1 and isinstance(given[1], str):
-        _opened.append(given[1])  # an extension module is opened by the loader
+        path = given[1]  # an extension module is opened by the loader
+    if not path or path in _opened or len(_opened) > 20000:
+        return
+    _opened[path] = True
+    if path.endswith((".py", ".pyc", ".so", ".pyd", "-info/METADATA", "-info/PKG-INFO")) and not ours(path):
+        if len(_told) < 50 and os.path.isfile(path):
+            _told.append(path)
+            emit(around=dict(code=[os.path.abspath(path)]))
 
 
 def tell_surroundings():
@@ -58,23 +68,21 @@ def tell_surroundings():
     if not _change.get("tell"):
         return
     if not _opened:
+        _opened[""] = True
         import site
         user = site.getusersitepackages() if site.ENABLE_USER_SITE else ""
         emit(around=dict(path=[p for p in sys.path if os.path.isabs(p) and not ours(os.path.join(p, "x"))], start_up=list(start_up_files()), user_packages=user if user in sys.path else ""))
         if hasattr(sys, "addaudithook"):
             sys.addaudithook(keep_opened)
-        _opened.append("")
         return
     home = os.path.join(os.path.expanduser("~"), "")
-    code, read = [], []
+    read = []
     for path in dict.fromkeys(os.path.abspath(p) for p in _opened if p):
         if not os.path.isfile(path) or ours(path) or path.startswith(("/proc/", "/sys/", "/dev/")):
             continue
-        if path.endswith((".py", ".pyc", ".so", ".pyd", "-info/METADATA", "-info/PKG-INFO")):
-            code.append(path)
-        elif path.startswith(home) and not path.endswith((".pth", "/RECORD", "pyvenv.cfg")):
+        if path.startswith(home) and not path.endswith((".py", ".pyc", ".so", ".pyd", "-info/METADATA", "-info/PKG-INFO")) and not path.endswith((".pth", "/RECORD", "pyvenv.cfg")):
             read.append(path)
-    emit(around=dict(code=code[:50], read=read[:20]))
+    emit(around=dict(read=read[:20]))
 
 
 if _change:
