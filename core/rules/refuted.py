@@ -52,5 +52,6 @@ def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Findin
 
 
 def _worked(trial: FrameworkTrial) -> bool:
-    """Whether a framework was imported and used: one in the way lacks something of the other."""
-    return trial.reached == "convolution" and trial.right is not False and not (trial.problem or trial.ended)
+    """Whether a framework was imported and used to the end: one in the way lacks something of the other."""
+    used = trial.reached in ("devices", "convolution")  # CTranslate2 computes nothing without a model
+    return used and trial.right is not False and not (trial.problem or trial.ended)
