@@ -10,7 +10,7 @@ from core.probes.sysroot import Sysroot
 MOST_FILES, MOST_BYTES, MOST_DEEP = 1500, 12 << 20, 5
 """Maximum number of modules and bytes read of one package, and of folders below each other."""
 MAX_SECONDS = 1.0
-"""Seconds for one package: a cold disk may need longer for all."""
+"""Seconds of the processor for one package."""
 LEFT_OUT = ("tests", "test", "testing", "_vendor", "vendor", "node_modules", "examples", "benchmarks", "docs")
 """Folders with code that a program does not import, or that has no variables of the package's own."""
 
@@ -18,9 +18,9 @@ LEFT_OUT = ("tests", "test", "testing", "_vendor", "vendor", "node_modules", "ex
 def mentioning_modules(top: str, names: Iterable[str], where: Sysroot) -> Iterator[str]:
     """Yield the modules below a folder in which one of the names stands, in capitals or small letters."""
     wanted = {n.encode() for n in names} | {n.lower().encode() for n in names}
-    left, end = MOST_BYTES, time.monotonic() + MAX_SECONDS
+    left, end = MOST_BYTES, time.thread_time() + MAX_SECONDS
     for number, path in enumerate(_modules(top, where, MOST_DEEP)):
-        if number >= MOST_FILES or left <= 0 or time.monotonic() > end:
+        if number >= MOST_FILES or left <= 0 or time.thread_time() > end:
             return
         content = where.read(path, left) or b""
         left -= len(content)
