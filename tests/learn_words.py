@@ -45,7 +45,7 @@ LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
 KNOWLEDGE_WEIGHT = 2.0
 """What a page or a clue counts beside a thread."""
-WRITTEN_WEIGHT = 0.5
+WRITTEN_WEIGHT = 1.0
 """What a written text counts beside a thread."""
 SMOOTHING = 6.0
 """How many texts it takes to believe their own rate of a word as much as the rate of all texts."""

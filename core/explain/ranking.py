@@ -5,6 +5,7 @@ normalise.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from math import exp, log
 
 from core.explain.reading import ParsedText
@@ -49,10 +50,41 @@ def rank_causes(
     if not matching_clues(reading):
         ranked = sorted(words, key=lambda cause: -words[cause])
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
+    belief = believe_clues(reading, words)
+    clues, said = belief.odds, belief.said
+    odds = {cause: x + words[cause] for cause, x in clues.items()}
+    spoken_for = [cause for cause in odds if said[cause]]
+    clear = max(clues[cause] for cause in spoken_for) - CLEAR_LEAD
+    leader = max((cause for cause in spoken_for if clues[cause] >= clear), key=lambda cause: odds[cause])
+    order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
+    return tuple(
+        (
+            cause,
+            MAX_TEXT_BELIEF * share,
+            tuple(dict.fromkeys(text for _, text in sorted(said[cause], key=lambda s: -s[0]))),
+        )
+        for cause, share in zip(order, shares(odds), strict=True)
+    )
+
+
+@dataclass(frozen=True)
+class ClueBelief:
+    """What the clues that hold say about each cause."""
+
+    odds: dict[str, float]
+    """Log-odds, base rates included."""
+    said: dict[str, list[tuple[float, str]]]
+    """The sentences that speak for it, each with its weight."""
+    named: frozenset[str]
+    """Causes that an exact message names; no other one can be."""
+
+
+def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
+    """Return what the clues say of each of ``causes``."""
     known = known_clues()
     base = {str(cause): BASE_RATE_WEIGHT * log(count) for cause, count in known.base.items()}
-    clues = {cause: base.get(cause, 0.0) for cause in words}
-    said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in words}
+    clues = {cause: base.get(cause, 0.0) for cause in causes}
+    said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in clues}
     named: set[str] = set()
     holding = [clue for clue in known.clues if conditions_hold(clue.when, reading.marks)]
     earliest = min(
@@ -67,19 +99,7 @@ def rank_causes(
                 said[cause].append((weight, clue.because))
     if named:
         clues = {cause: x if cause in named else x - UNNAMED_LOSS for cause, x in clues.items()}
-    odds = {cause: x + words[cause] for cause, x in clues.items()}
-    spoken_for = [cause for cause in odds if said[cause]]
-    clear = max(clues[cause] for cause in spoken_for) - CLEAR_LEAD
-    leader = max((cause for cause in spoken_for if clues[cause] >= clear), key=lambda cause: odds[cause])
-    order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
-    return tuple(
-        (
-            cause,
-            MAX_TEXT_BELIEF * share,
-            tuple(dict.fromkeys(text for _, text in sorted(said[cause], key=lambda s: -s[0]))),
-        )
-        for cause, share in zip(order, shares(odds), strict=True)
-    )
+    return ClueBelief(clues, said, frozenset(named))
 
 
 def shares(odds: dict[str, float]) -> list[float]:

@@ -8,6 +8,7 @@ one of a thread, is left out. The words of these texts are learned (``tests.lear
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -17,6 +18,7 @@ from core.knowledge.causes import cause_rows
 from tests.explain.threads import all_threads
 
 FILE = Path(__file__).parent / "written.jsonl"
+_HEAD = re.compile(r"^= (?=\w+(?: |$))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ def read_draft(draft: str) -> list[Written]:
     """
     causes = {str(row.cause) for row in cause_rows()}
     found: list[Written] = []
-    for part in f"\n{draft}".split("\n= ")[1:]:
+    for part in _HEAD.split(draft)[1:]:
         head, _, body = part.partition("\n")
         cause, system, framework = (*head.split(maxsplit=2), "", "")[:3]
         if cause not in causes:
