@@ -36,11 +36,11 @@ LEAST_CAUSES = 5
 MAX_CAUSES_WITH_STEPS = 3
 """Number of causes with steps."""
 LEAST_WORD_SCORE = 0.015
-"""Minimum score of the best cause by words alone."""
+"""Minimum score of a cause by words alone; without any clue, of the best one."""
 WORDS_AGREE_SCORE = 0.2
 """Score from which texts with such words mostly had the same cause."""
 MAX_CAUSES_BY_WORDS = 3
-"""Maximum number of causes shown if words alone rank them."""
+"""Place up to which a cause is shown that words alone name."""
 ANSWERED_SCORE = 0.85
 """Score of the cause that an answer leaves."""
 ROOT_CAUSE_WEIGHT = 0.4
@@ -172,13 +172,13 @@ def _causes(
     words = {row.cause: row.meaning for row in known_causes()}
     rows = rank_causes(reading, by_words)
     bare = not any(because for _cause, _score, because in rows)
-    guessed = bare and complains and rows[0][1] >= LEAST_WORD_SCORE
+    told = complains and rows[0][1] >= LEAST_WORD_SCORE
     ranked = [
         RankedCause(
             cause=cause,
             score=round(score, 4) or FAINTEST_SCORE,
             because=tuple(_(b) if b else b for b in because[:4]),
-            by_words=guessed and place < MAX_CAUSES_BY_WORDS,
+            by_words=told and not because and place < MAX_CAUSES_BY_WORDS and (bare or score >= LEAST_WORD_SCORE),
             meaning=_(words[cause]) if cause in words else "",
             **judged.verdicts.get(cause, {}),
         )
@@ -271,11 +271,12 @@ def _sentence(link: Link, causes: tuple[RankedCause, ...], judged: verdicts.Judg
         )
     if link == "nothing found":
         return join_sentences(_("Nothing that was found on this machine explains it."), judged.stranger)
-    return _points_to(best, says)
+    return _points_to(causes, says)
 
 
-def _points_to(best: RankedCause, says: TextSummary) -> str:
+def _points_to(causes: tuple[RankedCause, ...], says: TextSummary) -> str:
     """Return the causes that a text suggests by itself."""
+    best = causes[0]
     if best.verdict == "proved":
         return _("The text itself proves it: {meaning}", meaning=best.meaning)
     if best.by_words:
@@ -284,7 +285,8 @@ def _points_to(best: RankedCause, says: TextSummary) -> str:
             if best.score >= WORDS_AGREE_SCORE
             else _("Messages like this one have had different causes; only the machine can tell.")
         )
-        return join_sentences(says.meaning, _("No exact message was recognised."), came)
+        unknown = "" if any(r.because for r in causes) else _("No exact message was recognised.")
+        return join_sentences(says.meaning, unknown, came)
     if not best.because:
         return says.meaning or _("The text contains no symptom of a known cause; a scan of the machine can tell.")
     if best.score >= questions.LIKELY_SCORE:
@@ -314,5 +316,11 @@ def answer_question(e: Explanation, number: int) -> Explanation:
     share = (MAX_TEXT_BELIEF - ANSWERED_SCORE) / (sum(r.score for r in e.causes if r.cause != chosen) or 1)
     rest = [structs.replace(r, score=round(r.score * min(share, 1), 4)) for r in e.causes if r.cause != chosen]
     return structs.replace(
-        e, causes=(best, *rest), sentence=_points_to(best, e.says), decide="", question="", choices=(), answers=()
+        e,
+        causes=(best, *rest),
+        sentence=_points_to((best, *rest), e.says),
+        decide="",
+        question="",
+        choices=(),
+        answers=(),
     )

@@ -17,6 +17,8 @@ MAX_TEXT_BELIEF = 0.9
 """Maximum probability from a text alone: in 206 resolved public cases, the text alone named the cause in 8."""
 BASE_RATE_WEIGHT = 0.5
 """Weight of the base rates, which clues and words already contain."""
+CLUE_WEIGHT = 0.65
+"""Weight of the clues' log-odds beside the words': clues are right less often in texts that nobody had in sight."""
 LOG_ODDS_DIVISOR = 2.0
 """Divides the log-odds, because clues and words of one text overlap and would count twice.
 
@@ -26,12 +28,8 @@ LATER_SHARE = 0.6
 """Weight of an exact message after another one: in a log, the first error is the reason, and others follow."""
 SAME_MESSAGE_CHARACTERS = 300
 """Characters within which two messages are one error."""
-UNNAMED_LOSS = 12.0
-"""Log-odds subtracted from causes that an exact message of the text does not name, so that no surrounding word
-outweighs it.
-"""
-CLEAR_LEAD = 1.0
-"""Lead in log-odds with which the clues alone decide, whatever the words suggest (cross-validated)."""
+UNNAMED_LOSS = 6.0
+"""Log-odds subtracted from causes that an exact message of the text does not name; one that it names leads."""
 MAX_WORD_BELIEF = 0.6
 """Maximum probability from words without any clue."""
 
@@ -41,8 +39,8 @@ def rank_causes(
 ) -> tuple[tuple[str, float, tuple[str, ...]], ...]:
     """Return (cause, score, because) for every cause, best first.
 
-    The scores add up to ``MAX_TEXT_BELIEF``, or to ``MAX_WORD_BELIEF`` if there is no clue and words alone rank. With
-    clues, one of their best causes leads. Without ``by_words``, for a single term, clues decide. ``table``: replaces
+    The scores add up to ``MAX_TEXT_BELIEF``, or to ``MAX_WORD_BELIEF`` if there is no clue and words alone rank. A cause
+    that an exact message names leads. Without ``by_words``, for a single term, clues decide. ``table``: replaces
     the product's own.
     """
     words = believe_words(reading, table).odds
@@ -51,11 +49,9 @@ def rank_causes(
         ranked = sorted(words, key=lambda cause: -words[cause])
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
     belief = believe_clues(reading, words)
-    clues, said = belief.odds, belief.said
-    odds = {cause: x + words[cause] for cause, x in clues.items()}
-    spoken_for = [cause for cause in odds if said[cause]]
-    clear = max(clues[cause] for cause in spoken_for) - CLEAR_LEAD
-    leader = max((cause for cause in spoken_for if clues[cause] >= clear), key=lambda cause: odds[cause])
+    said, named = belief.said, belief.named
+    odds = {cause: x + words[cause] for cause, x in belief.odds.items()}
+    leader = max(named or odds, key=lambda cause: odds[cause])
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
     return tuple(
         (
@@ -72,11 +68,11 @@ class ClueBelief:
     """What the clues that hold say about each cause."""
 
     odds: dict[str, float]
-    """Log-odds, base rates included."""
+    """Log-odds as they count beside those of words, base rates included."""
     said: dict[str, list[tuple[float, str]]]
     """The sentences that speak for it, each with its weight."""
     named: frozenset[str]
-    """Causes that an exact message names; no other one can be."""
+    """Causes that an exact message names; one of them leads."""
 
 
 def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
@@ -97,9 +93,10 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
             clues[cause] += weight * (LATER_SHARE if later and weight > 0 else 1.0)
             if clue.because and weight > 0:
                 said[cause].append((weight, clue.because))
-    if named:
-        clues = {cause: x if cause in named else x - UNNAMED_LOSS for cause, x in clues.items()}
-    return ClueBelief(clues, said, frozenset(named))
+    odds = {
+        cause: CLUE_WEIGHT * x - (UNNAMED_LOSS if named and cause not in named else 0) for cause, x in clues.items()
+    }
+    return ClueBelief(odds, said, frozenset(named))
 
 
 def shares(odds: dict[str, float]) -> list[float]:

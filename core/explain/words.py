@@ -1,6 +1,6 @@
 """Causes that texts with similar words had. The table is learned (``python -m tests.learn_words``).
 
-It never ranks a cause before those that clues name, and proves nothing.
+It never ranks a cause before those that an exact message names, and proves nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from core.knowledge.words import WordTable, word_table
 
 MAX_WORD_CHARACTERS = 4000
 """Maximum number of characters of a text whose words are used: the length of a message, not of a log."""
-SHARPNESS = 14.0
-"""Difference in log-odds between an identical and a completely different text (cross-validated)."""
+SHARPNESS = 26.0
+"""Difference in log-odds between an identical and a completely different text (``python -m tests.explain.yardstick``)."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese character is half a word, so only pairs count."""
