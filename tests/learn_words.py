@@ -37,7 +37,7 @@ LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
 """Tables whose words or marks the examples have."""
 FOLDS = 5
-LEAST, LEAST_PAIR = 1.0, 2.0
+LEAST, LEAST_PAIR = 1.0, 3.0
 """Texts that must have a word or a mark, or a pair of words, for it to be kept, as they were weighed."""
 MARK_WEIGHT, PAIR_WEIGHT = 1.5, 0.4
 """What a mark counts, and a pair of words that count already, beside a word."""

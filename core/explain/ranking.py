@@ -17,7 +17,7 @@ MAX_TEXT_BELIEF = 0.9
 """Maximum probability from a text alone: in 206 resolved public cases, the text alone named the cause in 8."""
 BASE_RATE_WEIGHT = 0.5
 """Weight of the base rates, which clues and words already contain."""
-CLUE_WEIGHT = 0.65
+CLUE_WEIGHT = 0.8
 """Weight of the clues' log-odds beside the words': clues are right less often in texts that nobody had in sight."""
 LOG_ODDS_DIVISOR = 2.0
 """Divides the log-odds, because clues and words of one text overlap and would count twice.
@@ -30,6 +30,8 @@ SAME_MESSAGE_CHARACTERS = 300
 """Characters within which two messages are one error."""
 UNNAMED_LOSS = 6.0
 """Log-odds subtracted from causes that an exact message of the text does not name; one that it names leads."""
+CLEAR_LEAD = 1.2
+"""Lead in log-odds over the next cause with which the clues alone decide what is first, whatever the words suggest."""
 MAX_WORD_BELIEF = 0.6
 """Maximum probability from words without any clue."""
 
@@ -40,7 +42,7 @@ def rank_causes(
     """Return (cause, score, because) for every cause, best first.
 
     The scores add up to ``MAX_TEXT_BELIEF``, or to ``MAX_WORD_BELIEF`` if there is no clue and words alone rank. A cause
-    that an exact message names leads. Without ``by_words``, for a single term, clues decide. ``table``: replaces
+    that the clues put clearly first, else one that an exact message names, leads. Without ``by_words``, for a single term, clues decide. ``table``: replaces
     the product's own.
     """
     words = believe_words(reading, table).odds
@@ -51,7 +53,9 @@ def rank_causes(
     belief = believe_clues(reading, words)
     said, named = belief.said, belief.named
     odds = {cause: x + words[cause] for cause, x in belief.odds.items()}
-    leader = max(named or odds, key=lambda cause: odds[cause])
+    first, *others = sorted((cause for cause in odds if said[cause]), key=lambda cause: -belief.odds[cause])
+    clear = not others or belief.odds[first] - belief.odds[others[0]] >= CLEAR_LEAD
+    leader = first if clear else max(named or odds, key=lambda cause: odds[cause])
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
     return tuple(
         (

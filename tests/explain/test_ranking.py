@@ -8,6 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.explain import explain
+from core.explain.questions import LIKELY_SCORE
 from core.explain.render import render_text, worth_showing
 from tests.explain.cases import CASES
 
@@ -66,7 +67,7 @@ def test_the_text_alone_narrows_it_to_twelve(name: str) -> None:
 )
 def test_ambiguous_texts_spread(text: str) -> None:
     explained = explain(text)
-    assert explained.causes[0].score < 0.5
+    assert explained.causes[0].score < LIKELY_SCORE
     asked, *answers = explained.decide.split("\n")
     assert asked.startswith("One question decides: ")
     assert len(answers) >= 2

@@ -1,4 +1,4 @@
-"""What words say where no message is known: below every clue, shown as what it is, and silent about anything else."""
+"""What words say: below every exact message, shown as what it is, and silent about anything else."""
 
 from __future__ import annotations
 
@@ -80,15 +80,20 @@ def test_an_answer_by_words_is_shown_as_such_and_leads_on() -> None:
     assert told.decide
 
 
-def test_words_never_outvote_a_clue() -> None:
+def test_words_never_outvote_an_exact_message() -> None:
     clues = known_clues().clues
     for thread in all_threads(learn_words.LEARNED)[::7]:
         reading = read_text(thread.paste)
         exact = [c for c in clues if c.exact and conditions_hold(c.when, reading.marks)]
         named = {cause for c in exact for cause, weight in c.causes.items() if weight > 0}
-        best, _score, because = rank_causes(reading)[0]
-        assert not named or best in named, thread.url
-        assert because or not matching_clues(reading), thread.url
+        assert not named or rank_causes(reading)[0][0] in named, thread.url
+
+
+def test_a_cause_that_words_name_before_the_clues_is_shown_as_such_and_has_steps() -> None:
+    told = [explain(t.paste) for t in all_threads(learn_words.LEARNED)[::7]]
+    by_words = [e for e in told if e.causes and e.causes[0].by_words and any(r.because for r in e.causes)]
+    assert by_words
+    assert all(e.causes[0].steps and "No exact message" not in e.sentence for e in by_words)
 
 
 def test_words_alone_prove_nothing_on_a_machine() -> None:
