@@ -106,8 +106,8 @@ def judge(name: str, threads: Sequence[Thread]) -> list[tuple[Place, Place, Plac
 def main(argv: Sequence[str] | None = None) -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(prog="python -m tests.explain.yardstick", description=__doc__)
-    parser.add_argument("sets", nargs="*", choices=[*BEFORE, []], default=list(BEFORE))
-    names = parser.parse_args(argv).sets
+    parser.add_argument("sets", nargs="*", help=f"of {', '.join(BEFORE)}; all, if none is named")
+    names = parser.parse_args(argv).sets or list(BEFORE)
     threads = all_threads((*LEARNED, *BEFORE))
     then: list[tuple[Place, Place, Place]] = []
     now: list[tuple[Place, Place, Place]] = []
