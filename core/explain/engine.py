@@ -64,7 +64,7 @@ TOPIC_WORDS = (
     *("geforce", "rtx ", "gtx ", "gloo", "c10d", "peer device", "hwaccel", "nvlddmkm", "/dev/kfd", "pi_error_", "ur_result_error"),
 )  # fmt: skip
 """Words that make a log one about GPUs, if it also has a clue."""
-LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 2.5, 7.5
+LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 7.5
 """Log-odds of the words from which a text without such a word counts as one about GPUs: with and without a clue."""
 
 
@@ -187,7 +187,7 @@ def _causes(
     worth = [
         r
         for place, r in enumerate(ranked)
-        if ((r.score >= MIN_SCORE or r.because or bare) and place < MAX_CAUSES)
+        if ((r.score >= MIN_SCORE or (r.because and least) or bare) and place < MAX_CAUSES)
         or (place < least and (by_words or r.score > FAINTEST_SCORE))
         or r.verdict == "proved"
         or r.may
