@@ -32,7 +32,19 @@ from tests.explain.written import Written, all_written
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = ("first", "second", "third", "fourth", "sixth", "eighth", "ninth", "tenth", "eleventh", "fourteenth")
+LEARNED = (
+    "first",
+    "second",
+    "third",
+    "fourth",
+    "sixth",
+    "eighth",
+    "ninth",
+    "tenth",
+    "eleventh",
+    "fourteenth",
+    "fifteenth",
+)
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
 """Tables whose words or marks the examples have."""

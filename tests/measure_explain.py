@@ -26,7 +26,7 @@ from tests.learn_words import LEARNED
 TRAINED, HELD_OUT, LATER = (
     ("first", "second"),
     ("held out",),
-    ("third", "fourth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "fourteenth"),
+    ("third", "fourth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "fourteenth", "fifteenth"),
 )
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""

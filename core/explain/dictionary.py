@@ -23,7 +23,12 @@ MAX_MEANINGS = 12
 """Maximum number of meanings shown for one text."""
 
 _WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{5,70}")
-_TERM_NUMBER = re.compile(r"(?i)^(?:[a-z ]{0,24}[ :=#(]{1,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$")
+_TERM_NUMBER = re.compile(
+    r"(?i)^(?:(?:\b(?:a|an|the|is|was|with|got|error|err|errno|code|status|exit|exited|exitcode|return|returns|returned|value|result|rc|exception"
+    r"|win32|winerror|cudaerror|cudaerror_t|curesult|windows|win|cuda|cudnn|cublas|nccl|nvml|nvrtc|hip|driver|runtime|process|finished|failed|failure|number|no)\b ?){1,5}"
+    r"[ :=#(]{0,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$"
+)
+"""A number alone, or after words that announce a code: "GPUs: 0" is a count."""
 
 PART_MEANINGS = {
     # cuDNN 7 to 9: what a part of the set is for (NVIDIA cuDNN developer guide)

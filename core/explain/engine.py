@@ -58,7 +58,7 @@ OTHER_SIDE = N_(
 )
 """Next step for a paste that shows part of a machine, but no message."""
 TOPIC_WORDS = (
-    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "ptxas", "nvvm", "xpu", "nvenc", "nvcuvid"),
+    *("cuda", "cudnn", "nvidia", "nvrtc", "cublas", "cusolver", "cusparse", "cufft", "curand", "tensorrt", "executionprovider", "nouveau", "gpu", "显卡", "nvrm", "nvml", "nccl", "nvcc", "ptxas", "nvvm", "xpu", "nvenc", "nvcuvid", "opencl"),
     *("tensorflow", "torch", "paddle", "jax", "cupy", "ctranslate", "onnxruntime"),
     *("ollama", "llama", "ggml", "vllm", "sglang", "lm studio", "koboldcpp", "whisper", "comfyui", "stable diffusion", "vram", "opencl", "vulkan"),
     *("geforce", "rtx ", "gtx ", "gloo", "c10d", "peer device", "hwaccel", "nvlddmkm", "/dev/kfd", "pi_error_", "ur_result_error"),

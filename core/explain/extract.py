@@ -25,9 +25,10 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
     *(b"shared memory", b"assert", b"jetson", b"llvmpipe", b"daemon-reload", b"cannot import name", b"tensor", b"memory"),
     *(b"compiler", b"modprobe", b"libdevice", b"dynamic lib", b"unsupported", b"avx", b"apple m", b"amd ", b"forward compat", b"engine to execute"),
     *(b"execution provider", b"executionprovider", b"out of bounds", b"numa node", b"convert empty path"),
-    *("显存".encode(), b"ninja", b"kv cache"),
     *(b"ollama", b"llama", b"ggml", b"vllm", b"sglang", b"opencl", b"vulkan", b"gloo", b"c10d", b"nvenc", b"hwaccel", b"nvlddmkm"),
     *(b"pcie bus error", b"d3cold", b"pci 0000", b"level_zero", b"/dev/kfd", b"signal 9", b"exit code", b"oomkilled"),
+    *("显存".encode(), b"ninja", b"kv cache", b"opencl", b"error:", b"exception:", b"fatal", b"failed to", b"no module named"),
+    *(b"could not", b"unable to", b"cannot find", b"accelerator", b"peer access", b"cpu version", b"cpu-only", b"device: cpu"),
     *(b"nouveau", b"secure boot", b"mokutil", b"key was rejected", b"xid", b"uncorrectable", b"container", b"wsl", b"compute capability"),
 )  # fmt: skip
 """Lower-case words. In a long text, only what is near one of them is read; a new topic needs its word here."""
@@ -48,9 +49,11 @@ _ADVICE = re.compile(
 )
 """What a program advises for another fault, whether or not it is there: "If you get a c10.dll error, install ..."."""
 _FRAME = re.compile(
-    r'^( {2,20}File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?: {4,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
+    r'^(( {2,20})File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?:\2 {2,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
 )
-"""A frame of a Python traceback: the line below it is source code, not a message."""
+"""A frame of a Python traceback: the lines below it, indented further, are source code, not a message.
+
+pip shows a whole traceback indented: the exception then stands below the last frame, indented less than it."""
 
 
 def decode_text(data: bytes) -> str:

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 import pytest
 
 from core.explain import explain
@@ -39,6 +43,18 @@ SEVERAL_CAUSES = (
     "RuntimeError: Could not load libtorchcodec. Likely causes: FFmpeg is not properly installed",
 )
 """What resolved threads had different causes for: no cause may have a high score."""
+
+SENTENCES = [
+    json.loads(x) for x in Path(__file__).with_name("python_sentences.jsonl").read_text(encoding="utf-8").splitlines()
+]
+"""Sentences of Python frameworks, extensions and builds, each with the causes that its program's source means."""
+
+
+@pytest.mark.parametrize("row", SENTENCES, ids=lambda row: row["text"][:60])
+def test_a_sentence_has_its_causes(row: dict[str, Any]) -> None:
+    told = [r.cause for r in explain(row["text"]).causes]
+    assert {*told[:3]} & {*row["causes"]}
+    assert len({*told[:5]} & {*row["causes"]}) * 2 >= len(row["causes"])
 
 
 @pytest.mark.parametrize("message", FAMILIES)
