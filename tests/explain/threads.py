@@ -15,7 +15,7 @@ of the same kind, collected while the classes of the ninth were mended, scored o
 seventh. ``eleventh``: 16 more of the same kind, collected when the classes of the eighth were mended, and scored once after that. ``twelfth``: 56 more,
 from 2023 to 2026, looked for by neutral words and collected by somebody who had read no rule; scored once after the classes of all others were mended; nothing is learned from them and
 nothing is mended by them. ``fourteenth``: 62 more, from 2022 to 2026, about drivers, containers, several GPUs and programs that run models, from any
-repository but those of the held-out and the fifth set; scored once after sentences of these fields were read from the programs' sources, then mended by and learned from. ``fifteenth``: 80 more, from 2022 to 2026, about Python frameworks, their extensions and builds, labelled before any of them was scored, from any repository but those of the held-out, the fifth and the twelfth set.
+repository but those of the held-out and the fifth set; scored once after sentences of these fields were read from the programs' sources, then mended by and learned from. ``thirteenth``: 100 more, from 2022 to 2026, collected by somebody who saw neither the tables nor an answer, and left unseen: scored once. ``fifteenth``: 80 more, from 2022 to 2026, about Python frameworks, their extensions and builds, labelled before any of them was scored, from any repository but those of the held-out, the fifth and the twelfth set.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
@@ -30,10 +30,10 @@ from typing import Literal, get_args
 
 FILE = Path(__file__).parent / "threads.jsonl"
 SetName = Literal[
-    "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "fourteenth", "fifteenth",
+    "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
 ]  # fmt: skip
 SETS: tuple[SetName, ...] = get_args(SetName)
-UNSEEN = ("held out", "fifth", "twelfth")
+UNSEEN = ("held out", "fifth", "twelfth", "thirteenth")
 """What nothing is learned from."""
 
 
