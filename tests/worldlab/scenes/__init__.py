@@ -19,6 +19,7 @@ HELD_OUT = {
     "9": "held_out_9",
     "10": "held_out_10",
     "11": "held_out_11",
+    "12": "held_out_12",
 }
 """The name of each held-out set -> its module."""
 
