@@ -101,7 +101,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             old = known.get(name, "")
             if operator == "?=" and name in known:
                 continue
-            value = _of_make(raw.partition(" #")[0].strip(), known)
+            value = _of_make(_without_comment(raw), known)
             value = f"{old} {value}".strip() if operator == "+=" else value
             if not owner:
                 known[name] = value
@@ -120,6 +120,13 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             target = found[1]
     for target, number, command in _in_one_shell(recipes) if re.search(r"(?m)^\.ONESHELL\s*:", text) else recipes:
         yield target, number, _of_make(command, {**known, "@": target}), _copy(of_target.get(target, state))
+
+
+def _without_comment(raw: str) -> str:
+    """Return the value of a line of make: a comment needs no blank before it, and blanks behind the value belong to it (GNU make's
+    manual, "Flavors" and "Makefile Contents").
+    """
+    return re.split(r"(?<!\\)#", raw, maxsplit=1)[0].replace("\\#", "#")
 
 
 def _without_defines(rows: Iterable[tuple[str, int, str]], known: dict[str, str]) -> Iterator[tuple[str, int, str]]:

@@ -328,6 +328,19 @@ def test_make_itself_says_the_same(home: Path) -> None:
     assert said.stdout.splitlines()[-1].replace(str(home), "~") == value
 
 
+@pytest.mark.parametrize("written", ["/one", "/one# comment", "/one  # comment", "/one  ", r"/one\#two", "  /one"])
+def test_comments_and_blanks_are_as_make_takes_them(home: Path, written: str) -> None:
+    makefile = (
+        "include .env\nexport\nrun:\n\t@{env}/bin/python -c \"import os; print(repr(os.environ['LD_LIBRARY_PATH']))\"\n"
+    )
+    write(home, {"work/Makefile": makefile, "work/.env": f"LD_LIBRARY_PATH={written}\n"})
+    said = subprocess.run(
+        ["make", "-s", "run"], cwd=home / "work", capture_output=True, text=True, check=True, env=here(home).env
+    ).stdout.strip()
+    [way] = told(task_ways(here(home), pythons(home)), home).values()
+    assert repr(way[0]) == said
+
+
 TASKS: dict[str, tuple[dict[str, str], dict[str, tuple[str | None, list[tuple[str, int]]]]]] = {
     "just": (
         {"justfile": "export LD_LIBRARY_PATH := '/j'\npy := '{env}/bin/python'\n\ntrain name='x':\n    @{{py}} main.py {{name}}\n"},
