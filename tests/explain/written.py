@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import json
 import re
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from core.knowledge.causes import cause_rows
+from installer.by_hand import by_hand
 from tests.explain.threads import all_threads
 
 FILE = Path(__file__).parent / "written.jsonl"
@@ -69,4 +69,4 @@ def main(argv: Sequence[str]) -> int:
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(sys.argv[1:]))
+    raise SystemExit(main(by_hand(__doc__, "FILE...")))
