@@ -315,6 +315,17 @@ def _take(  # noqa: PLR0917 - what belongs to a script
     }
 
 
+def _errexit(row: str) -> bool | None:
+    """Whether a line of a shell script lets it end at the first failure, or go on; None if it says nothing of it."""
+    words = row.split()
+    if row.startswith("#!"):
+        return True if any(re.match(r"-\w*e", word) for word in words[1:]) else None
+    if words[:1] != ["set"] or len(words) < 2 or words[1][0] not in "-+":
+        return None
+    its = "e" in words[1][1:] or (words[1].endswith("o") and words[2:3] == ["errexit"])
+    return words[1][0] == "-" if its else None
+
+
 def _ends_a_script(text: str, line: int) -> bool:
     """Whether a script ends where it reads a file that is not there: sh does at ".", and each shell after ``set -e`` unless something
     else stands behind it (POSIX.1-2017, "Consequences of Shell Errors" and "set").
@@ -323,8 +334,6 @@ def _ends_a_script(text: str, line: int) -> bool:
     row = rows[line - 1].strip() if 0 < line <= len(rows) else ""
     if re.match(r"#!\s*/(?:usr/)?bin/(?:da)?sh\b", text):
         return row.startswith(". ")
-    told = re.findall(
-        r"(?m)^#!\S*\s*(?:\S*bash\s+)?(-)\w*e|^\s*set\s+([-+])(?:\w*e|\w*o\s+errexit)", "\n".join(rows[: line - 1])
-    )
-    stops = bool(told) and "-" in told[-1]
+    told = [its for each in rows[: line - 1] if (its := _errexit(each)) is not None]
+    stops = bool(told) and told[-1]
     return stops and bool(re.match(r"(?:\.|source)\s", row)) and "||" not in row and "&&" not in row

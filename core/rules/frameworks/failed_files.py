@@ -19,7 +19,7 @@ _OTHER_PROCESSOR = late_pattern(
     r"wrong ELF class|ELF file's machine|incompatible architecture|cannot execute binary file|Exec format error"
 )
 _MAY_NOT_RUN = late_pattern(r"failed to map segment from shared object")
-_LIBRARY = late_pattern(r"(/[^\s:'\"]+\.so[\w.]*)")
+_LIBRARY = late_pattern(r"(?<![^\s:'\"(<\[])(/[^\s:'\"(<\[]+\.so[\w.]*)")
 _NO_FILE = ("FileNotFoundError", "NotADirectoryError", "IsADirectoryError")
 _NO_PYTHON = ("SyntaxError", "IndentationError", "TabError")
 

@@ -25,7 +25,9 @@ MOST_WORLDS = 8
 """Different sets of variables that are tried: this session's, and those of ways of starting."""
 MOST_REACHED = 200
 """Modules read to see whether a package's import comes to one."""
-_IMPORTS = re.compile(r"(?m)^(?:from[ \t]+(\.*[\w.]*)[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)|import[ \t]+([\w., \t]+))")
+_IMPORTS = re.compile(
+    r"(?m)^(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++(\([^()]{0,4000}+\)|[^\n#]*+)|import[ \t]++([\w., \t]++))"
+)
 
 
 class Read(msgspec.Struct, frozen=True):

@@ -329,7 +329,7 @@ def _program(name: str, around: Around) -> str:
     return find_named(name, {"PATH": around.env.get("PATH", "")}, around.where, around.folder)
 
 
-_NESTED = re.compile(r"[*+}]\)?[*+{]|\([^)]*[*+][^)]*\)[*+{]")
+_NESTED = re.compile(r"[*+}]\)?[*+{]|\([^()*+]*+[*+][^()]*+\)[*+{]")
 """Patterns that may take long."""
 
 
