@@ -16,6 +16,7 @@ seventh. ``eleventh``: 16 more of the same kind, collected when the classes of t
 from 2023 to 2026, looked for by neutral words and collected by somebody who had read no rule; scored once after the classes of all others were mended; nothing is learned from them and
 nothing is mended by them. ``fourteenth``: 62 more, from 2022 to 2026, about drivers, containers, several GPUs and programs that run models, from any
 repository but those of the held-out and the fifth set; scored once after sentences of these fields were read from the programs' sources, then mended by and learned from. ``thirteenth``: 100 more, from 2022 to 2026, collected by somebody who saw neither the tables nor an answer, and left unseen: scored once. ``fifteenth``: 80 more, from 2022 to 2026, about Python frameworks, their extensions and builds, labelled before any of them was scored, from any repository but those of the held-out, the fifth and the twelfth set.
+``sixteenth``: 98 more, from 2022 to 2026, collected as the thirteenth by somebody who saw neither the tables nor an answer, and not scored yet: they lie in ``unscored.jsonl``.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
@@ -29,6 +30,11 @@ from pathlib import Path
 from typing import Literal, get_args
 
 FILE = Path(__file__).parent / "threads.jsonl"
+UNSCORED = FILE.with_name("unscored.jsonl")
+"""Threads that no answer was asked for yet; each row says besides whether its ``label`` is certain or weak, i.e. how clearly the thread ends.
+
+A row goes to ``FILE`` without that word once it is scored. The cause "none" means that the vocabulary has no word for it.
+"""
 SetName = Literal[
     "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
 ]  # fmt: skip
@@ -61,3 +67,9 @@ def all_threads(sets: Sequence[str] = SETS) -> tuple[Thread, ...]:
     """Return the threads of some sets."""
     threads = (Thread(**json.loads(line)) for line in FILE.read_text(encoding="utf-8").splitlines())
     return tuple(t for t in threads if t.set in sets)
+
+
+def unscored_threads(labels: Sequence[str] = ("certain", "weak")) -> tuple[Thread, ...]:
+    """Return the threads that wait for their one score, by how sure their label is."""
+    rows = [json.loads(line) for line in UNSCORED.read_text(encoding="utf-8").splitlines()]
+    return tuple(Thread(**{k: v for k, v in row.items() if k != "label"}) for row in rows if row["label"] in labels)
