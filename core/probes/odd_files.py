@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
+
+NEVER_LOADED = (".lock",)
+"""Files that an installer only locks: uv leaves one in a ``--target`` folder, writable for everybody. No import has such a name."""
 
 
 def odd_files(folder: str) -> Iterator[str]:
@@ -24,6 +28,8 @@ def odd_files(folder: str) -> Iterator[str]:
             try:
                 seen = entry.stat(follow_symlinks=False)
             except OSError:
+                continue
+            if entry.name in NEVER_LOADED and stat.S_ISREG(seen.st_mode):
                 continue
             if seen.st_uid != 0 or seen.st_mode & 0o022 or entry.is_symlink():
                 yield entry.path

@@ -23,10 +23,13 @@ def odd(box: Box) -> tuple[str, set[str]]:
         (inner / name).chmod(0o644)
     give(inner / "hers")
     (inner / "open").chmod(0o666)
+    (site / ".lock").write_text("")
+    (site / ".lock").chmod(0o666)  # uv's, in a --target folder: nothing loads it
+    (inner / ".lock").symlink_to(box.eve)
     (site / "link").symlink_to(box.eve)
     for folder in (site, *(f for f in site.rglob("*") if f.is_dir() and not f.is_symlink())):
         folder.chmod(0o755)
-    return str(site), {str(p) for p in (inner / "hers", inner / "open", site / "link")}
+    return str(site), {str(p) for p in (inner / "hers", inner / "open", site / "link", inner / ".lock")}
 
 
 def test_what_others_can_change_is_found(odd: tuple[str, set[str]]) -> None:

@@ -806,6 +806,31 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
     assert [start for e in ended(site) for start in e.starts] == begun
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize(("helper", "told"), [(True, False), (False, True)])
+def test_what_a_framework_requires_may_lack_what_it_requires_itself(tmp_path: Path, helper: bool, told: bool):
+    """As SymPy, which PyTorch imports with its first compilation, and mpmath."""
+    files = {
+        "torch/__init__.py": "def compile():\n    import algebra\n",
+        "torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\nRequires-Dist: tools-for-torch\n",
+        "tools_for_torch-1.0.dist-info/METADATA": "Name: tools-for-torch\nVersion: 1.0\nRequires-Dist: algebra>=1\n",
+        "tools_for_torch/__init__.py": "",
+        "algebra-1.0.dist-info/METADATA": "Name: algebra\nVersion: 1.0\nRequires-Dist: numbers-of-it<2\n",
+        "algebra-1.0.dist-info/RECORD": "algebra/__init__.py,,\n",
+        "algebra/__init__.py": "try:\n    import numbers_of_it\nexcept ImportError:\n    raise ImportError('install it')\n",
+    }
+    if helper:
+        files |= {
+            "numbers_of_it-1.0.dist-info/METADATA": "Name: numbers-of-it\nVersion: 1.0\n",
+            "numbers_of_it/__init__.py": "",
+        }
+    site = plant(tmp_path, files)
+    row = ("absent", "numbers_of_it", ("algebra",), "algebra 1.0", "<2")
+    found = [(e.kind, e.wanted, e.starts, e.required_by, e.required_versions) for e in ended(site)]
+    assert found == ([row] if told else [])
+    assert really_ends(site, module="algebra") == told
+
+
 @pytest.mark.parametrize(("more", "alike"), [({}, True), ({"parts/fast.so": "x"}, False)])
 def test_a_package_in_an_archive_is_another_release_unless_its_parts_are_compiled(
     tmp_path: Path, more: dict[str, str], alike: bool

@@ -106,6 +106,10 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """unfit: why it does not load."""
     recorded: bool = False
     """unfit: whether the package itself contains the missing library. absent: whether its record lists the missing module."""
+    required_by: str = ""
+    """absent: name and version of an installed package that requires, wherever it runs, the one which should contain the module."""
+    required_versions: str = ""
+    """Which releases of it that package takes: "<1.4,>=1.1.0"; empty for any."""
     plugin: str = ""
     """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
 

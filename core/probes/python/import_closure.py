@@ -10,14 +10,15 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.common.requirements import is_in_specifier, parse_requirement
-from core.knowledge.modules import KnownModule, module_of, module_table
-from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen, SearchEntry
+from core.common.requirements import parse_requirement
+from core.knowledge.modules import KnownModule, distribution_of, module_of, module_table
+from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
-from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, STANDARD
+from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import MOST_SECONDS, MOST_WAITING, Follower
 from core.probes.python.gone_files import DIST_INFO
+from core.probes.python.import_hints import hints_at_a_fault, is_unmet
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
@@ -79,7 +80,7 @@ def ended_imports(
     if not starts and not suspects.gone and not suspects.unfit:
         return ()
     installed = {d.name: d.version for d in reversed(distributions)}
-    doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or _is_unmet(d, installed)}
+    doubtful = {d.name for row, d in starts if _lost_some(d, row, suspects, where) or is_unmet(d, installed)}
     starts.sort(key=lambda one: one[1].name not in doubtful)  # time goes first to what is in doubt
     spent = [] if spent is None else spent
 
@@ -197,7 +198,7 @@ class _Ends:
                 break
             rest, known = rest[portion.done :], known.union(portion.followed)
         self._spent.append(time.thread_time() - begun)
-        return tuple(_with_starts(ended, names) for ended, names in ends.items())
+        return tuple(_with_requirer(_with_starts(ended, names), users.every) for ended, names in ends.items())
 
 
 def _followed(  # noqa: PLR0917 - what a follower is given
@@ -209,7 +210,7 @@ def _followed(  # noqa: PLR0917 - what a follower is given
     plugins: tuple[Plugin, ...],
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
-    hint = suspects != NOTHING_SUSPECT or _hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
+    hint = suspects != NOTHING_SUSPECT or hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
     end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
     follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, suspects=suspects, end=end)
     found: dict[EndedImport, list[str]] = {}
@@ -415,6 +416,8 @@ def _users(
     for _depth in range(6):
         needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
     installed = {d.name: d.version for d in every}
+    below = _unmet_below({d.name for _row, d in starts}, every, wanted, installed)
+    needed |= below
     users = [
         d
         for d in every
@@ -422,15 +425,30 @@ def _users(
         and not d.name.startswith("nvidia-")
         and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
-    unmet = {d.name for d in users if _is_unmet(d, installed)}
+    unmet = {d.name for d in users if is_unmet(d, installed)}
     users.sort(
         key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
     )
     modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
-    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked)
+    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked | below)
     extensions = [row.module for row, _d in starts if row.extends]
     every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
     return _Users(every, tuple(every_module), (*extensions, *whole), not unmet.isdisjoint(using))
+
+
+def _unmet_below(
+    frameworks: set[str],
+    every: tuple[Distribution, ...],
+    wanted: Mapping[str, set[str]],
+    installed: Mapping[str, str],
+) -> set[str]:
+    """Return what the frameworks require, at any depth, and what itself lacks something that it requires: a framework may import
+    it only when it is used, as torch.compile imports SymPy, which needs mpmath.
+    """
+    below = set(frameworks)
+    for _depth in range(6):
+        below |= frozenset().union(*(wanted[name] for name in below if name in wanted))
+    return {d.name for d in every if d.name in below - frameworks and is_unmet(d, installed)}
 
 
 def _is_requested(its: Distribution, where: Sysroot) -> bool:
@@ -500,80 +518,21 @@ def _with_starts(ended: EndedImport, names: Iterable[str]) -> EndedImport:
     return msgspec.structs.replace(ended, starts=tuple(names))
 
 
+def _with_requirer(ended: EndedImport, every: tuple[Distribution, ...]) -> EndedImport:
+    """Return a missing module with the package that requires what should contain it."""
+    wanted = distribution_of(ended.wanted) if ended.kind == "absent" and not ended.owner else ""
+    for its, wish in ((d, w) for d in every if wanted for w in d.pins if ";" not in w and required_name(w) == wanted):
+        asked = parse_requirement(wish)
+        versions = asked.specifier if asked else ""
+        by = f"{its.name} {its.version}"
+        return msgspec.structs.replace(ended, required_by=by, required_versions=versions)
+    return ended
+
+
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:
     inner = where.join(its.location, row.module) + where.path_module.sep
     return any(one.path.startswith(inner) for one in (*suspects.gone, *suspects.odd))
 
 
-def _is_unmet(its: Distribution, installed: Mapping[str, str]) -> bool:
-    """Whether something that a distribution requires everywhere is not there, or in another release."""
-    for wish in (w for w in its.pins if ";" not in w):
-        asked, name = parse_requirement(wish), _name_of(wish)
-        if name not in installed or (asked and is_in_specifier(asked.specifier, installed[name]) is False):
-            return True
-    return False
-
-
 def _first(row: KnownModule, distributions: Iterable[Distribution]) -> Distribution | None:
     return next((d for d in distributions if re.fullmatch(row.distributions, d.name)), None)
-
-
-# --- whether it is worth the time -------------------------------------------------------------------------------------
-
-
-def _hints_at_a_fault(
-    search: ModuleSearch, distributions: tuple[Distribution, ...], starts: list[Distribution], where: Sysroot
-) -> bool:
-    """Whether what the frameworks require is not met or not there, or something stands before the packages that they have."""
-    installed = {d.name: d.version for d in reversed(distributions)}
-    for wish in (w for d in starts for w in d.pins if "extra" not in w.partition(";")[2]):
-        name = _name_of(wish)
-        if name not in installed:
-            if ";" not in wish:
-                return True
-            continue  # a marker of another system or Python, as a rule
-        asked = parse_requirement(wish)
-        if asked is not None and ";" not in wish and is_in_specifier(asked.specifier, installed[name]) is False:
-            return True
-        if not name.startswith("nvidia-") and not _is_there(search, name, distributions, where):
-            return True
-    return _something_before(search)
-
-
-def _name_of(requirement: str) -> str:
-    found = re.match(r"[A-Za-z0-9][\w.-]*", requirement)
-    return normalise_name(found[0]) if found else ""
-
-
-def _is_there(search: ModuleSearch, name: str, distributions: tuple[Distribution, ...], where: Sysroot) -> bool:
-    """Whether the module of a distribution has content; of one whose module has another name its RECORD tells."""
-    found = search.find(module_of(name))
-    if found.kind == "none":
-        its = next(d for d in distributions if d.name == name)
-        record = read_record(its, where)
-        tops = {m[1] for m in re.finditer(r"(?m)^([A-Za-z]\w*)(?:/__init__)?(?:\.[\w-]+)*\.(?:py|so|pyd),", record)}
-        return not tops or all(search.find(top).kind != "none" for top in tops)
-    if found.kind == "namespace":
-        return name == "protobuf" or "." in module_of(name)
-    seen = where.stat(found.path)
-    return seen is None or seen.st_size > 0
-
-
-def _something_before(search: ModuleSearch) -> bool:
-    """Whether an entry before the packages has a name that the packages have as well, and no copy of what they have."""
-    entries = search.search.entries
-    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
-    before = [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
-    behind = [e.path for e in entries[first:] if e.origin != "start"]
-    return any(
-        not search.is_shared_apart(name, early, late) and not search.is_copy(name, early, late)
-        for early in before
-        for late in behind
-        for name in search.top_names(early) & search.top_names(late)
-    ) or any(search.is_preferred_behind(entries[first].path, name) for name in _later_names(search, entries[first:]))
-
-
-def _later_names(search: ModuleSearch, packages: tuple[SearchEntry, ...]) -> frozenset[str]:
-    """Return the names in the first folder of packages that a folder behind it, which a .pth file added, has as well."""
-    behind = (search.top_names(e.path) for e in packages[1:] if e.origin == "pth")
-    return search.top_names(packages[0].path) & frozenset().union(*behind) if packages else frozenset()

@@ -132,7 +132,9 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
         return NOTE
-    if (undeclared or _leads_outside(home, ended)) and not framework:
+    asked_for = all(is_asked_for(home, name) for name in consumers)
+    lazily = ended.required_by and asked_for  # A framework that requires it gets along until it is used.
+    if (undeclared or lazily or _leads_outside(home, ended)) and not framework:
         return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
 
@@ -140,7 +142,9 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
     """Return the packages that require what the import does not get, with the required versions."""
     wanted = distribution_of(ended.wanted)
-    return [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
+    found = [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
+    read = [(ended.required_by, ended.required_versions)] if ended.required_by else []
+    return list(dict.fromkeys((*found, *read)))
 
 
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
@@ -330,7 +334,7 @@ def _cure(
     asked = ",".join(dict.fromkeys(p for _who, text in _requirers(home, ended) for p in text.split(",") if p))
     if version and askers and is_in_specifier(asked, version):  # an installer that is asked for this does nothing
         return _releases_that_fit(home, *askers, name), _exchange(home, *askers, name)
-    return install_package(home, name or package, asked), None
+    return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
 
 
 def _is_met(home: EnvironmentView, package: str) -> bool:
