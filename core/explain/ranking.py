@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache, lru_cache
 from math import exp, log
 
 from core.explain.reading import ParsedText
@@ -86,7 +87,7 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
     clues = {cause: base.get(cause, 0.0) for cause in causes}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in clues}
     named: set[str] = set()
-    holding = [clue for clue in known.clues if conditions_hold(clue.when, reading.marks)]
+    holding = holding_clues(reading.marks)
     earliest = min(
         (place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0
     )
@@ -119,16 +120,23 @@ def _place(clue: Clue, reading: ParsedText) -> int | None:
 
 def conditions_hold(when: Iterable[str], marks: frozenset[str]) -> bool:
     """Whether all of a clue's conditions hold; ``a|b`` means either, ``!a`` means not."""
-    return all(
-        (part[1:] not in marks) if part.startswith("!") else any(word in marks for word in part.split("|"))
-        for part in when
-    )
+    needed, barred = _read_conditions(tuple(when))
+    return barred.isdisjoint(marks) and not any(either.isdisjoint(marks) for either in needed)
+
+
+@cache
+def _read_conditions(when: tuple[str, ...]) -> tuple[tuple[frozenset[str], ...], frozenset[str]]:
+    """Return the sets of marks of which a text needs one each, and the marks that it must not have."""
+    needed = tuple(frozenset(part.split("|")) for part in when if not part.startswith("!"))
+    return needed, frozenset(part[1:] for part in when if part.startswith("!"))
 
 
 def matching_clues(reading: ParsedText) -> tuple[Clue, ...]:
     """Return the clues that apply and support a cause; empty if nothing in the text is about GPUs."""
-    return tuple(
-        c
-        for c in known_clues().clues
-        if c.because and max(c.causes.values()) >= 1 and conditions_hold(c.when, reading.marks)
-    )
+    return tuple(c for c in holding_clues(reading.marks) if c.because and max(c.causes.values()) >= 1)
+
+
+@lru_cache(maxsize=4)
+def holding_clues(marks: frozenset[str]) -> tuple[Clue, ...]:
+    """Return the clues whose conditions hold; one text is asked about several times."""
+    return tuple(clue for clue in known_clues().clues if conditions_hold(clue.when, marks))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cache
 
 from core.explain import context
 from core.explain.extract import relevant_part
@@ -160,14 +161,21 @@ def _codes(low: str) -> tuple[list[str], set[str]]:
 
 def first_place(message: Message, low: str) -> int | None:
     """Return the index of a message's first occurrence in the text (lower case); None if there is none."""
-    at = [place for phrase in message.phrases if (place := _place(phrase, low)) is not None]
+    # most phrases are not there: the quick look comes first
+    there = (pieces for phrase in message.phrases if (pieces := _pieces(phrase))[0] in low)
+    at = [place for pieces in there if (place := _place(pieces, low)) is not None]
     at += [m.start() for form in message.forms if (m := re.search(form, low))]
     return min(at, default=None)
 
 
-def _place(phrase: str, low: str) -> int | None:
+@cache
+def _pieces(phrase: str) -> tuple[str, ...]:
+    return tuple(phrase.split("*"))
+
+
+def _place(pieces: tuple[str, ...], low: str) -> int | None:
     """Return the index of the phrase as whole words; the parts around a ``*`` must be near each other on one line."""
-    first, *rest = phrase.split("*")
+    first, *rest = pieces
     at = low.find(first)
     for _ in range(50):
         if at < 0:

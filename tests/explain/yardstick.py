@@ -20,7 +20,7 @@ from unittest import mock
 
 import msgspec
 
-from core.explain.ranking import believe_clues, rank_causes
+from core.explain.ranking import believe_clues, holding_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
 from core.explain.words import believe_words
 from core.knowledge import messages, tables
@@ -74,6 +74,7 @@ def forget_tables() -> None:
     """Let the tables be read again."""
     messages.known_messages.cache_clear()
     messages.known_clues.cache_clear()
+    holding_clues.cache_clear()
 
 
 def places(reading: ParsedText, cause: str, table: WordTable) -> tuple[Place, Place, Place]:
