@@ -106,7 +106,38 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
         ]
         if its:
             out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
-    return out
+    return [_unless_started_whole(f, seen, compared) for f in out]
+
+
+LACKS = ("cuda_not_on_search_path", "cudnn_not_on_search_path")
+"""Causes of what a variable of the loader would cure."""
+
+
+def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Comparison]) -> Finding:
+    """Return a finding as a note, if the environment is evidently started in a way whose own lines give the loader what this session lacks."""
+    at_fault = finding.severity >= Severity.WARNING and finding.cause in LACKS and THIS_SESSION in finding.ways
+    if not at_fault:
+        return finding
+    theirs = [s for s in seen.starts or () if s.kind in CONCRETE and s.prefix and _concerns(finding, s.prefix)]
+    active = {value_of(seen, n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    if any(s.id in finding.ways or s.prefix in active for s in theirs):
+        return finding
+    whole = [s for s in theirs if _gives(s, _decisive(finding, (s.id,), compared, there=False))]
+    if not whole:
+        return finding
+    ways = way_words(seen, (s.id for s in whole))
+    return replace(
+        finding, severity=Severity.NOTE, title=_("Only outside {ways}: {title}", ways=ways, title=finding.title)
+    )
+
+
+def _concerns(finding: Finding, prefix: str) -> bool:
+    return any(c.endswith(f":{prefix}") for c in finding.consumers)
+
+
+def _gives(start: Start, names: tuple[str, ...]) -> bool:
+    """Whether a line of this way sets or extends one of these variables."""
+    return any(r.name in names and r.does in ("set", "prepend", "append") and not r.overridden for r in start.lines)
 
 
 def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
@@ -144,8 +175,10 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
         names = compared.decisive((finding.id, finding.subject), there=True)
         sets = not names or any(v.name in names for v in theirs)
     windows = seen.machine.system == "windows"
+    named = {f"{p.prefix}/bin" for p in seen.pythons or ()}  # an environment's own name may be "cuda-tests"
     sets = sets or any(
-        v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) for v in theirs
+        v.name == "PATH" and not told and _cuda_entries(v.value) - _cuda_entries(mine.get("PATH", "")) - named
+        for v in theirs
     )
     # the loader of Windows searches PATH: a file that sets it there decides what is found, whatever else it is for
     sets = sets or (
@@ -154,7 +187,29 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
         and any(v.name.upper() == "PATH" and v.name in (look.counting or ()) for v in theirs)
         and any(n.upper() == "PATH" for n in compared.decisive((finding.id, finding.subject), there=True))
     )
-    return [i for i in look.starts if i in known and (sets or (known[i].kind in CONCRETE and known[i].prefix))]
+    return [
+        i
+        for i in look.starts
+        if i in known
+        and (
+            sets
+            or (
+                known[i].kind in CONCRETE
+                and known[i].prefix
+                and not _merely_inherits(known[i], compared, seen, finding)
+            )
+        )
+    ]
+
+
+def _merely_inherits(start: Start, compared: Comparison, seen: Snapshot, finding: Finding) -> bool:
+    """Whether a kernel lacks only what a terminal lacks, too: it gets the variables of its server, which may be started from this session."""
+    if start.kind != "notebook" or seen.machine.system == "windows":
+        return False
+    names = compared.decisive((finding.id, finding.subject), there=True)
+    own = {v.name: v.value for v in start.variables}
+    terminals = [{v.name: v.value for v in s.variables} for s in seen.starts or () if s.kind == "terminal"]
+    return bool(names) and any(all(own.get(n) == its.get(n) for n in names) for its in terminals)
 
 
 def _cuda_entries(value: str) -> set[str]:

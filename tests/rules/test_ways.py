@@ -5,7 +5,7 @@ from __future__ import annotations
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.model.facts import CudaInit, Environment, Snapshot, Start, StartLine, StartLook, Variable
+from core.model.facts import CudaInit, Environment, PythonEnvironment, Snapshot, Start, StartLine, StartLook, Variable
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.decisive_variables import Comparison
@@ -221,3 +221,53 @@ def test_variables_of_the_loader_are_compared_together_and_others_alone() -> Non
     (look,) = seen.start_looks or ()
     groups = [*Comparison(seen, replace(look, loads=()), lambda _its: [])._groups()]
     assert [set(g) for g in groups] == [{"LD_LIBRARY_PATH", "LD_PRELOAD"}, {"HF_HOME"}]
+
+
+def lost_libraries(*kinds: str, own: dict[str, str], here: dict[str, str] | None = None) -> list[Finding]:
+    """Return what is told where the libraries of an environment are found by LD_LIBRARY_PATH alone; each of these ways starts it with
+    its own variables, this session with those of ``here``."""
+    made = two_worlds(here or {}, own)
+    (way,), (look,) = made.starts or (), made.start_looks or ()
+    variables = tuple(Variable(name=n, value=v) for n, v in own.items())
+    starts = tuple(
+        replace(way, id=f"{k}:x", kind=k, at="/srv/x", prefix="/env", variables=variables)  # type: ignore[arg-type]
+        for k in kinds
+    )
+    look = replace(look, starts=tuple(s.id for s in starts), loads=())
+    finds = bool((here or {}).get("LD_LIBRARY_PATH"))
+    bad = Finding(
+        id="x.lost", cause="cuda_not_on_search_path", severity=Severity.ERROR, title="It is lost.", step=Step.FRAMEWORKS,
+        consumers=("python/x:/env",),
+    )  # fmt: skip
+
+    def judge(its: Snapshot) -> list[Finding]:
+        there = its.loads == () and its.loads != made.loads
+        return [] if (own.get("LD_LIBRARY_PATH") if there else finds) else [bad]
+
+    its = replace(made, starts=starts, start_looks=(look,), pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),))
+    return with_other_ways(judge(made), its, judge)
+
+
+def test_what_a_service_gives_its_environment_itself_is_no_fault_of_a_terminal() -> None:
+    (found,) = lost_libraries("service", own={"LD_LIBRARY_PATH": "/a"})
+    assert found.severity is Severity.NOTE
+    assert "x" in found.title
+    (found,) = lost_libraries("service", own={"LD_LIBRARY_PATH": "/a"}, here={"VIRTUAL_ENV": "/env"})
+    assert found.severity is Severity.ERROR, "this session has that environment active"
+    (found,) = lost_libraries("terminal", own={"LD_LIBRARY_PATH": "/a"})
+    assert found.severity is Severity.ERROR, "nothing starts the environment so"
+    (found,) = lost_libraries("service", own={"NCCL_DEBUG": "INFO"})
+    assert found.severity is Severity.ERROR, "the service lacks it, too"
+
+
+def test_a_kernel_gets_what_its_server_has() -> None:
+    here = {"LD_LIBRARY_PATH": "/a"}
+    assert [f.id for f in lost_libraries("notebook", own={}, here=here)] == ["x.lost"]
+    assert lost_libraries("notebook", "terminal", own={}, here=here) == []
+    assert [f.id for f in lost_libraries("service", "terminal", own={}, here=here)] == ["x.lost"]
+
+
+def test_the_name_of_an_environment_is_no_toolkit_on_path() -> None:
+    here = {"LD_LIBRARY_PATH": "/a", "PATH": "/bin"}
+    assert lost_libraries("activation", own={"PATH": "/opt/cuda/bin:/bin"}, here=here)
+    assert lost_libraries("activation", own={"PATH": "/srv/cuda-tests/bin:/bin"}, here=here) == []

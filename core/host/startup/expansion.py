@@ -14,6 +14,14 @@ import msgspec
 
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.host.startup.syntax import NAME, Chain, Simple, double_end, nested_end, parse
+from core.host.startup.zsh_arrays import ZshArrays, picked
+
+_EVERY = re.compile(rf"\"?\$\{{({NAME})\[[@*]\]\}}\"?()")
+"""A word that stands for every word of an array."""
+_EVERY_IN_ZSH = re.compile(rf"\"?\$\{{(?:\(@\))?({NAME})(?:\[[@*]\])?\}}\"?|\"?\$({NAME})(?:\[[@*]\])?\"?")
+_BRACKETS = re.compile(r"\[([^\]]*)\]")
+_JOINING = re.compile(rf"\(j(?P<mark>[^\w\s])([^()]*?)(?P=mark)\)({NAME})(?:\[[@*]\])?")
+"""Of zsh: ${(j.:.)dirs}."""
 
 
 class ShellWords(msgspec.Struct):
@@ -29,7 +37,14 @@ class ShellWords(msgspec.Struct):
     """$0."""
     _file: str = ""
     _arrays: dict[str, list[str]] = msgspec.field(default_factory=dict)
-    """Words of each array."""
+    """Words of each array; those of a tied one are in its variable."""
+    _zsh: ZshArrays = msgspec.field(default_factory=ZshArrays)
+
+    def array(self, name: str) -> list[str] | None:
+        """Return the words of an array; None for another variable."""
+        if self.shell == "zsh" and name in self._zsh.ties:
+            return self._zsh.split(name, self._value(self._zsh.ties[name].scalar) or "")
+        return self._arrays.get(name)
 
     def expand(self, raw: str, *, tilde: bool = False) -> str:
         """Return a word as one text, with quotes removed and everything in it expanded."""
@@ -88,14 +103,12 @@ class ShellWords(msgspec.Struct):
         if raw in ('"$@"', "$@", '"${@}"'):
             yield from self.arguments
             return
-        if (array := re.fullmatch(rf"\"?\$\{{({NAME})\[[@*]\]\}}\"?", raw)) and array[1] in self._arrays:
-            yield from self._arrays[array[1]]
+        form = _EVERY_IN_ZSH if self.shell == "zsh" else _EVERY
+        if (named := form.fullmatch(raw)) and (its := self.array(named[1] or named[2])) is not None:
+            yield from (w for w in its if w or raw.startswith('"'))
             return
         text = self.expand(raw)
         quoted = raw[:1] in "\"'"
-        if self.shell == "zsh" and re.fullmatch(r"\$path|\$\{path(\[@\])?\}|\"\$path\[@\]\"", raw):
-            yield from (p for p in self.state.values.get("PATH", "").split(":") if p)
-            return
         if quoted or ("$" not in raw and "`" not in raw):
             parts = [text]
         else:
@@ -137,6 +150,10 @@ class ShellWords(msgspec.Struct):
         found = re.compile(rf"\$({NAME}|[0-9@*#?$!-])").match(raw, at)
         if found is None:
             return "$", at + 1
+        its = self.array(found[1]) if self.shell == "zsh" else None
+        if its is not None:
+            index = _BRACKETS.match(raw, found.end())
+            return picked(its, index[1] if index else ""), index.end() if index else found.end()
         return self._value(found[1]) or "", found.end()
 
     def _value(self, name: str) -> str | None:  # noqa: C901, PLR0912 - one case per form of the language
@@ -173,11 +190,18 @@ class ShellWords(msgspec.Struct):
         return self.state.values.get(name)
 
     def _parameter(self, text: str) -> str:  # noqa: C901, PLR0912 - one case per form of the language
+        if self.shell == "zsh" and (joining := _JOINING.fullmatch(text)):
+            its = self.array(joining[3])
+            return UNKNOWN if its is None else joining[2].join(its)
         found = re.match(rf"(#?)({NAME}|[0-9@*#?$!-])(\[[^\]]*\])?(.*)\Z", text, re.DOTALL)
         if found is None:
             return UNKNOWN
-        length, name, _index, rest = found.groups()
+        length, name, index, rest = found.groups()
         value = self._value(name)
+        its = self.array(name) if self.shell == "zsh" else None
+        if its is not None:
+            value = str(len(its)) if length else picked(its, (index or "")[1:-1])
+            length = ""
         if length:
             return UNKNOWN if value and UNKNOWN in value else str(len(value or ""))
         if not rest:

@@ -21,9 +21,9 @@ def read_assignments(
     form: LineForm = "assignments",
     keeps: Container[str] = (),
 ) -> None:
-    """Apply the assignments of /etc/environment, environment.d/*.conf or .env to ``state``.
+    """Apply the assignments of /etc/environment or .env to ``state``.
 
-    ``expands``: replace ${NAME} (environment.d(5)). ``keeps``: variables that keep the values which they have.
+    ``expands``: replace ${NAME}. ``keeps``: variables that keep the values which they have.
     """
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
@@ -34,7 +34,7 @@ def read_assignments(
         if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
             value = value[1:-1]
         if expands:
-            value = _expanded(value, state.values.get)
+            value = expanded(value, state.values.get)
         state.set_variable(found[1], value, file, number, form)
         state.exported.add(found[1])
 
@@ -52,18 +52,20 @@ def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) 
             told = found[2].strip()
             whole = quoted.match(told)
             value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
-            filled = re.sub(r"\$\{[^{}]*\}", lambda m: _expanded(m[0], state.values.get), value)
+            filled = re.sub(r"\$\{[^{}]*\}", lambda m: expanded(m[0], state.values.get), value)
             state.set_variable(found[1], filled, file, number, "assignments")
             state.exported.add(found[1])
 
 
-def _expanded(value: str, get: Callable[[str], str | None]) -> str:
+def expanded(value: str, get: Callable[[str], str | None]) -> str:
+    """Return a value with $NAME, ${NAME}, ${NAME:-word} and ${NAME:+word} replaced."""
+
     def put(found: re.Match[str]) -> str:
         name, kind, word = found[1] or found[4], found[2], found[3] or ""
         its = get(name)
         if kind == ":+":
-            return _expanded(word, get) if its else ""
-        return its if its else _expanded(word, get) if kind == ":-" else ""
+            return expanded(word, get) if its else ""
+        return its if its else expanded(word, get) if kind == ":-" else ""
 
     return re.sub(rf"\$\{{({_NAME})(?:(:[-+])((?:[^{{}}]|\$\{{[^{{}}]*\}})*))?\}}|\$({_NAME})", put, value)
 

@@ -33,6 +33,7 @@ from core.host.startup.syntax import (
     parse,
     tokens,
 )
+from core.host.startup.zsh_arrays import AT_A_PLACE, QUALIFIER, is_as_qualified, qualifiers_marked
 
 MOST_FILES = 200
 MOST_STEPS = 50_000
@@ -238,6 +239,9 @@ class ShellReader(ShellWords):
         while words and (found := _ASSIGNMENT.match(words[0].text)):
             given.append((found[1], self._assigned(found[1], found[2], found[3])))
             words.pop(0)
+        if words and self.shell == "zsh" and (placed := AT_A_PLACE.match(words[0].text)) and self._is_tied(placed[1]):
+            given.append((placed[1], self._placed(placed[1], placed[2], placed[3])))
+            words.pop(0)
         if not words:
             for name, value in given:
                 self._set(name, value, node.line)
@@ -419,6 +423,8 @@ class ShellReader(ShellWords):
 
     def _declare(self, command: str, words: list[Token], line: int) -> bool:
         exports = command == "export"
+        if self.shell == "zsh":
+            self._declare_arrays([w.text for w in words])
         for word in words:
             text = word.text
             if text.startswith(("-", "+")):
@@ -439,6 +445,15 @@ class ShellReader(ShellWords):
                 self.state.exported.add(found[1])
         return True
 
+    def _declare_arrays(self, texts: list[str]) -> None:
+        """Tie arrays to variables (-T), and keep each of their words once (-U)."""
+        options = "".join(t for t in texts if t.startswith("-"))
+        names = [self.expand(t) for t in texts if not t.startswith(("-", "+"))]
+        if "T" in options and names:
+            self._zsh.tie(names)
+        if "U" in options:
+            self._zsh.keep_once(n.partition("=")[0] for n in names)
+
     def _export(self, name: str, line: int) -> None:
         if name in self.state.values and name not in self.state.exported and not self.state.lines.get(name):
             self._give(name, self.state.values[name], line)
@@ -446,20 +461,39 @@ class ShellReader(ShellWords):
 
     def _assigned(self, name: str, plus: str, raw: str) -> str:
         if raw.startswith("(") and raw.endswith(")"):  # An array: zsh ties path to PATH.
-            words = [w for t in _array(raw[1:-1]) for w in self.words(t)]
+            words = self._words_of_array(raw[1:-1])
+            if self._is_tied(name):
+                return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), *words])
             self._arrays[name] = [*(self._arrays.get(name, ()) if plus else ()), *words]
-            value = ":".join(words)
-            tied = self.state.values.get(name.upper(), "") if self.shell == "zsh" else ""
-            return f"{tied}:{value}" if plus and tied else value
+            return ":".join(words)
         value = self.expand(raw, tilde=True)
+        if self._is_tied(name):
+            return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), value])
         return self.state.values.get(name, "") + value if plus else value
 
+    def _words_of_array(self, text: str) -> list[str]:
+        if self.shell != "zsh":
+            return [w for t in _array(text) for w in self.words(t)]
+        found = []
+        for each in _array(qualifiers_marked(text)):
+            word, marked, asked = each.partition(QUALIFIER)
+            its = self.words(word)
+            found += [w for w in its if not marked or is_as_qualified(self.around.kind(w), asked)]
+        return found
+
+    def _placed(self, name: str, index: str, raw: str) -> str:
+        """Return what a tied array's variable holds after ``name[index]=word``; only a word put before all others is followed."""
+        if index != "1,0":
+            return UNKNOWN
+        return self._zsh.joined(name, [self.expand(raw, tilde=True), *(self.array(name) or ())])
+
+    def _is_tied(self, name: str) -> bool:
+        return self.shell == "zsh" and name in self._zsh.ties
+
     def _set(self, name: str, value: str, line: int) -> None:
-        if self.shell == "zsh" and name in ("path", "ld_library_path", "manpath", "fpath", "cdpath"):
-            if name != "path":
-                return
-            name = "PATH"
-        self._give(name, value, line)
+        if self._is_tied(name):
+            name = self._zsh.ties[name].scalar
+        self._give(name, self._zsh.once(name, value) if self.shell == "zsh" else value, line)
 
     # --- conditions ------------------------------------------------------------------------------------------
 

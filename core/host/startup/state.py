@@ -39,6 +39,8 @@ class State(msgspec.Struct):
     """Command -> what its alias stands for, file and line."""
     gone: list[GoneFile] = msgspec.field(default_factory=list)
     """Files of variables that were to be read, and that are not there."""
+    ignored: list[StartLine] = msgspec.field(default_factory=list)
+    """Lines that would set a variable, in a form that their reader ignores."""
     separator: str = ":"
     """Separator of the entries of a list: ";" on Windows."""
 
@@ -53,6 +55,7 @@ class State(msgspec.Struct):
             self.files,
             dict(self.aliases),
             list(self.gone),
+            list(self.ignored),
             self.separator,
         )
 
@@ -60,6 +63,12 @@ class State(msgspec.Struct):
         """Record a file of variables that is not there."""
         if not any(g.path == path for g in self.gone):
             self.gone.append(GoneFile(path=path, file=file, line=line, ends=ends))
+
+    def ignore(self, name: str, value: str, file: str, line: int) -> None:
+        """Record a line of a file of variables that its reader ignores."""
+        self.ignored.append(
+            StartLine(name=name, does="set", value=value, file=file, line=line, form="assignments", overridden=True)
+        )
 
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and record the line."""

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from core.host.startup.state import State, Surroundings
+from core.host.startup.systemd_files import read_systemd_file
 
 _NAME = r"[A-Za-z_]\w*"
 SECTIONS = ("[Service]", "[Manager]", "")
@@ -197,26 +198,8 @@ def _named(pattern: str, around: Surroundings) -> Iterator[str]:
 
 
 def _read_file(path: str, read: Callable[[str], str | None], state: State) -> bool:
-    """Apply a file of variables: the format of /etc/environment, but without "export", and with continued lines.
-
-    Return whether it could be read.
-    """
+    """Apply a file of variables; return whether it could be read."""
     text = read(path)
-    if text is None:
-        return False
-    state.files.append(path)
-    number = 0
-    lines = text.splitlines()
-    while number < len(lines):
-        first, line = number + 1, lines[number]
-        number += 1
-        if line.lstrip().startswith(("#", ";")):
-            continue
-        while line.endswith("\\") and number < len(lines):
-            line = line[:-1] + lines[number]
-            number += 1
-        if found := re.match(rf"\s*({_NAME})=(.*)$", line, re.DOTALL):
-            value = next(iter(quoted_words(found[2])), "") if found[2].strip()[:1] in ('"', "'") else found[2].strip()
-            state.set_variable(found[1], value, path, first, "assignments")
-            state.exported.add(found[1])
-    return True
+    if text is not None:
+        read_systemd_file(text, path, state)
+    return text is not None

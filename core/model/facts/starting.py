@@ -180,6 +180,8 @@ class Start(Frozen, frozen=True, kw_only=True):
     files: tuple[str, ...] = ()
     """Every file that was read for it."""
     gone: tuple[GoneFile, ...] = ()
+    ignored: tuple[StartLine, ...] = ()
+    """Lines of files of variables that would set a variable that matters, in a form that their reader ignores."""
     open: tuple[str, ...] = ()
     """Variables that reading did not decide, and that no shell was asked for."""
     asked: bool = False

@@ -231,7 +231,7 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
     if found is None or not found.prefix:
         return started
     state.values, state.exported, state.open, state.aliases = its.values, its.exported, its.open, its.aliases
-    state.files, state.lines, state.gone = its.files, its.lines, its.gone
+    state.files, state.lines, state.gone, state.ignored = its.files, its.lines, its.gone, its.ignored
     return msgspec.structs.replace(found, by_name=started.by_name)
 
 

@@ -10,6 +10,7 @@ import msgspec
 
 from core.host.startup.plain import read_assignments, read_pam
 from core.host.startup.state import State, Surroundings
+from core.host.startup.systemd_files import read_systemd_file
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -136,7 +137,7 @@ def with_systemd(ground: Ground, state: State) -> State:
                 files.setdefault(name, posixpath.join(folder, name))
     for _name, path in sorted(files.items()):
         if (text := ground.read(path)) is not None:  # One of systemd's own files is a link to /etc/environment.
-            read_assignments(text, ground.where.real_path(path), state, expands=True)
+            read_systemd_file(text, ground.where.real_path(path), state, expands=True)
     return state
 
 

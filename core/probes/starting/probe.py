@@ -212,6 +212,11 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
         taken=tuple(_removed_variables(state, env, known)),
         files=tuple(dict.fromkeys(state.files)),
         gone=tuple(_with_neighbours(g, ground) for g in state.gone),
+        ignored=tuple(
+            r
+            for r in state.ignored
+            if is_relevant_variable(Variable(name=r.name, value=r.value), known) and r.name not in env
+        ),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )
 

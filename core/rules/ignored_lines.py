@@ -1,0 +1,56 @@
+"""Lines of files of variables that their reader ignores, told where a program lacks what they would set."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec.structs import replace
+
+from core.common.i18n import _, join_sentences
+from core.model.facts import Snapshot, Start, StartLine
+from core.model.findings import Evidence, Finding
+from core.model.steps import Severity
+from core.rules.gone_files import NOT_FOUND
+from core.rules.ways import CONCRETE
+from core.rules.wording import observation
+
+
+def with_ignored_lines(found: Iterable[Finding], seen: Snapshot) -> list[Finding]:
+    """Return the findings; one about what is not found says which line of a way of starting has no effect."""
+    starts = [s for s in seen.starts or () if s.ignored and s.kind in CONCRETE and s.prefix]
+    return [_with_lines(f, starts) for f in found] if starts else list(found)
+
+
+def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
+    if finding.severity < Severity.WARNING or finding.cause not in NOT_FOUND:
+        return finding
+    rows = dict.fromkeys(r for s in starts if _concerns(finding, s) for r in s.ignored if _would_help(finding, r))
+    if not rows:
+        return finding
+    why = join_sentences(
+        finding.why,
+        *(
+            _(
+                "Line {line} of {file} has no effect: such a file takes NAME=value alone, without export.",
+                line=r.line,
+                file=r.file,
+            )
+            for r in rows
+        ),
+    )
+    return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
+
+
+def _concerns(finding: Finding, start: Start) -> bool:
+    here = not finding.ways or start.id in finding.ways
+    return here and any(c.endswith(f":{start.prefix}") for c in finding.consumers)
+
+
+def _would_help(finding: Finding, row: StartLine) -> bool:
+    """Whether a variable has to do with what is not found: the loader's does for a library."""
+    of_loader = finding.cause in ("cuda_not_on_search_path", "cudnn_not_on_search_path", "cuda_runtime_missing")
+    return row.name.startswith("LD_") is of_loader
+
+
+def _row(row: StartLine) -> Evidence:
+    return observation(_("Ignored line that sets {name}", name=row.name), row.value, f"{row.file}:{row.line}")

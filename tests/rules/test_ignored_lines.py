@@ -1,0 +1,46 @@
+"""Lines that their reader ignores: told beside what is not found because of them, and nowhere else."""
+
+from __future__ import annotations
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, Snapshot, Start, StartLine
+from core.model.findings import Finding
+from core.model.steps import Severity, Step
+from core.rules.ignored_lines import with_ignored_lines
+from core.rules.wording import concern_row, make_finding
+from tests.machines import PREFIX, python, wheel_machine
+
+FILE = "/srv/serve.env"
+
+
+def machine(name: str = "LD_LIBRARY_PATH") -> Snapshot:
+    row = StartLine(name=name, does="set", value="/opt/lib", file=FILE, line=2, form="assignments", overridden=True)
+    start = Start(id="service:x", kind="service", at="/u/serve.service", prefix=PREFIX, ignored=(row,))
+    return replace(wheel_machine(), starts=(start,))
+
+
+def lacking(cause: str, *ways: str) -> Finding:
+    its = python(distributions=(Distribution(name="torch", version="2.6.0"),))
+    row = concern_row(its.consumer("torch 2.6.0"))
+    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "It lacks a library.", cause=cause, evidence=[row])  # type: ignore[arg-type] # a word of the table
+    return replace(made, ways=ways)
+
+
+@pytest.mark.parametrize(
+    ("finding", "name", "told"),
+    [
+        (lacking("cuda_not_on_search_path"), "LD_LIBRARY_PATH", True),
+        (lacking("cuda_not_on_search_path", "service:x"), "LD_LIBRARY_PATH", True),
+        (lacking("cuda_not_on_search_path", "process"), "LD_LIBRARY_PATH", False),
+        (lacking("cuda_not_on_search_path"), "OMP_NUM_THREADS", False),
+        (lacking("corrupt_or_truncated_file"), "LD_LIBRARY_PATH", False),
+        (lacking("libdevice_not_found"), "XLA_FLAGS", True),
+    ],
+    ids=["everywhere", "in the service", "in this session alone", "another variable", "another cause", "a flag"],
+)
+def test_what_is_not_found_says_which_line_has_no_effect(finding: Finding, name: str, told: bool):
+    (made,) = with_ignored_lines([finding], machine(name))
+    assert any(e.source == f"{FILE}:2" for e in made.evidence) is told
+    assert (FILE in made.why) is told
