@@ -71,6 +71,26 @@ def test_values_of_other_ways_of_starting_are_compared_too(library: bytes, tmp_p
 
 
 @pytest.mark.parametrize(
+    ("value", "refused"),
+    [
+        ("/lib/a.so/kept", ("/lib/a.so/kept",)),
+        ("/new/kept", ()),
+        ("/lib", ()),
+        ("kept", ()),
+        ("/lib/a.so", ("/lib/a.so",)),
+    ],
+)
+def test_a_folder_of_files_that_a_package_keeps_can_be_made(tmp_path: Path, value: str, refused: tuple[str, ...]):
+    """The tests may run as root, who writes everywhere: a file stands in the way here."""
+    write(tmp_path, f"{SITE}/toolbox/config.py", "import os\nKEPT = os.getenv('TOOLBOX_CACHE', '/tmp')\n")
+    write(tmp_path, f"{SITE}/toolbox/__init__.py", "")
+    write(tmp_path, "/lib/a.so", "x")
+    rows = vocabulary.look(asked(tmp_path, {"TOOLBOX_CACHE": value, "TOOLBOX_CACHE_SIZE": "/lib/a.so/9"}, "toolbox"))
+    assert tuple(v for r in rows for v in r.unknown) == refused
+    assert {(r.takes, r.known, r.line) for r in rows} == ({("own cache", ("/lib/a.so",), 2)} if refused else set())
+
+
+@pytest.mark.parametrize(
     ("value", "refused"), [("/lib/a.so", ()), ("/gone/a.so", ("/gone/a.so",)), ("/lib", ("/lib",)), ("a.so", ())]
 )
 def test_a_library_that_code_asks_for_must_be_there(tmp_path: Path, value: str, refused: tuple[str, ...]):
@@ -172,7 +192,8 @@ def test_the_folder_that_a_reader_makes_in_a_home_counts_alone(tmp_path: Path):
     (tmp_path / "srv").mkdir()
     write(tmp_path, "/home/ada/.triton", "a file")
     where = Sysroot(system="linux", root=str(tmp_path))
-    told = {p.path: p.blocked for h in ("/srv", "/home/ada") for p in places_of_contracts({"HOME": h}, where)}
+    every = (p for h in ("/srv", "/home/ada") for p in places_of_contracts({"HOME": h}, where))
+    told = {p.path: p.blocked for p in every if p.inside == ".triton"}
     assert told == {"/srv": "", "/home/ada": "/home/ada/.triton"}
 
 

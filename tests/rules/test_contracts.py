@@ -141,12 +141,45 @@ def test_a_switch_that_leaves_torch_aside(value: str, beside: tuple[Distribution
 
 def test_a_home_that_cannot_be_written_to():
     triton = Distribution(name="triton", version="3.4.0", location=SITE)
-    closed = NamedPlace(variable="HOME", path="/", state="folder", blocked="/")
+    closed = NamedPlace(variable="HOME", path="/", state="folder", blocked="/", inside=".triton")
     (its,) = found(machine("TZ", "UTC", triton, places=(closed,)))
     assert (its.subject, its.severity, its.cause) == ("HOME", Severity.WARNING, "variable_value_wrong")
     assert not found(machine("TZ", "UTC", triton, places=(replace(closed, blocked=""),)))
     assert not found(machine("TRITON_CACHE_DIR", "/var/tmp/x", triton, places=(closed,)))
     assert not found(machine("TZ", "UTC", *JAX, places=(closed,)))
+
+
+def test_a_default_folder_of_files_that_another_user_made():
+    """As after one run with sudo; a home with several such folders is told of once."""
+    hub = Distribution(name="huggingface-hub", version="0.36.2", location=SITE)
+    data = Distribution(name="datasets", version="3.6.0", location=SITE)
+    own = NamedPlace(variable="HOME", path="/home/eve", state="folder", inside=".cache/huggingface/hub")
+    closed = replace(own, blocked="/home/eve/.cache/huggingface")
+    (its,) = found(machine("TZ", "UTC", hub, places=(closed,)))
+    assert (its.subject, its.severity) == ("HOME", Severity.WARNING)
+    assert "/home/eve/.cache/huggingface," in its.title
+    assert not found(machine("TZ", "UTC", hub, places=(own,)))
+    assert not found(machine("TZ", "UTC", *JAX, places=(closed,)))
+    assert not found(machine("HF_HOME", "/srv/hub", hub, places=(closed,)))
+    homeless = replace(own, blocked="/home/eve")
+    both = (homeless, replace(homeless, inside=".cache/huggingface/datasets"))
+    assert len(found(machine("TZ", "UTC", hub, data, places=both))) == 1
+
+
+@pytest.mark.parametrize(("blocked", "wrong"), [("/srv/data", True), ("", False)])
+def test_a_folder_that_a_package_must_write_to(blocked: str, wrong: bool):
+    data = Distribution(name="datasets", version="3.6.0", location=SITE)
+    place = NamedPlace(variable="HF_DATASETS_CACHE", path="/srv/data", state="folder", blocked=blocked)
+    its = found(machine("HF_DATASETS_CACHE", "/srv/data", data, places=(place,)))
+    assert [f.severity for f in its] == [Severity.ERROR] * wrong
+
+
+def test_a_folder_for_files_that_only_a_packages_code_names():
+    row = Vocabulary(variable="TOOLBOX_CACHE_DIR", prefix=PREFIX, files=("/t/config.py",), line=3, reader="toolbox", takes="own cache", unknown=("/srv/t",), known=("/srv",), sure=False)  # fmt: skip
+    toolbox = Distribution(name="toolbox", version="1", location=SITE)
+    (its,) = found(machine("TOOLBOX_CACHE_DIR", "/srv/t", toolbox, vocabularies=(row,)))
+    assert (its.severity, its.cause) == (Severity.WARNING, "variable_value_wrong")
+    assert "/srv," in its.title
 
 
 @pytest.mark.parametrize(

@@ -108,6 +108,8 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True
     """Of a program: whether this user may run it; of a folder for compiled code: whether code can be loaded from it."""
+    inside: str = ""
+    """The folder below ``path`` that is to be written to: ".cache/huggingface" in HOME. Empty for ``path`` itself."""
 
 
 class Vocabulary(Frozen, frozen=True, kw_only=True):
@@ -122,7 +124,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside", "key", "code", "memory",
+        "header", "beside", "key", "code", "memory", "own cache",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
@@ -131,6 +133,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     program in the working folder does not find ``known``, which lies beside it.
     memory: the value is the size of each thread's stack, and larger than the memory of this machine, ``known`` bytes.
     code: with ``unknown``, and other variables as ``known`` has them, the code raises what it ``says``.
+    own cache: the reader keeps files there, nothing can be written to it, and ``known`` is in the way.
     key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""

@@ -47,6 +47,7 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         holds=holds,
         blocked=path_text(write_obstacle(_made(contract, place, where), where)) if contract.kind == "writable" else "",
         runs=_runs(contract, place, state, where),
+        inside=contract.inside,
     )
 
 

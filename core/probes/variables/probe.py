@@ -96,7 +96,7 @@ def _contract_names() -> frozenset[str]:
     others = {
         n for c in rows for n in (*c.unless, *dict(c.given), *(c.words if c.kind in ("together", "apart") else ()))
     }
-    return frozenset({c.variable for c in rows} - {c.variable for c in rows if c.inside} | others)
+    return frozenset({c.variable for c in rows if not c.inside} | others)
 
 
 def folder_variables(env: Mapping[str, str], system: System, known: EnvironmentKnowledge) -> list[str]:

@@ -46,6 +46,7 @@ from core.probes.variables.code_needs import account_asked, cached_function, var
 from core.probes.variables.following.endings import Read, ended_by_variables
 from core.probes.variables.following.own_modules import mentioning_modules
 from core.probes.variables.made_names import made_values
+from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
@@ -385,6 +386,18 @@ def _of_module(
     spelt = any(name.encode() in content or name.lower().encode() in content for name in given)
     made = any(b in content for b in (*MAKES_NAMES, MARK)) and any(_last_words(n) in content for n in given)
     text = content.decode("utf-8", "replace") if spelt or made else ""
+    for cache in closed_caches(text, given, where) if spelt else ():
+        yield Vocabulary(
+            variable=cache.variable,
+            prefix=python.prefix,
+            files=(path_text(path),),
+            known=(path_text(cache.obstacle),),
+            unknown=(path_text(cache.value),),
+            takes="own cache",
+            line=cache.line,
+            reader=reader,
+            sure=False,
+        )
     for code in (
         *(values_read(text) if spelt else ()),
         *(made_values(text, lambda module: _module_text(module, python, where)) if made else ()),

@@ -126,7 +126,9 @@ def _wrong_options(contract: Contract, options: Iterable[tuple[str, str]]) -> st
 def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return what is wrong with the path in a value; a relative path depends on the working directory."""
     places = {
-        p.path: p for p in (seen.environment.places if seen.environment else ()) if p.variable == contract.variable
+        p.path: p
+        for p in (seen.environment.places if seen.environment else ())
+        if p.variable == contract.variable and p.inside == contract.inside
     }
     for path in named_places(contract, value, seen.machine.system):
         place = places.get(path)
@@ -163,6 +165,12 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
 def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
     """Return why nothing can be written to a folder, or loaded from it; empty where it serves."""
     values = {"name": contract.variable, "path": path, "at": place.blocked}
+    if contract.inside and place.blocked not in ("", path):
+        return _(
+            "This user may not write to {at}, where programs keep files without the variable {name}.",
+            name=contract.unless[-1],
+            at=place.blocked,
+        )
     if (
         contract.loads
         and not place.runs

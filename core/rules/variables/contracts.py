@@ -30,6 +30,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     if seen.environment is None:
         return
     views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()  # of a folder for several kinds of files, once
     for contract in variable_contracts():
         value = _value(seen, contract)
         if value is None:
@@ -46,6 +47,9 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
         elif problem := contract_breach(contract, value.value, seen):
             if contract.fails_on_folder and _names_a_folder(contract, value.value, seen):
                 contract = replace(contract, fails=any(_fails_on_folder(h, contract) for h in reading))  # noqa: PLW2901 - of this value
+            if contract.inside and problem in told:
+                continue
+            told.add(problem)
             yield contract_finding(seen, contract, value, problem, reading)
 
 
@@ -58,7 +62,8 @@ def _value(seen: Snapshot, contract: Contract) -> Variable | None:
     its = effective_variable(seen, contract.variable)
     if its is None and contract.inside:  # HOME, say, which no report lists
         places = seen.environment.places if seen.environment else ()
-        found = next((p for p in places if p.variable == contract.variable and p.blocked), None)
+        its_own = (p for p in places if p.variable == contract.variable and p.inside == contract.inside)
+        found = next((p for p in its_own if p.blocked), None)
         return Variable(name=found.variable, value=found.path, source="environment") if found else None
     if its is None or not contract.variable.endswith("_PROXY"):
         return its

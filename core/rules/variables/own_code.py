@@ -46,11 +46,12 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
             yield _ended_by(row, value, near, seen)
             continue
         kind: ContractKind = row.takes if row.takes in ("words", "switch", "file", "path") else "pattern"
+        kind = "writable" if row.takes == "own cache" else kind
         contract = Contract(
             variable=row.variable,
             readers=re.escape(row.reader),
             kind=kind,
-            words=row.known,
+            words=() if row.takes == "own cache" else row.known,
             means=_(TAKEN[row.takes]) if row.takes in TAKEN else "",
             fails=True,
             source=f"{row.files[0]}:{row.line}",
@@ -60,6 +61,10 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
             name=row.variable,
             value=repr(value.value),
         )
+        if row.takes == "own cache":
+            wrong = _(
+                "This user may not write to {at}, which the variable {name} names.", at=row.known[0], name=row.variable
+            )
         its = contract_finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import os
+
 from tests.worldlab.scene import Scene, World, imports, installs, runs, then
 from tests.worldlab.scenes.held_out import ALLOCATOR, JAX, NVCC, TRITON_BUILD, TRITON_CACHE, VALUE, sets, writes
 from tests.worldlab.scenes.held_out_2 import ALL_SEARCHED, TF_KERAS
+from tests.worldlab.scenes.held_out_8 import Plant
 
 TORCH = imports("torch")
 CUPY = imports("cupy")
 TENSORFLOW = imports("tensorflow")
+KEPT_KERNELS = runs("import os; from cupy.cuda import compiler; os.makedirs(compiler.get_cache_dir(), exist_ok=True)")
+"""What CuPy does before it compiles its first kernel."""
 OPTIONS = runs(
     "from triton.backends.nvidia.compiler import CUDABackend; from triton.backends.compiler import GPUTarget\n"
     "CUDABackend(GPUTarget('cuda', 80, 32)).parse_options({})"
@@ -41,7 +46,27 @@ def read_only(name: str):
     return plant
 
 
+DATA = runs("import datasets; datasets.Dataset.from_generator(lambda: ({'text': str(i)} for i in range(3)))['text']")
+
+
+def made_by_root(*names: str) -> Plant:
+    """Folders of the home that a first run with sudo made: everybody may read them."""
+
+    def plant(world: World) -> None:
+        for name in names:
+            (world.home / name).mkdir(parents=True, exist_ok=True)
+            os.chown(world.home / name, 12345, 12345)
+            (world.home / name).chmod(0o755)
+        world.plain_rights = True
+
+    return plant
+
+
 SCENES: tuple[Scene, ...] = (
+    # --- folders for what programs keep, by default
+    Scene("hub-folder-made-with-sudo", "E", "hub", DATA, made_by_root(".cache/huggingface"), (*VALUE, "library_unreadable"), "", ".cache/huggingface", "Permission denied"),
+    Scene("cupy-kernels-made-with-sudo", "E", "cupy", KEPT_KERNELS, then(ALL_SEARCHED, made_by_root(".cupy")), (*VALUE, "library_unreadable"), "", ".cupy", "Permission denied"),
+    Scene("odd-hub-elsewhere-and-a-folder-made-with-sudo", "healthy", "hub", DATA, then(made_by_root(".cache/huggingface"), sets(HF_HOME="{home}/models"))),
     # --- frameworks' own
     Scene("torch-share-of-memory-in-percent", "E", "torch-2.8", ALLOCATOR, sets(PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True,garbage_collection_threshold:80"), VALUE, "torch", "garbage_collection_threshold", "threshold too big"),
     Scene("torch-log-that-is-close", "E", "torch-2.8", TORCH, sets(TORCH_LOGS="+dynamo,recompile"), VALUE, "torch", "recompile", "recompile"),

@@ -1,0 +1,38 @@
+"""Folders for files that a package keeps, named by variables of its own, to which nothing can be written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from core.common.late_pattern import late_pattern
+from core.model.facts import Frozen
+from core.probes.sysroot import Sysroot
+from core.probes.variables.places import write_obstacle
+
+CACHE = late_pattern(r"(?:^|_)CACHE(?:_(?:DIR|HOME|PATH|ROOT|FOLDER))?$")
+"""Names of variables for such a folder."""
+
+
+class ClosedCache(Frozen, frozen=True):
+    """A variable's folder, and what stands in the way."""
+
+    variable: str
+    value: str
+    obstacle: str
+    line: int
+    """Where the module names the variable, from 1."""
+
+
+def closed_caches(text: str, given: Mapping[str, Iterable[str]], where: Sysroot) -> Iterator[ClosedCache]:
+    """Yield the folders that a module's text asks variables for, and that cannot be written to or made.
+
+    One that has files already is left out: it may be meant to be read alone, as one that several people share.
+    """
+    for name in (n for n in given if CACHE.search(n)):
+        asked = re.search(rf"[\"']{re.escape(name)}[\"']", text)
+        for value in given[name] if asked else ():
+            place = value.strip()
+            obstacle = write_obstacle(place, where) if where.path_module.isabs(place) else ""
+            if asked and obstacle and not where.names(place):
+                yield ClosedCache(name, value, obstacle, text.count("\n", 0, asked.start()) + 1)
