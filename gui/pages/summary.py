@@ -17,7 +17,7 @@ from gui import theme as looks
 from gui.pages.step_page import FINDINGS_AT_ONCE, LazyPage
 from gui.theme import Theme
 from gui.widgets.card import CardActions, FindingCard
-from gui.widgets.flow import FlowLayout
+from gui.widgets.flow import FlowRow
 from gui.widgets.text import (
     VerdictRow,
     flat_button,
@@ -83,12 +83,12 @@ class SummaryPage(LazyPage):
         box.addWidget(_verdicts(report, theme, self._to, beside=self.is_roomy()))
         self._left_to_do(box, report)
         self._add_changes(box, theme)
-        row = FlowLayout()
+        row = FlowRow()
         if texts.machine_standing(report) < Severity.WARNING and report.snapshot.benchmark is None and _has_gpu(report):
-            row.addWidget(push_button(_("Go to the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
-        row.addWidget(push_button(_("Copy report"), self._on_copy))
-        row.addWidget(push_button(_("Save report..."), self._on_save))
-        box.addLayout(row)
+            row.add(push_button(_("Go to the GPU benchmark"), partial(self._to, Step.BENCHMARK), primary=True))
+        row.add(push_button(_("Copy report"), self._on_copy))
+        row.add(push_button(_("Save report..."), self._on_save))
+        box.addWidget(row)
 
     def _left_to_do(self, box: QVBoxLayout, report: Report) -> None:
         fixes = [f.fix for f in report.findings if f.fix and f.severity >= Severity.WARNING and not f.fix.changes]

@@ -103,8 +103,8 @@ class Road(QWidget):
     def _add_screen(self, screen: Screen) -> None:
         from gui.widgets.text import flat_button
 
-        screen.left.addWidget(self._make_menu())
-        screen.left.addWidget(flat_button(_("All &details"), self.details_wanted.emit))
+        screen.left.add(self._make_menu())
+        screen.left.add(flat_button(_("All &details"), self.details_wanted.emit))
         self._box.addWidget(screen)
 
     def show_screen(self, make: Callable[[], Screen]) -> None:

@@ -21,7 +21,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.flow import FlowLayout
+from gui.widgets.flow import FlowRow
 from gui.widgets.text import enlarge, flat_button, heading_label, picture_label, prose_label, push_button
 
 COLUMN_CHARACTERS = 76
@@ -55,9 +55,9 @@ class Screen(QWidget):
         self._row.addWidget(column, 1000)
         self._row.addStretch(1)
         self._scroll.setWidget(body)
-        self._links: FlowLayout | None = None
+        self._links: FlowRow | None = None
         self._folds: list[tuple[QPushButton, list[QWidget]]] = []
-        self.left, self.right = FlowLayout(), FlowLayout(right=True)
+        self.left, self.right = FlowRow(), FlowRow(right=True)
         outer.addWidget(self._scroll, 1)
         outer.addWidget(self._bar())
 
@@ -66,8 +66,8 @@ class Screen(QWidget):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(16, 10, 16, 10)
-        row.addLayout(self.left, 1)
-        row.addLayout(self.right, 2)
+        row.addWidget(self.left, 1)
+        row.addWidget(self.right, 2)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
         policy.setHeightForWidth(True)
         bar.setSizePolicy(policy)
@@ -118,11 +118,10 @@ class Screen(QWidget):
     def add_link(self, text: str, act: Callable[[], object]) -> QPushButton:
         """Add a link to further information: a small button beside others."""
         if self._links is None:
-            self._links = FlowLayout()
-            self._links.setSpacing(18)
-            self.box.addLayout(self._links)
+            self._links = FlowRow(spacing=18)
+            self.box.addWidget(self._links)
         button = flat_button(text, act)
-        self._links.addWidget(button)
+        self._links.add(button)
         return button
 
     def add_fold(self, text: str, make: Callable[[], QWidget]) -> QPushButton:
@@ -156,7 +155,7 @@ class Screen(QWidget):
     def add_button(self, text: str, act: Callable[[], object], *, primary: bool = False) -> QPushButton:
         """Add a button at the right; the primary one comes last."""
         button = push_button(text, act, primary=primary)
-        self.right.addWidget(button)
+        self.right.add(button)
         if primary:
             self.primary = button
         return button

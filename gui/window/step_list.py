@@ -25,7 +25,7 @@ from core.model.steps import SECTIONS_OF_STEP, Severity, Step
 from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
-from gui.widgets.flow import FlowLayout
+from gui.widgets.flow import FlowRow
 from gui.widgets.settings_button import SettingsButton
 from gui.widgets.text import enlarge, push_button
 
@@ -89,11 +89,10 @@ class StepList(QFrame):
         self._column.setSpacing(6)
         self._column.addWidget(self._brand())
         self._column.addWidget(self.steps, 1)
-        self._buttons = FlowLayout()
-        self._buttons.setSpacing(6)
+        self._buttons = FlowRow(spacing=6)
         for button, _says in self._words():
-            self._buttons.addWidget(button)
-        self._column.addLayout(self._buttons)
+            self._buttons.add(button)
+        self._column.addWidget(self._buttons)
         if self.leave:
             self.leave.setToolTip("Ctrl+D")
 

@@ -15,8 +15,9 @@ import pytest
 os.environ.setdefault("QT_QPA_PLATFORM", "windows" if sys.platform == "win32" else "offscreen")
 
 from PySide6.QtCore import QEvent, QSettings, QThreadPool
-from PySide6.QtWidgets import QApplication, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QLayout, QLayoutItem, QMenu, QWidget
 from pytestqt.qtbot import QtBot
+from shiboken6 import Shiboken
 
 from core.model.findings import Report
 from gui.controller import Controller
@@ -99,6 +100,9 @@ def put_away(windows: list[QWidget] | list[Window] | list[Wizard]) -> None:
     windows.clear()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert [w for w in QApplication.allWidgets() if not isinstance(w, QMenu)] == []
+    assert [
+        w for w in Shiboken.getAllValidWrappers() if isinstance(w, QLayoutItem) and not isinstance(w, QLayout)
+    ] == []
     assert [t.name for t in threading.enumerate() if t.name.startswith("doctor")] == []
     assert QThreadPool.globalInstance().activeThreadCount() == 0
 
