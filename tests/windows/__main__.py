@@ -36,9 +36,11 @@ SUITES = (
     ),
     tuple(f"tests/gui/test_{name}.py" for name in ("app", "window", "walk", "seen")),
 )
-"""What Windows decides, and the window on Qt's own platform for it (its longer tests: tests/gui), each in a process of its own: behind a
-thousand other tests Qt once ended under wine with an access violation, and never by itself. Left out: pure functions,
-probes' tests that build a Linux machine, and fixes by POSIX means, which the fault lab proves here in their Windows form."""
+"""What Windows decides, and the window on Qt's own platform for it (its longer tests: tests/gui), each in a process of its own.
+
+Left out: pure functions, probes' tests that build a Linux machine, and fixes by POSIX means, which the fault lab proves
+here in their Windows form.
+"""
 
 
 def main(arguments: list[str]) -> int:
@@ -58,8 +60,7 @@ def main(arguments: list[str]) -> int:
         env = lab.environment({**display, **drive, PLACES: json.dumps(places)})
         for command in commands:
             if status := _run([*before, wine64(), lab.python, *command], env):
-                lab.clean.unlink()  # a test that failed may have left something behind
-                return status
+                sys.exit(status)  # the exception has the prefix made anew: a test that failed may have changed it
     return 0
 
 
