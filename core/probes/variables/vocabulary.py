@@ -53,6 +53,8 @@ from core.probes.variables.reading_code import values_read
 from core.probes.variables.safe_path import left_out
 from core.probes.variables.settings_classes import MARK, fields_read
 from core.probes.variables.stacks import STACKS, too_large_stacks
+from core.probes.variables.without_docstrings import NAME as OPTIMIZE
+from core.probes.variables.without_docstrings import without_docstrings
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
@@ -79,6 +81,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_without_cache(request, where),
         *_in_headers(request),
         *left_out(request, where),
+        *without_docstrings(_values(OPTIMIZE, request), request, where),
         *too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )
 

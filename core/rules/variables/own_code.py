@@ -52,7 +52,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
             readers=re.escape(row.reader),
             kind=kind,
             words=() if row.takes == "own cache" else row.known,
-            means=_(TAKEN[row.takes]) if row.takes in TAKEN else "",
+            means="1" if row.takes == "docstrings" else _(TAKEN[row.takes]) if row.takes in TAKEN else "",
             fails=True,
             source=f"{row.files[0]}:{row.line}",
         )
@@ -64,6 +64,13 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         if row.takes == "own cache":
             wrong = _(
                 "This user may not write to {at}, which the variable {name} names.", at=row.known[0], name=row.variable
+            )
+        if row.takes == "docstrings":
+            wrong = _(
+                "With {name}={value} Python leaves out docstrings, which the code of {reader} needs.",
+                name=row.variable,
+                value=value.value,
+                reader=row.reader,
             )
         its = contract_finding(seen, contract, value, wrong, near)
         yield its if row.sure else replace(its, severity=min(its.severity, WARNING))

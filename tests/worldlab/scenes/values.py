@@ -89,7 +89,10 @@ SCENES: tuple[Scene, ...] = (
     # --- the interpreter's own
     Scene("python-unknown-encoding", "E", "torch-2.6", TORCH, sets(PYTHONIOENCODING="utf-9"), (*VALUE, "python_environment_broken"), "", "PYTHONIOENCODING", "unknown encoding"),
     Scene("python-seed-by-a-word", "E", "torch-2.6", TORCH, sets(PYTHONHASHSEED="fixed"), (*VALUE, "python_environment_broken"), "", "PYTHONHASHSEED", "PYTHONHASHSEED"),
+    Scene("torchaudio-without-docstrings", "E", "torch-2.8", imports("torchaudio"), sets(PYTHONOPTIMIZE="2"), VALUE, "", "PYTHONOPTIMIZE", "'NoneType' object has no attribute 'format'"),
     # --- odd, and healthy
+    Scene("odd-torch-without-docstrings", "healthy", "torch-2.6", imports("torch", "torchvision", "sympy", "torch._dynamo"), sets(PYTHONOPTIMIZE="2")),
+    Scene("odd-jax-without-docstrings", "healthy", "jax", imports("jax", "scipy.linalg"), sets(PYTHONOPTIMIZE="2")),
     Scene("odd-words-for-the-loader", "healthy", "torch-2.8", TORCH, sets(LD_PRELOAD="/opt/gone/libhook.so", LD_AUDIT="/opt/gone/audit.so", LD_BIND_NOW="1", GLIBC_TUNABLES="glibc.malloc.check=0:glibc.none=1", MALLOC_ARENA_MAX="2", MALLOC_CONF="x:y")),
     Scene("odd-words-for-python", "healthy", "torch-2.6", TORCH, sets(PYTHONOPTIMIZE="1", PYTHONUNBUFFERED="yes", PYTHONHASHSEED="0", PYTHONIOENCODING="utf-8:replace", PYTHONUTF8="1", PYTHONSAFEPATH="1", PYTHONNOUSERSITE="yes", PYTHONFAULTHANDLER="1", PYTHONWARNINGS="ignore::NoSuch", PYTHONSTARTUP="/gone", PYTHONBREAKPOINT="0", PYTHONPYCACHEPREFIX="{home}/pyc")),
     Scene("odd-words-for-threads", "healthy", "torch-2.6", runs("import torch, numpy; torch.ones(9) @ torch.ones(9)"), sets(OMP_NUM_THREADS="4,2", OMP_PROC_BIND="spread", KMP_AFFINITY="granularity=fine,compact,1,0", KMP_DUPLICATE_LIB_OK="TRUE", OPENBLAS_NUM_THREADS="", MKL_THREADING_LAYER="GNU", GOMP_CPU_AFFINITY="0")),
