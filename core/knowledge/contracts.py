@@ -82,6 +82,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     separator: str = ""
     """Each of its letters parts words."""
+    exact: Literal["", "blanks", "all"] = ""
+    """What counts in a value: blanks around it, or those and upper and lower case; nothing counts as a value, too, then."""
     signs: str = ""
     """Letters that may stand before a word."""
     prefix: str = ""
@@ -217,12 +219,16 @@ def asked_words(contract: Contract, value: str) -> tuple[str, ...]:
     return tuple(w for w in dict.fromkeys(found) if w and w.lower() not in table)
 
 
+def parts_of(contract: Contract, value: str) -> list[str]:
+    """Return what the separators of a list leave, with all blanks."""
+    return re.split(f"[{re.escape(contract.separator)}]", value) if contract.separator else [value]
+
+
 def words_of(contract: Contract, value: str) -> list[str]:
     """Return the words of a list."""
-    parts = re.split(f"[{re.escape(contract.separator)}]", value) if contract.separator else [value]
     return [
         p.strip().lstrip(contract.signs or " ").removeprefix(contract.prefix).removesuffix(contract.suffix)
-        for p in parts
+        for p in parts_of(contract, value)
     ]
 
 

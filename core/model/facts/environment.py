@@ -124,7 +124,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside", "key", "code", "memory", "own cache", "docstrings",
+        "header", "beside", "key", "package", "code", "memory", "own cache", "docstrings",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
@@ -135,6 +135,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     code: with ``unknown``, and other variables as ``known`` has them, the code raises what it ``says``.
     own cache: the reader keeps files there, nothing can be written to it, and ``known`` is in the way.
     docstrings: Python leaves docstrings out with the value, and the code fails without.
+    package: ``unknown`` asks for one of the distributions ``known``, and none of them is installed.
     key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""

@@ -52,7 +52,7 @@ def takes_value(code: CodeValue, value: str) -> bool:
             except ValueError:
                 return False
         case "switch":
-            return text.lower() in SWITCHES
+            return value.lower() in SWITCHES  # distutils' strtobool, and JAX's: a blank is part of the value
         case "words":
             return False
         case "JSON":

@@ -68,7 +68,10 @@ MOST_SETTINGS = 1 << 16
 
 def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     """Return, for each relevant environment, which words of the variables are known to the packages that read them."""
-    from core.probes.variables.launch_answers import unknown_answers  # imported late: few people have such a file
+    from core.probes.variables.launch_answers import (  # imported late: few have such a file
+        unfit_answers,
+        unknown_answers,
+    )
 
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
@@ -77,6 +80,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_by_code(request, where),
         *_of_settings(request, where),
         *unknown_answers(request, where),
+        *unfit_answers(request, where),
         *_without_account(request, where),
         *_without_cache(request, where),
         *_in_headers(request),

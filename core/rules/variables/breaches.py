@@ -15,6 +15,7 @@ from core.knowledge.contracts import (
     flags_of,
     named_places,
     options_of,
+    parts_of,
     proxy_scheme,
     words_of,
 )
@@ -40,13 +41,17 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             name=contract.variable,
             value=repr(value),
         )
+    if contract.exact and any(p != p.strip() for p in parts_of(contract, value)):
+        return _(
+            "The variable {name} is {value}, with a blank that belongs to the value for its reader.",
+            name=contract.variable,
+            value=repr(value),
+        )
     match contract.kind:
         case "words":
-            known = {w.lower() for w in contract.words}
-            odd = [w for w in words_of(contract, value) if w.lower() not in known]
-            return wrong if odd and value.strip() and not (contract.open or contract.known) else ""
+            return wrong if _has_odd_word(contract, value) else ""
         case "switch":
-            return wrong if value.strip() and value.strip().lower() not in SWITCHES else ""
+            return wrong if (value or contract.exact) and value.lower() not in SWITCHES else ""
         case "number":
             number = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*", value)
             inside = number is not None and contract.least <= float(number[1]) <= contract.most
@@ -65,6 +70,18 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+def _has_odd_word(contract: Contract, value: str) -> bool:
+    """Whether a word is not in the table; upper and lower case matter where they do for the reader."""
+    if contract.exact and not value:
+        return "" not in contract.words
+    known = {w.lower() for w in contract.words}
+    words = words_of(contract, value)
+    if contract.exact == "all" and any(w not in contract.words and w.lower() in known for w in words):
+        return True
+    odd = any(w.lower() not in known for w in words)
+    return odd and bool(value.strip()) and not (contract.open or contract.known)
 
 
 def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:

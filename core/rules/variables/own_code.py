@@ -278,7 +278,7 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
     told: set[str] = set()
     for row in seen.vocabularies or ():
         near = [h for h in views if h.python.prefix == row.prefix]
-        if row.takes == "key":
+        if row.takes in ("key", "package"):
             continue
         value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
         names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
@@ -302,7 +302,9 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
                 reader=row.reader,
             ),
             cause="variable_value_wrong",
-            why=_("{reader} reads this file when it is imported, and fails with this value.", reader=row.reader),
+            why=_("{reader} reads this file when it is imported, and fails with this value.", reader=row.reader)
+            if row.sure
+            else _("{reader} launch reads this file first, and fails with this value.", reader=row.reader),
             evidence=[
                 observation(row.variable, repr(value), row.setting),
                 *([observation(_("It must be"), allowed, row.reader)] if allowed else []),
@@ -346,12 +348,50 @@ def refused_answers(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+def answers_that_ask_for_packages(seen: Snapshot) -> Iterator[Finding]:
+    """The person's answers ask the launcher for what a package does that is not installed."""
+    rows = _read_by_near_ones(seen, "package")
+    if not rows:
+        return
+    home, row = rows[0]
+    file, value, lacking = row.setting.rpartition(":")[0], row.unknown[0], join_names(row.known)
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(home.severity, WARNING),
+        "answers-without-a-package",
+        _(
+            "The file {file} asks {reader} for {value}, and none of these is installed here: {packages}.",
+            file=file,
+            reader=row.reader,
+            value=value,
+            packages=lacking,
+        ),
+        cause="requirement_broken",
+        why=_(
+            "{reader} launch reads this file first, and ends where what it asks for is not installed.",
+            reader=row.reader,
+        ),
+        evidence=[
+            observation(row.variable, repr(value), row.setting),
+            observation(_("Not installed"), lacking, row.prefix),
+            home.concerns(row.reader),
+        ],
+        subject=file,
+        fix=manual_fix(
+            _("Correct the value of {name} in {file}", name=row.variable, file=file),
+            _("accelerate config asks the questions of the installed release again and writes the file anew."),
+            _("Or install it: pip install {package}", package=row.known[0]),
+        ),
+    )
+
+
 RULES = (
     refused_by_code,
     modules_left_out,
     letters_that_no_header_takes,
     unusable_settings,
     refused_answers,
+    answers_that_ask_for_packages,
     stacks_beyond_memory,
     user_without_a_name,
     no_place_for_a_cache,
