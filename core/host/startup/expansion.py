@@ -24,6 +24,11 @@ _JOINING = re.compile(rf"\(j(?P<mark>[^\w\s])([^()]*?)(?P=mark)\)({NAME})(?:\[[@
 """Of zsh: ${(j.:.)dirs}."""
 
 
+_ESCAPED = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
+"""$'...': quotes in which C's escapes count."""
+_LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
+
+
 class ShellWords(msgspec.Struct):
     """The input of expansions: the shell's state, its arguments, and which shell it is."""
 
@@ -66,6 +71,9 @@ class ShellWords(msgspec.Struct):
                 end = double_end(raw, at + 1) if raw.count('"', at) > 1 else len(raw)
                 out.append(self._double(raw[at + 1 : end]))
                 at = end + 1
+            elif raw.startswith("$'", at) and self.shell != "dash" and (quoted := _ESCAPED.match(raw, at)):
+                out.append(_unescaped(quoted[1]))
+                at = quoted.end()
             elif char in "$`":
                 text, at = self._dollar(raw, at)
                 out.append(text)
@@ -283,6 +291,15 @@ class ShellWords(msgspec.Struct):
             case ["pwd"]:
                 return self.state.values.get("PWD") or UNKNOWN
         return UNKNOWN
+
+
+def _unescaped(text: str) -> str:
+    return re.sub(
+        r"\\(?:x([0-9A-Fa-f]{1,2})|(.))",
+        lambda m: chr(int(m[1], 16)) if m[1] else _LETTERS.get(m[2], m[2]),
+        text,
+        flags=re.DOTALL,
+    )
 
 
 def _unquoted(text: str) -> str:

@@ -15,6 +15,8 @@ from core.host.startup.state import UNKNOWN, State, Surroundings
 
 _BLOCKS = {"if", "for", "while", "switch", "function", "begin"}
 MOST_FILES = 200
+MOST_CALLS = 20
+"""Functions that call each other this deep are left."""
 
 
 class _Stop(Exception):  # noqa: N818 - control flow, no error
@@ -31,6 +33,8 @@ class FishReader(msgspec.Struct):
     _file: str = ""
     _lists: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """List variables that are not exported."""
+    _functions: dict[str, list[tuple[int, list[str]]]] = msgspec.field(default_factory=dict)
+    _depth: int = 0
 
     def read_files(self, *paths: str) -> None:
         """Read files as at fish's start."""
@@ -111,6 +115,8 @@ class FishReader(msgspec.Struct):
                 self._perhaps(inner, line)
             case "switch":
                 self._switch(words[1:], inner, line)
+            case "function" if len(words) > 1:
+                self._functions[words[1]] = inner
         return None
 
     def _if(self, test: list[str], inner: list[tuple[int, list[str]]], line: int) -> bool | None:
@@ -197,7 +203,8 @@ class FishReader(msgspec.Struct):
             case "export":
                 for each in rest:
                     var, _equals, value = each.partition("=")
-                    self._give(var, self.expand(value), line, export=True)
+                    if its := self.expand(value):
+                        self._give(var, its, line, export=True)
                 return True
             case "fish_add_path":
                 self._add_path(rest, line)
@@ -222,7 +229,24 @@ class FishReader(msgspec.Struct):
             case "type" | "command" if rest:
                 folders = self._list("PATH") or []
                 return any(self.around.kind(posixpath.join(f, rest[-1])) == "file" for f in folders)
-        return None
+        return self._call(name, rest)
+
+    def _call(self, name: str, words: list[str]) -> bool | None:
+        """Run a function of the person's own; anything else has no effect."""
+        if name not in self._functions or self._depth > MOST_CALLS:
+            return None
+        before = self._lists.get("argv")
+        self._lists["argv"] = [v for w in words for v in self.expand(w)]
+        self._depth += 1
+        try:
+            return self._run(self._functions[name])
+        except _Stop:
+            return None
+        finally:
+            self._depth -= 1
+            self._lists.pop("argv")
+            if before is not None:
+                self._lists["argv"] = before
 
     def _set(self, words: list[str], line: int) -> bool | None:
         options = ""
@@ -236,6 +260,11 @@ class FishReader(msgspec.Struct):
         name = re.sub(r"\[.*", "", words[0])
         if "q" in options:
             return name in self.state.values or name in self._lists
+        if "e" in options and "[" in words[0]:
+            held = self._list(name) or []
+            left = _without(held, words[0].partition("[")[2].rstrip("]"))
+            self._give(name, [UNKNOWN] if left is None else left, line, export=name in self.state.exported)
+            return True
         if "e" in options:
             self._lists.pop(name, None)
             self.state.unset_variable(name, self._file, line, "fish")
@@ -298,15 +327,52 @@ class FishReader(msgspec.Struct):
             return None
         return value.split(":") if name.endswith("PATH") else [value]
 
-    def expand(self, raw: str) -> list[str]:  # noqa: PLR0912 - one case per word
+    def _output(self, text: str) -> list[str] | None:
+        """Return the words that one of a few known commands writes; None for any other. Nothing is run."""
+        commands = _commands(text)
+        words = [v for w in commands[0][1] for v in self.expand(w)] if len(commands) == 1 else []
+        if any(UNKNOWN in w for w in words):
+            return None
+        match words:
+            case ["dirname", path] | ["path", "dirname", path]:
+                return [posixpath.dirname(path) or "."]
+            case ["basename", path] | ["path", "basename", path]:
+                return [posixpath.basename(path)]
+            case ["realpath", path] | ["readlink", "-f", path] | ["path", "resolve", path] if path.startswith("/"):
+                return [posixpath.normpath(path)]
+            case ["string", "join", separator, *rest] if not separator.startswith("-"):
+                return [separator.join(rest)]
+            case ["echo", *rest] if rest[:1] not in (["-n"], ["-e"]):
+                return [" ".join(rest)]
+            case ["uname"]:
+                return ["Linux"]
+            case ["id" | "/usr/bin/id" | "/bin/id", "-u"]:
+                return [str(self.around.uid)]
+            case ["whoami"] | ["id", "-un"]:
+                return [self.around.user] if self.around.user else None
+            case _:
+                return None
+
+    def _whole(self, raw: str) -> list[str] | None:
+        """Return the words of a variable, of one of its elements, of braces, or of a known command; None for any other word."""
+        if found := re.fullmatch(r"\$(\w+)|\{\$(\w+)\}", raw):
+            return self._list(found[1] or found[2]) or []
+        if found := re.fullmatch(r"\"?\$(\w+)\[([^\]$]+)\]\"?", raw):
+            its = self._list(found[1])
+            return [] if its is None else _picked(its, found[2])
+        if found := re.fullmatch(r"([^'\"{}$(]*)\{([^{}'\"$(]*,[^{}'\"$(]*)\}([^'\"{}$(]*)", raw):
+            return [v for part in found[2].split(",") for v in self.expand(f"{found[1]}{part}{found[3]}")]
+        if (inner := re.fullmatch(r"\"?\$?\(([^()]*)\)\"?", raw)) and (told := self._output(inner[1])) is not None:
+            return told
+        return None
+
+    def expand(self, raw: str) -> list[str]:
         """Return the words that a word expands to."""
         home = self.state.values.get("HOME", "")
         if raw == "~" or raw.startswith("~/"):
             raw = home + raw[1:]
-        if found := re.fullmatch(r"\$(\w+)|\{\$(\w+)\}", raw):
-            return self._list(found[1] or found[2]) or []
-        if re.fullmatch(r"\((?:/usr)?(?:/bin/)?id -u\)", raw):
-            return [str(self.around.uid)]
+        if (whole := self._whole(raw)) is not None:
+            return whole
         if raw.startswith("(") or "(" in re.sub(r"'[^']*'|\"[^\"]*\"", "", raw):
             return [UNKNOWN]
         out, at = "", 0
@@ -336,6 +402,29 @@ class FishReader(msgspec.Struct):
         if "*" in out and '"' not in raw and "'" not in raw and folder.startswith("/") and "*" not in folder:
             return [f"{folder}/{n}" for n in self.around.names(folder) if fnmatch.fnmatchcase(n, name_part)]
         return [out]
+
+
+def _places(index: str, size: int) -> list[int] | None:
+    """Return the places that an index of a list names, from 0; None for one that is not known."""
+    out: list[int] = []
+    for part in index.split():
+        found = re.fullmatch(r"(-?\d+)?(?:(\.\.)(-?\d+)?)?", part)
+        if found is None:
+            return None
+        first, last = int(found[1] or 1), int(found[3] or (-1 if found[2] else found[1] or 1))
+        one, two = (n + size if n < 0 else n - 1 for n in (first, last))
+        out += range(one, two + 1) if one <= two else range(one, two - 1, -1)
+    return [n for n in out if 0 <= n < size]
+
+
+def _picked(words: list[str], index: str) -> list[str]:
+    places = _places(index, len(words))
+    return [UNKNOWN] if places is None or UNKNOWN in words else [words[n] for n in places]
+
+
+def _without(words: list[str], index: str) -> list[str] | None:
+    places = _places(index, len(words))
+    return None if places is None else [w for n, w in enumerate(words) if n not in places]
 
 
 def _bare(pattern: str) -> str:

@@ -14,7 +14,7 @@ from core.common.late_pattern import late_pattern
 
 NAME = r"[A-Za-z_]\w*"
 _ASSIGNED = late_pattern(rf"{NAME}\+?=")
-_REDIRECT = late_pattern(r"\d*(<<-?|<<<|[<>]&?\d*-?|&>>?|>>|>\|)")
+_REDIRECT = late_pattern(r"\d*(<<<|<<-?|[<>]&?\d*-?|&>>?|>>|>\|)")
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "\n", "(", ")")
 _RESERVED = {"if", "then", "elif", "else", "fi", "for", "while", "until", "do", "done", "case", "esac", "{", "}", "!"}
 

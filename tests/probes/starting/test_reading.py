@@ -60,6 +60,9 @@ BASH = {
     "system's kind": 'if ([ "$OSTYPE" = cygwin ] || [ "$OSTYPE" = msys ]); then export CUDA_HOME=/c; '
     "else export CUDA_HOME=/l; fi\n",
     "replace": 'X=/opt/cuda-11/bin\nexport CUDA_HOME="${X/11/12}"\n',
+    "here string": "IFS=: read -r a b <<< '/x:/y'\nexport CUDA_VISIBLE_DEVICES=2\n",
+    "quotes with escapes": "export CUDA_HOME=$'/opt/a\\tb\\x41'\n",
+    "printf into a variable": 'printf -v CUDA_HOME "/opt/%s" a\nexport CUDA_HOME\n',
     "function word": "function f { export CUDA_HOME=/opt/a; }\nf\n",
 }
 ZSH = {
@@ -94,6 +97,16 @@ FISH = {
     "for": "for d in /opt/none /usr\n    test -d $d/bin; and set -gx CUDA_HOME $d\nend\n",
     "switch": "switch $LOGNAME\n    case ada\n        set -gx CUDA_HOME /opt/a\n    case '*'\n        set -gx CUDA_HOME /no\nend\n",
     "query": "if not set -q CUDA_HOME\n    set -gx CUDA_HOME /opt/a\nend\n",
+    "prepend option": "set -gx LD_LIBRARY_PATH /opt/a\nset -gxp LD_LIBRARY_PATH /opt/b\nset -gx --append LD_LIBRARY_PATH /opt/c\n",
+    "function": "function add\n    set -gx LD_LIBRARY_PATH $argv[1] $LD_LIBRARY_PATH\nend\nadd /opt/a\nadd /opt/b\n",
+    "function that is not called": "function cuda\n    set -gx CUDA_HOME $argv\nend\n",
+    "function that returns": "function f\n    set -gx CUDA_HOME /opt/a\n    return\n    set -gx CUDA_HOME /no\nend\nf\nset -gx CUDA_VISIBLE_DEVICES 1\n",
+    "an element": "set -gx CUDA_HOME $PATH[2]\nset -gx LD_LIBRARY_PATH $PATH[-1] $PATH[1..2]\n",
+    "erase an element": "set -gx PATH /opt/a $PATH\nset -e PATH[1]\n",
+    "braces": "set -gx LD_LIBRARY_PATH /opt/{a,b}/lib\n",
+    "export of nothing": "export LD_LIBRARY_PATH=/opt/a:$LD_LIBRARY_PATH\n",
+    "outputs": "set -gx LD_LIBRARY_PATH (string join : /opt/a /opt/b)\nset -gx CUDA_HOME (dirname /opt/cuda/bin)\n",
+    "switch on the system": "switch (uname)\n    case Linux\n        set -gx CUDA_HOME /opt/l\n    case Darwin\n        set -gx CUDA_HOME /opt/m\nend\n",
     "quoted": 'set -gx LD_LIBRARY_PATH "/opt/a:$HOME/lib"\n',
 }
 FILES = {"bash": ".bashrc", "zsh": ".zshrc", "fish": ".config/fish/config.fish", "dash": ".profile"}
