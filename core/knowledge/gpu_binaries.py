@@ -70,6 +70,10 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     """Pattern of files that it brings itself, so that those folders are not added."""
     windows_finds: str = ""
     """First release that finds NVIDIA's DLLs by cuda-pathfinder: the environment's own packages, then PATH, then CUDA_PATH."""
+    finds: str = ""
+    """First release that loads the libraries ``found`` by cuda-pathfinder before its own, on Linux."""
+    found: tuple[str, ...] = ()
+    """In the order in which they need each other: "cublasLt", "cublas"."""
     windows_opens: tuple[OpenedNames, ...] = ()
     """The same as ``opens``, on Windows."""
     after: str = ""

@@ -30,6 +30,7 @@ from core.probes.loading.built_for import built_for
 from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
 from core.probes.loading.linux import consumer_policy
 from core.probes.loading.openings import OpeningStep, open_libraries
+from core.probes.loading.pathfinder import pathfinder_files
 from core.probes.noexec import Noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
@@ -314,6 +315,8 @@ class Walk:
             row = replace(row, opens=())
         number = self.cuda_version(row)
         self.heavy = self.heavy or row.heavy
+        if row.finds and is_older(self._distribution.version, row.finds) is False:
+            self._find(row.found)
         for step in row.linux:
             does = not step.first or is_older(self._distribution.version, step.first) is not True
             if does and (not step.beside or self._has(step.beside)) and self._is_asked_for(step):
@@ -330,6 +333,20 @@ class Walk:
                     self._open(name, by=asker.chain if asker else (), needed=names.needed)
 
         self._compare_tensorrt()
+
+    def _find(self, names: Sequence[str]) -> None:
+        """Open what cuda-pathfinder finds; what the system's search finds comes before a toolkit that a variable names."""
+        setting = self._setting
+        for one in pathfinder_files(names, setting.folders, setting.request.env, setting.where):
+            soname = read_image(one.path, root=setting.where.root).soname if one.last else ""
+            if soname and not self._process.open(soname)[1]:
+                continue
+            opened, edges = self._process.open(one.path)
+            if edges:
+                self._passed_over[setting.where.name(one.path)] = edges
+            else:
+                self._add(opened, [])
+            self.steps.append(OpeningStep(one.path, everywhere=True, quiet=True))
 
     def _is_asked_for(self, step: OpenStep) -> bool:
         return not step.asked or is_asked_for(step.asked, self._setting.request, self._setting.where)

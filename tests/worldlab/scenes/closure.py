@@ -206,7 +206,32 @@ MISSING = ("corrupt_or_truncated_file", "cuda_runtime_missing")
 OFF = ("cuda_not_on_search_path", "cudnn_not_on_search_path")
 MIXED = ("cuda_lib_shadowed", "requirement_broken")
 
+CUPY_14 = installs("--no-deps", "cupy-cuda12x==14.0.1", "cuda-pathfinder==1.3.3")
+FOUND = runs(
+    "import cupy; from cupy_backends.cuda.libs import cublas, curand, cusolver, cusparse, nvrtc; cupy.cuda.cufft; nvrtc.getVersion()"
+)
+"""What CuPy 14 opens with cuda-pathfinder: NVIDIA's packages, the system's search, then CUDA_HOME."""
+
+
+def in_a_toolkit(world: World) -> None:
+    """Have CUDA's libraries in a toolkit that CUDA_PATH names, and in no package."""
+    folder = world.home / "cuda/lib64"
+    folder.mkdir(parents=True)
+    for package in ("cublas", "cusolver", "cusparse", "curand", "cufft", "cuda_nvrtc", "nvjitlink"):
+        for path in sorted(world.site.glob(f"nvidia/{package}/lib/*.so*")):
+            path.rename(folder / path.name)
+            (folder / f"{path.name.partition('.so')[0]}.so").symlink_to(path.name)
+        shutil.rmtree(world.site / "nvidia" / package)
+        for info in world.site.glob(f"nvidia_{package}_cu12-*.dist-info"):
+            shutil.rmtree(info)
+    world.variables["CUDA_PATH"] = str(world.home / "cuda")
+
+
 SCENES = (
+    Scene("cupy-14-finds-nvidias-packages", "healthy", "cupy", FOUND, CUPY_14),
+    Scene("cupy-14-finds-a-toolkit", "healthy", "cupy", FOUND, then(CUPY_14, in_a_toolkit)),
+    Scene("cupy-14-lacks-cusparse", "A", "cupy", FOUND, then(CUPY_14, lacks("nvidia-cusparse-cu12")), ("cuda_runtime_missing", "requirement_broken"), "cupy-cuda12x", "libcusparse.so.12", "libcusparse.so"),
+    Scene("cupy-14-toolkit-that-is-gone", "A", "cupy", FOUND, then(CUPY_14, in_a_toolkit, lambda w: w.variables.update(CUDA_PATH=str(w.home / "cuda-12"))), ("cuda_runtime_missing", "cuda_not_on_search_path", "cuda_path_env_wrong"), "", "libcublas.so.12", "libcublas"),
     # healthy and odd
     Scene("torch-2.8-healthy", "healthy", "torch-2.8", both(TORCH, LINALG, TORCHVISION, XFORMERS, BITSANDBYTES, imports("torchaudio"))),
     Scene("torch-2.6-healthy", "healthy", "torch-2.6", both(TORCH, LINALG, TORCHVISION)),
