@@ -14,6 +14,7 @@ from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
+from core.probes.starting import other_users
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind, take_options
 from core.probes.starting.shells import family, read_shell
@@ -82,6 +83,8 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
         elif name in ("sudo", "doas"):
             words = behind_sudo(words[1:], (at.file, at.number), state, ground)
         elif name in WRAPPERS:
+            if name in other_users.NAMES:
+                other_users.as_another_user(name, words[1:], (at.file, at.number), state, ground)
             take_options(name, words[1:], (at.file, at.number), state, ground)
             words = command_behind(words[1:], state, ground)
         elif name in RUNNERS:

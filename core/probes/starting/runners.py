@@ -144,7 +144,7 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
     """Let a state have the variables that a starter's own options give what it starts."""
     its = words[: next((n for n, w in enumerate(words) if _names_a_program(w, state, ground)), len(words))]
     if name == "systemd-run" and "--scope" not in its:  # its manager starts the command, with variables of its own
-        _keep(state, frozenset(), at)
+        keep_only(state, frozenset(), at)
     for number, word in enumerate(its):
         option, equals, value = word.partition("=")
         behind = its[number + 1 : number + 3]
@@ -183,7 +183,7 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
         ShellReader(ground.around, state, "bash").read_files(f"{folder}/.envrc")
 
 
-def _keep(state: State, kept: frozenset[str], at: tuple[str, int]) -> None:
+def keep_only(state: State, kept: frozenset[str], at: tuple[str, int]) -> None:
     """Take every variable away but these and those that each process of a person has."""
     for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_EACH]:
         state.unset_variable(name, *at, "posix")

@@ -13,6 +13,7 @@ from core.host.startup.plain import json_line, json_value, read_assignments, rea
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_text
+from core.probes.starting.launching_code import launching_calls, launching_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import pixi_tasks, pyproject_tasks
 from core.probes.starting.started_code import program_ways
@@ -56,7 +57,8 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     further = [  # one for development, one for each server: people name them so, and start them with -f
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
-    for names, read in (*readers, *shared, *further[:MOST_TASKS]):
+    launching = [((n,), launching_calls) for n in launching_files(ground)]
+    for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None
         if text is None:

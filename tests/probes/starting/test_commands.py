@@ -128,6 +128,32 @@ def test_sudo_takes_the_variables_away(home: Path):
     assert "LD_LIBRARY_PATH" not in kept.environment()
 
 
+@pytest.mark.parametrize(
+    ("command", "kept"),
+    [
+        ("su root -c '{python} x.py'", ("/opt/b",)),
+        ("su - root -c '{python} x.py'", ()),
+        ("su -l root -c '{python} x.py'", ()),
+        ("su -c '{python} x.py' - root", ()),
+        ("su -w CUDA_HOME - root -c '{python} x.py'", ("/opt/b",)),
+        ("runuser root -c '{python} x.py'", ("/opt/a", "/opt/b")),
+        ("runuser -l root -c '{python} x.py'", ()),
+        ("runuser -u root -- {python} x.py", ("/opt/a", "/opt/b")),
+    ],
+)  # each as util-linux 2.38 does it, where it is not root who calls it
+def test_another_user_gets_what_su_hands_on(command: str, kept: tuple[str, ...], home: Path):
+    state = begin(home)
+    state.values |= {"LD_LIBRARY_PATH": "/opt/a", "CUDA_HOME": "/opt/b"}
+    state.exported |= {"LD_LIBRARY_PATH", "CUDA_HOME"}
+    its = replace(ground(home), person=replace(ground(home).person, uid=1000, name="ada"))
+    words = words_of(command.format(python=home / "env/bin/python"))
+    found = python_of_command(words, Line("/x", 1), state, its)
+    assert found is not None
+    assert found.prefix == str(home / "env")
+    env = state.environment()
+    assert tuple(env[n] for n in ("LD_LIBRARY_PATH", "CUDA_HOME") if n in env) == kept
+
+
 SUDOERS = 'Defaults env_reset\nDefaults env_keep += "CUDA_* HF_HOME", secure_path="/opt/bin:/usr/bin"\nDefaults:bob !env_reset\n'
 
 

@@ -1,0 +1,165 @@
+"""Python code that starts a program with variables of its own: subprocess' functions, and Airflow's BashOperator. Nothing is run.
+
+Sources: Python's documentation, "subprocess" (env replaces the whole environment); Airflow's, "BashOperator" (env, append_env).
+"""
+
+from __future__ import annotations
+
+import ast
+import posixpath
+import re
+import shlex
+from collections.abc import Iterator
+
+from core.host.startup.state import UNKNOWN, State
+from core.probes.starting.machine import Ground
+
+Task = tuple[str, int, str, State]
+STARTERS = frozenset((
+    "run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell",
+))  # fmt: skip
+OPERATOR = "BashOperator"
+FOLDERS = ("", "dags", "flows", "pipelines", "jobs", "scripts", "tools")
+"""Folders of a project with such code."""
+MOST_FILES = 40
+MAY_LAUNCH = re.compile(r"\benv\s*=")
+
+
+def launching_files(ground: Ground) -> Iterator[str]:
+    """Yield the project's files that may start programs, below the working folder."""
+    for folder in FOLDERS:
+        names = ground.around.names(posixpath.join(ground.folder, folder) if folder else ground.folder)
+        yield from (posixpath.join(folder, n) for n in [n for n in names if n.endswith(".py")][:MOST_FILES])
+
+
+def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[Task]:
+    """Yield each command that is started with variables of its own."""
+    if not MAY_LAUNCH.search(text) or not ("subprocess" in text or OPERATOR in text):
+        return
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    nodes = sorted(
+        (n for n in ast.walk(tree) if isinstance(n, ast.stmt | ast.expr)), key=lambda n: (n.lineno, n.col_offset)
+    )
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, OPERATOR):
+                command = _command(node, called)
+                given = _argument(node, "env")
+                if not command or given is None:
+                    continue
+                its = state.copy()
+                its.files = list(state.files)
+                whole = _told(_argument(node, "append_env")) is not True if called == OPERATOR else True
+                if _apply(given, its, path, node.lineno, nodes, replaces=whole):
+                    yield f"{called}, line {node.lineno}", node.lineno, command, its
+            case _:
+                pass
+
+
+def _argument(call: ast.Call, name: str) -> ast.expr | None:
+    return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def _told(node: ast.expr | None) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def _command(call: ast.Call, called: str) -> str:
+    """Return what a call starts, as far as its words stand in the text; empty if the program does not."""
+    if called == OPERATOR:
+        told = _told(_argument(call, "bash_command"))
+        return told if isinstance(told, str) else ""
+    if called == "create_subprocess_exec":
+        words = [_told(a) for a in call.args]
+    else:
+        first = call.args[0] if call.args else _argument(call, "args")
+        if isinstance(told := _told(first), str):
+            shell = called == "create_subprocess_shell" or _told(_argument(call, "shell")) is True
+            return told if shell else shlex.quote(told)
+        words = [_told(a) for a in first.elts] if isinstance(first, ast.List | ast.Tuple) else []
+    known = [w for w in words if isinstance(w, str)]
+    return shlex.join(known) if words and isinstance(words[0], str) else ""
+
+
+def _apply(
+    given: ast.expr, state: State, path: str, line: int, nodes: list[ast.stmt | ast.expr], *, replaces: bool
+) -> bool:
+    """Give a state the variables of an ``env`` argument; False if the text does not tell them."""
+    rows = list(_rows(given, line, nodes))
+    if any(r is None for r in rows) or not rows:
+        return False
+    if replaces and ("", "", 0) not in rows:
+        for name in [n for n in state.values if n in state.exported]:
+            state.unset_variable(name, path, line, "python")
+    for name, value, number in (r for r in rows if r is not None):
+        if name and value is not None:
+            state.set_variable(name, value, path, number, "python")
+            state.exported.add(name)
+        elif name:
+            state.unset_variable(name, path, number, "python")
+    return True
+
+
+Row = tuple[str, str | None, int]
+"""Name, value and line of a variable; without a name: all of this process; without a value: it is taken away."""
+EVERY: Row = ("", "", 0)
+
+
+def _rows(node: ast.expr, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
+    """Yield what a mapping of variables consists of; None where the text does not tell."""
+    match node:
+        case ast.Attribute(value=ast.Name(id="os"), attr="environ"):
+            yield EVERY
+        case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
+            yield from _rows(inner, line, nodes)
+        case ast.Call(func=ast.Name(id="dict"), args=[inner], keywords=more):
+            yield from _rows(inner, line, nodes)
+            yield from (_row(k.arg, k.value) for k in more)
+        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=more) if more:
+            yield from (_row(k.arg, k.value) for k in more)
+        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+            yield from _rows(left, line, nodes)
+            yield from _rows(right, line, nodes)
+        case ast.Dict(keys=keys, values=values):
+            for key, value in zip(keys, values, strict=True):
+                if key is None:
+                    yield from _rows(value, line, nodes)
+                else:
+                    name = _told(key)
+                    yield _row(name if isinstance(name, str) else None, value)
+        case ast.Name(id=name):
+            yield from _of_name(name, line, nodes)
+        case _:
+            yield None
+
+
+def _row(name: str | None, value: ast.expr) -> Row | None:
+    told = _told(value)
+    return (name, told if isinstance(told, str) else UNKNOWN, value.lineno) if name else None
+
+
+def _of_name(name: str, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
+    """Yield what a name's mapping holds before a line, as the file's statements fill it one after another."""
+    rows: list[Row | None] = [None]
+    for node in nodes:
+        if node.lineno >= line:
+            break
+        match node:
+            case ast.Assign(targets=[ast.Name(id=its)], value=value) if its == name:
+                known = [r for r in rows if r is not None]
+                fresh = not (isinstance(value, ast.Name) and value.id == name)
+                rows = list(_rows(value, node.lineno, nodes)) if fresh else [*known]
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=its), slice=key)], value=value) if its == name:
+                told = _told(key)
+                rows.append(_row(told if isinstance(told, str) else None, value))
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="update"), args=[value]) if its == name:
+                rows += _rows(value, node.lineno, nodes)
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="pop"), args=[key, *_]) if its == name:
+                told = _told(key)
+                rows.append((told, None, node.lineno) if isinstance(told, str) else None)
+            case _:
+                pass
+    yield from rows
