@@ -28,7 +28,7 @@ def main(argv: list[str]) -> int:
 
 def line(r: dict[str, Any]) -> str:
     """Return one scene as text; a miss says what was seen instead."""
-    text = f"{'right' if r['right'] else 'WRONG'}  {r.get('verdict', ''):12} {r['name']:32} {'|'.join(r['expected']) or '(quiet)':44} {r['found']}  {r['seconds']} s"
+    text = f"{'right' if r['right'] else 'WRONG'}  {r.get('verdict', ''):12} {r['name']:32} {'|'.join(r['expected']) or '(quiet)':44} {r['found']}  {r.get('seconds', '?')} s"
     text += f"\n       before: {numbers(r.get('oracle', {}))}"
     text += f"\n       cure: {r['cure']} -> {r['proof']}" if r["cure"] else ""
     return text if r["right"] else f"{text}\n       the scan's child: {r.get('told')}\n       {r.get('detail', '')}"

@@ -49,11 +49,12 @@ MODULES: dict[str, Imports] = {
     "of_another_torch": {"torch_cuda.dll": ("another",)},
     "of_rocm_or_cpu": {"c10_cuda.dll": ("uses",), "torch_cuda.dll": ("uses",)},
     "with_libs": {"inner-0f3a.dll": ("inner",)},
+    "of_ffmpeg": {"avcodec-61.dll": ("avcodec",)},
 }
 """Extension modules that CPython really imports, and what their import tables name."""
 
-INNER: dict[str, Imports] = {"inner-0f3a.dll": {}}
-"""DLLs that packages bring for their modules: each exports the first part of its name."""
+INNER: dict[str, Imports] = {"inner-0f3a.dll": {}, "avcodec-61.dll": {}, "avcodec-62.dll": {}}
+"""DLLs that packages bring for their modules, or that are FFmpeg's: each exports the first part of its name."""
 
 OPENERS = {"llama.exe": r"ggml-cuda.dll", "ollama.exe": r"lib\ollama\cuda_v12\ggml-cuda.dll"}
 """Programs that open a DLL of their own by its path, with an altered search path."""
