@@ -235,6 +235,19 @@ def test_what_is_installed_is_searched_too_where_its_consumer_does_not() -> None
         assert found.remedy.search == search
 
 
+@pytest.mark.parametrize(("release", "search"), [("13.6.0", (f"{SITE}/nvidia/cusparse/lib",)), ("14.0.1", ())])
+def test_what_a_framework_finds_in_packages_by_itself_needs_no_search_path(
+    release: str, search: tuple[str, ...]
+) -> None:
+    cupy = Distribution(name="cupy-cuda12x", version=release, requires=("nvidia-cusparse-cu12==12.5.*",))
+    python = replace(PYTHON, distributions=(cupy,), site_packages=(SITE,))
+    tried = Attempt(path="/usr/lib/libcusparse.so.12", how=How.DEFAULT, outcome="not there")
+    lost = edge(name="libcusparse.so.12", attempts=(tried,))
+    found = card(machine(closure(f"cupy-cuda12x {release}", edges=(lost,)), pythons=(python,)))
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.search == search
+
+
 def test_of_two_releases_that_do_not_fit_the_older_one_goes_unless_a_release_is_required() -> None:
     gap = Gap(wanted_by=f"{SITE}/nvidia/cusparse/lib/libcusparse.so.12", name="__nvJitLinkCreate_12_8",
               provider=f"{SITE}/nvidia/nvjitlink/lib/libnvJitLink.so.12")  # fmt: skip

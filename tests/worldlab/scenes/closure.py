@@ -231,7 +231,7 @@ SCENES = (
     Scene("cupy-14-finds-nvidias-packages", "healthy", "cupy", FOUND, CUPY_14),
     Scene("cupy-14-finds-a-toolkit", "healthy", "cupy", FOUND, then(CUPY_14, in_a_toolkit)),
     Scene("cupy-14-lacks-cusparse", "A", "cupy", FOUND, then(CUPY_14, lacks("nvidia-cusparse-cu12")), ("cuda_runtime_missing", "requirement_broken"), "cupy-cuda12x", "libcusparse.so.12", "libcusparse.so"),
-    Scene("cupy-14-toolkit-that-is-gone", "A", "cupy", FOUND, then(CUPY_14, in_a_toolkit, lambda w: w.variables.update(CUDA_PATH=str(w.home / "cuda-12"))), ("cuda_runtime_missing", "cuda_not_on_search_path", "cuda_path_env_wrong"), "", "libcublas.so.12", "libcublas"),
+    Scene("cupy-14-toolkit-that-is-gone", "A", "cupy", FOUND, then(CUPY_14, in_a_toolkit, lambda w: w.variables.update(CUDA_PATH=str(w.home / "cuda-12"))), ("cuda_runtime_missing", "cuda_not_on_search_path", "cuda_path_env_wrong"), "", "CUDA_PATH", "libcublas"),
     # healthy and odd
     Scene("torch-2.8-healthy", "healthy", "torch-2.8", both(TORCH, LINALG, TORCHVISION, XFORMERS, BITSANDBYTES, imports("torchaudio"))),
     Scene("torch-2.6-healthy", "healthy", "torch-2.6", both(TORCH, LINALG, TORCHVISION)),

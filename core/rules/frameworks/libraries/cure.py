@@ -29,7 +29,14 @@ from core.model.remedies import (
 )
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
-from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, TENSORRT, Lack, cuda_majors, named_toolkit
+from core.rules.frameworks.libraries.lacks import (
+    COMPILER_VERSION,
+    TENSORRT,
+    Lack,
+    cuda_majors,
+    is_found_in_packages,
+    named_toolkit,
+)
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, install_part, larger_page_file, let_go, readable_again
 from core.rules.wording import manual_fix
 
@@ -216,6 +223,8 @@ def _unsearched(lack: Lack) -> Iterator[str]:
             folder = join_path(lack.system, lack.home.python.site_packages[0], "nvidia", its, "lib")
         by_itself = (a for a in edge.attempts if a.how is not How.LD_LIBRARY_PATH)
         tried = {normalise(lack.system, parent(lack.system, a.path)) for a in by_itself}
+        if is_found_in_packages(lack, edge.name):
+            continue
         if edge.attempts and folder and normalise(lack.system, folder) not in tried:
             yield folder
 

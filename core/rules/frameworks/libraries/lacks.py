@@ -9,6 +9,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.versions import is_older
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.model.facts import DamagedFile, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap
@@ -138,6 +139,14 @@ def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
     wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")
     packages = [m[1] for d in lack.home.python.distributions if (m := re.fullmatch(r"nvidia-.*-cu(\d+)", d.name))]
     return wanted, list(dict.fromkeys(packages))
+
+
+def is_found_in_packages(lack: Lack, name: str) -> bool:
+    """Whether the framework finds a library of this file name in NVIDIA's packages by cuda-pathfinder, without a search path."""
+    its = lack.home.installed(lack.name)
+    rows = (r for r in gpu_binaries().frameworks if its and r.finds and re.fullmatch(r.distribution, lack.name))
+    finds = (r for r in rows if its and is_older(its.version, r.finds) is False)
+    return any(name.startswith(f"lib{part}.so") for row in finds for part in row.found)
 
 
 class NamedToolkit(msgspec.Struct, frozen=True):
