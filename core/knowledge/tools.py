@@ -38,6 +38,10 @@ class Builder(Frozen, frozen=True, kw_only=True):
     """Programs on the PATH, of which one is enough."""
     variable: str
     """The variable that names another one."""
+    users: str = ""
+    """A pattern of distributions that come to it whenever they are used."""
+    spelt: tuple[str, ...] = ()
+    """What a program spells that comes to it."""
     source: str
 
 

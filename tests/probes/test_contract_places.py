@@ -243,6 +243,28 @@ def told(wanted) -> list[tuple[str, str, str]]:
     return [(t.name, t.state, t.owner) for t in tools.look(wanted)]
 
 
+@pytest.mark.parametrize(
+    ("text", "user", "asked_by"),
+    [
+        ("import torch\nf = torch.compile(print)\n", "torch", "torch.compile("),
+        ("import torch\nprint(torch.compile)\n", "torch", ""),
+        ("import torch\n", "vllm", "vllm"),
+    ],
+)
+def test_what_compiles_and_who_asks_for_it(tmp_path: Path, text: str, user: str, asked_by: str):
+    """A program that compiles, or a package that always does, needs the headers of Python; others seldom do."""
+    write(tmp_path, "/env/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.2\n")
+    write(tmp_path, "/usr/bin/python3.11", "").chmod(0o755)
+    write(tmp_path, "/usr/bin/gcc", "").chmod(0o755)
+    write(tmp_path, "/work/main.py", text)
+    its = (Distribution(name="triton", version="3.4.0", location=SITE), Distribution(name=user, version="1"))
+    wanted = request(
+        tmp_path, {"PATH": "/usr/bin"}, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=its),)
+    )
+    rows = tools.look(replace(wanted, script_folder="/work"))
+    assert [(t.name, t.asked_by) for t in rows if t.builds] == [("Python.h", asked_by)]
+
+
 def test_what_triton_runs_and_reads(tmp_path: Path):
     assert told(triton(tmp_path)) == []
 

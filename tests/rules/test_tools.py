@@ -6,7 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import CdiSpecification, CudaInit, Snapshot, Tools
+from core.model.facts.framework_tools import UnfitTool
 from core.model.steps import Severity
+from core.rules.frameworks.tools import lacking_builders
 from core.rules.root_cause import diagnose
 from core.rules.tools import description_of_lost_files
 from tests import machines as m
@@ -118,3 +120,12 @@ def test_an_older_description_hides_no_other_one() -> None:
     seen = m.with_driver(seen, cdi=(replace(older, version="1.2.3"),))
     (found,) = description_of_lost_files(replace(seen, tools=replace(seen.tools, descriptions=(one, other))))
     assert found.subject == other.path
+
+
+@pytest.mark.parametrize(("asked_by", "severity"), [("", Severity.NOTE), ("torch.compile(", Severity.WARNING)])
+def test_a_header_that_a_compiling_program_lacks(asked_by: str, severity: Severity) -> None:
+    seen = m.wheel_machine()
+    prefix = (seen.pythons or ())[0].prefix
+    lost = UnfitTool(prefix=prefix, reader="triton 3.4.0", name="Python.h", path="/usr/include/python3.11/Python.h", state="absent", runs=False, builds=True, asked_by=asked_by)  # fmt: skip
+    (found,) = lacking_builders(replace(seen, framework_tools=(lost,)))
+    assert (found.severity, found.cause) == (severity, "build_tools_missing")

@@ -30,5 +30,8 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     """Every path that is searched."""
     builds: bool = False
     """It is asked for only when the reader compiles, and the reader works without until then."""
+    asked_by: str = ""
+    """With ``builds``: a package that always compiles, or what a program in the folder of the person's programs spells that does;
+    empty where nothing shows that anybody compiles."""
     source: str = ""
     """The evidence that the reader uses it."""

@@ -14,6 +14,7 @@ from core.knowledge.tools import Builder, Tool, known_compilers, known_tools
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
+from core.probes.loading.asked_parts import is_asked_for
 from core.probes.noexec import is_noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.search_path import read_interpreter
@@ -54,6 +55,9 @@ def _missing_build_tools(
     if interpreter is None or not request.env.get("PATH"):
         return
 
+    users = (d.name for d in python.distributions if builder.users and re.fullmatch(builder.users, d.name))
+    asked_by = next(users, "") or next((w for w in builder.spelt if is_asked_for(w, request, where)), "")
+
     def absent(name: str, looked: list[str], *, runs: bool) -> UnfitTool:
         return UnfitTool(
             prefix=python.prefix,
@@ -64,6 +68,7 @@ def _missing_build_tools(
             runs=runs,
             looked=tuple(path_text(p) for p in looked[:12]),
             builds=True,
+            asked_by=asked_by,
             source=builder.source,
         )
 

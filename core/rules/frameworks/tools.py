@@ -13,7 +13,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Step
 from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.wording import NOTE, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
     "absent": N_("{reader} in {prefix} needs {name}, which is missing."),
@@ -46,7 +46,7 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
 def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
     """A package that compiles at run time lacks a compiler or a header.
 
-    A note: most machines never compile, and nothing else needs it.
+    A note, unless a package or a program of the person's is there that compiles: most machines never do, and nothing else needs it.
     """
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.builds]
@@ -55,12 +55,13 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
             package, other = ("gcc", "gcc") if one.runs else (f"python{version}-dev", "python3-devel")
             yield make_finding(
                 Step.FRAMEWORKS,
-                NOTE,
+                min(home.severity, WARNING) if one.asked_by else NOTE,
                 f"build-{one.reader.partition(' ')[0]}-{one.name}",
                 _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 cause="build_tools_missing",
                 why=_("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
                 evidence=[
+                    *([observation(_("Requested by"), one.asked_by)] if one.asked_by else []),
                     *(observation(_("Looked for in"), p) for p in one.looked[:6]),
                     observation(_("Known from"), one.source),
                     home.concerns(one.reader.partition(" ")[0]),

@@ -8,6 +8,8 @@ from tests.worldlab.scene import Scene, World, imports, installs, runs, then
 from tests.worldlab.scenes.held_out import ALLOCATOR, JAX, NVCC, TRITON_BUILD, TRITON_CACHE, VALUE, sets, writes
 from tests.worldlab.scenes.held_out_2 import ALL_SEARCHED, TF_KERAS
 from tests.worldlab.scenes.held_out_8 import Plant
+from tests.worldlab.scenes.held_out_12 import COMPILES, without_headers
+from tests.worldlab.scenes.starters import program
 
 TORCH = imports("torch")
 CUPY = imports("cupy")
@@ -62,7 +64,12 @@ def made_by_root(*names: str) -> Plant:
     return plant
 
 
+COMPILING = "import torch\n@torch.compile\ndef f(x):\n    return x * 2\n"
+
 SCENES: tuple[Scene, ...] = (
+    # --- what a program that compiles needs
+    Scene("compiling-without-pythons-headers", "A", "torch-2.8", COMPILES, then(program(COMPILING), without_headers), ("build_tools_missing",), "", "Python.h", "Python.h"),
+    Scene("odd-plain-program-without-pythons-headers", "healthy", "torch-2.8", imports("torch"), then(program("import torch\ntorch.ones(1)\n"), without_headers)),
     # --- folders for what programs keep, by default
     Scene("hub-folder-made-with-sudo", "E", "hub", DATA, made_by_root(".cache/huggingface"), (*VALUE, "library_unreadable"), "", ".cache/huggingface", "Permission denied"),
     Scene("cupy-kernels-made-with-sudo", "E", "cupy", KEPT_KERNELS, then(ALL_SEARCHED, made_by_root(".cupy")), (*VALUE, "library_unreadable"), "", ".cupy", "Permission denied"),
