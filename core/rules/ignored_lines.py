@@ -12,7 +12,7 @@ from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
 from core.rules.gone_files import NOT_FOUND
 from core.rules.ways import CONCRETE
-from core.rules.wording import observation
+from core.rules.wording import manual_fix, observation
 
 
 def with_ignored_lines(found: Iterable[Finding], seen: Snapshot) -> list[Finding]:
@@ -38,7 +38,12 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
             for r in rows
         ),
     )
-    return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
+    first = next(iter(rows))
+    fix = manual_fix(
+        _("Remove the word export from line {line} of {file}", line=first.line, file=first.file),
+        _("Then start the service again."),
+    )
+    return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)), fix=fix, remedy=None)
 
 
 def _concerns(finding: Finding, start: Start) -> bool:

@@ -44,3 +44,4 @@ def test_what_is_not_found_says_which_line_has_no_effect(finding: Finding, name:
     (made,) = with_ignored_lines([finding], machine(name))
     assert any(e.source == f"{FILE}:2" for e in made.evidence) is told
     assert (FILE in made.why) is told
+    assert (made.fix is not None and FILE in made.fix.title) is told
