@@ -1,7 +1,9 @@
 """Learn what words speak for which causes: ``python -m tests.learn_words [--write]``.
 
 For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
-sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean. Texts about
+sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean, and nearer
+the rarer its words are in the texts of all other causes (complement naive Bayes, folded into the same numbers). Cross-validation also says which causes were
+behind texts of which another one was named first. Texts about
 anything else (tests/explain/noise.jsonl) say which words are about a GPU set-up at all. Prints what the words alone are worth, in
 five folds split by source: recall, and for each share of belief how often it was right; and how well they part texts about a GPU
 set-up from others. ``--write`` only writes resources/knowledge/words.json.
@@ -12,16 +14,19 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from math import hypot, log
 from pathlib import Path
+
+from msgspec import structs
 
 import resources
 from core.explain.ranking import rank_causes, shares
 from core.explain.reading import ParsedText, read_text
-from core.explain.words import believe_words, word_features
+from core.explain.words import SHARPNESS, believe_words, word_features
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues, known_messages
 from core.knowledge.words import WordTable
@@ -53,6 +58,14 @@ LEAST, LEAST_PAIR = 1.0, 3.0
 """Texts that must have a word or a mark, or a pair of words, for it to be kept, as they were weighed."""
 MARK_WEIGHT, PAIR_WEIGHT = 1.5, 0.4
 """What a mark counts, and a pair of words that count already, beside a word."""
+COMPLEMENT_SHARE = 0.3
+"""Of the likeness: the complement naive Bayes; the rest is the cosine (``python -m tests.explain.yardstick``)."""
+COMPLEMENT_SHARPNESS = 7.0
+"""Difference in log-odds per unit of the complement's logarithms, which are those of words that fill a text of length 1."""
+COMPLEMENT_SMOOTHING = 0.5
+"""Added to what a word counts in the texts of other causes."""
+NEAR_SMOOTHING = 16.0
+"""How many wrongly led texts it takes to believe their causes as much as those of all threads."""
 LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
 KNOWLEDGE_WEIGHT = 2.0
@@ -83,9 +96,15 @@ class Example:
     weight: float = 1.0
 
 
+@cache
+def read_once(text: str) -> ParsedText:
+    """Return a text as it is read; each is asked for in several folds."""
+    return read_text(text)
+
+
 def example(text: str, cause: str, weight: float = 1.0) -> Example:
     """Return a text as an example."""
-    return Example(word_features(read_text(text)), cause, weight)
+    return Example(word_features(read_once(text)), cause, weight)
 
 
 def of_knowledge() -> list[Example]:
@@ -155,11 +174,18 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
         ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
         about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))
         features[f] = [round(100 * about), round(100 * weighs.get(f, 0.0))]
+    whole_means: dict[str, float] = defaultdict(float)
+    for mean in means.values():
+        for f, x in mean.items():
+            whole_means[f] += x
     for at, cause in enumerate(causes):
         length = hypot(*means[cause].values())
         for f, x in sorted(means[cause].items()):
             if x / length >= LEAST_SHARE:
-                features[f] += [at, round(1000 * weighs[f] * x / length)]
+                elsewhere = whole_means[f] - x + COMPLEMENT_SMOOTHING
+                rarity = log((whole_means[f] + COMPLEMENT_SMOOTHING) / elsewhere) * COMPLEMENT_SHARPNESS / SHARPNESS
+                likeness = (1 - COMPLEMENT_SHARE) * x / length + COMPLEMENT_SHARE * rarity
+                features[f] += [at, round(1000 * weighs[f] * likeness)]
     return WordTable(
         learned_from=learned_from,
         digest=digest,
@@ -208,6 +234,8 @@ class Judged:
     """The place that words and clues together give the cause."""
     score: float = 0.0
     """Of what they put first."""
+    first: str = ""
+    """What they put first."""
 
 
 def judge(table: WordTable, reading: ParsedText, cause: str) -> Judged:
@@ -220,22 +248,60 @@ def judge(table: WordTable, reading: ParsedText, cause: str) -> Judged:
 
 def _with_clues(table: WordTable, thread: Thread) -> Judged:
     """Judge the message of a thread by its words, and its paste by words and clues."""
-    ranked = rank_causes(read_text(thread.paste), table=table)
+    ranked = rank_causes(read_once(thread.paste), table=table)
     place = 1 + [cause for cause, _score, _because in ranked].index(thread.cause)
-    return replace(judge(table, read_text(thread.text), thread.cause), ranked=place, score=ranked[0][1])
+    alone = judge(table, read_once(thread.text), thread.cause)
+    return replace(alone, ranked=place, score=ranked[0][1], first=ranked[0][0])
+
+
+def near_causes(judged: Iterable[Judged], causes: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """Return which causes were behind texts of which another one was named first (``WordTable.near``)."""
+    seen = list(judged)
+    usual = Counter(j.cause for j in seen)
+    behind: dict[str, Counter[str]] = {"": Counter()}
+    for j in seen:
+        if j.first != j.cause:
+            behind.setdefault(j.first, Counter())[j.cause] += 1
+
+    def logarithm(cause: str, its: Counter[str]) -> int:
+        share = (usual[cause] + 1) / (len(seen) + len(causes))
+        return round(100 * log((its[cause] + NEAR_SMOOTHING * share) / (its.total() + NEAR_SMOOTHING)))
+
+    return {first: tuple(logarithm(cause, its) for cause in causes) for first, its in sorted(behind.items())}
+
+
+def learn_all(
+    threads: Sequence[Thread], knowledge: Sequence[Example], learned_from: str = "", digest: str = ""
+) -> WordTable:
+    """Return the table of some threads and of all other texts, with what cross-validation says of near causes."""
+    judged = [j for _table, its in judge_folds(threads, knowledge, of_noise()) for j in its]
+    table = learn([*of_threads(threads), *knowledge, *of_noise()], learned_from, digest)
+    return structs.replace(table, near=near_causes(judged, table.causes))
+
+
+def judge_folds(
+    threads: Sequence[Thread], knowledge: Sequence[Example], noise: Sequence[Example]
+) -> list[tuple[WordTable, list[Judged]]]:
+    """Return for each fold a table that has not seen its sources, and what it says of its threads."""
+    examples = [(t, of_threads([t])) for t in threads]
+    found = []
+    for number in range(FOLDS):
+        seen = [e for t, its in examples if fold(t.source) != number for e in its]
+        table = learn([*seen, *knowledge, *(e for n, e in enumerate(noise) if n % FOLDS != number)])
+        found.append((table, [_with_clues(table, t) for t in threads if fold(t.source) == number]))
+    return found
 
 
 def cross_validate(threads: Sequence[Thread], knowledge: Sequence[Example]) -> list[Judged]:
     """Return every text judged by a table that has not seen its source, the others of the noise among them."""
-    noise = of_noise()
-    lines = NOISE.read_text(encoding="utf-8").splitlines()
+    lines = NOISE.read_once(encoding="utf-8").splitlines()
+    folds = judge_folds(threads, knowledge, of_noise())
     judged = []
-    for number in range(FOLDS):
-        seen = of_threads(t for t in threads if fold(t.source) != number)
-        other = [e for n, e in enumerate(noise) if n % FOLDS != number]
-        table = learn([*seen, *knowledge, *other])
-        judged += [_with_clues(table, t) for t in threads if fold(t.source) == number]
-        judged += [judge(table, read_text(json.loads(line)), "") for n, line in enumerate(lines) if n % FOLDS == number]
+    for number, (table, _its) in enumerate(folds):
+        others = [j for n, (_t, its) in enumerate(folds) if n != number for j in its]
+        full = structs.replace(table, near=near_causes(others, table.causes))
+        judged += [_with_clues(full, t) for t in threads if fold(t.source) == number]
+        judged += [judge(table, read_once(json.loads(line)), "") for n, line in enumerate(lines) if n % FOLDS == number]
     return judged
 
 
@@ -270,9 +336,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def write(threads: Sequence[Thread], written: Sequence[Written], knowledge: Sequence[Example]) -> int:
     """Learn the table from everything, and write it."""
-    noise = of_noise()
-    said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), {len(written)} written texts, help pages, clues; {len(noise)} texts about anything else"
-    table = learn([*of_threads(threads), *knowledge, *noise], said, source_digest())
+    said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), {len(written)} written texts, help pages, clues; {len(of_noise())} texts about anything else"
+    table = learn_all(threads, knowledge, said, source_digest())
     (KNOWLEDGE / "words.json").write_text(rows(table), encoding="utf-8")
     print(f"{len(table.features)} features, {(KNOWLEDGE / 'words.json').stat().st_size} bytes")
     return 0
@@ -284,7 +349,7 @@ def rows(table: WordTable) -> str:
     def one(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about")]
+    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about", "near")]
     body = ",\n".join(f"{one(feature)}:{one(row)}" for feature, row in table.features.items())
     return "{\n" + ",\n".join(head) + ',\n"features":{\n' + body + "\n}}\n"
 

@@ -12,7 +12,7 @@ from math import exp, log
 from core.explain.reading import ParsedText
 from core.explain.words import believe_words
 from core.knowledge.messages import Clue, known_clues
-from core.knowledge.words import WordTable
+from core.knowledge.words import WordTable, word_table
 
 MAX_TEXT_BELIEF = 0.9
 """Maximum probability from a text alone: in 206 resolved public cases, the text alone named the cause in 8."""
@@ -33,6 +33,10 @@ UNNAMED_LOSS = 6.0
 """Log-odds subtracted from causes that an exact message of the text does not name; one that it names leads."""
 CLEAR_LEAD = 1.2
 """Lead in log-odds over the next cause with which the clues alone decide what is first, whatever the words suggest."""
+KEPT_PLACES = 3
+"""Places that the text alone decides; which causes follow also depends on what was behind texts with such a first one."""
+NEAR_WEIGHT = 0.75
+"""Weight of that beside the text's own log-odds (``python -m tests.explain.yardstick``)."""
 MAX_WORD_BELIEF = 0.6
 """Maximum probability from words without any clue."""
 
@@ -50,14 +54,16 @@ def rank_causes(
     words = words if by_words else dict.fromkeys(words, 0.0)
     if not matching_clues(reading):
         ranked = sorted(words, key=lambda cause: -words[cause])
+        ranked = _near_causes_next(ranked, words, table) if by_words else ranked
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
     belief = believe_clues(reading, words)
-    said, named = belief.said, belief.named
+    said = belief.said
     odds = {cause: x + words[cause] for cause, x in belief.odds.items()}
     first, *others = sorted((cause for cause in odds if said[cause]), key=lambda cause: -belief.odds[cause])
     clear = not others or belief.odds[first] - belief.odds[others[0]] >= CLEAR_LEAD
-    leader = first if clear else max(named or odds, key=lambda cause: odds[cause])
+    leader = first if clear else max(belief.named_first or odds, key=lambda cause: odds[cause])
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
+    order = _near_causes_next(order, odds, table) if by_words else order
     return tuple(
         (
             cause,
@@ -66,6 +72,17 @@ def rank_causes(
         )
         for cause, share in zip(order, shares(odds), strict=True)
     )
+
+
+def _near_causes_next(order: list[str], odds: dict[str, float], table: WordTable | None) -> list[str]:
+    """Return the order with those causes after the first places that were behind texts with the same first cause."""
+    table = table or word_table()
+    row = table.near.get(order[0]) or table.near.get("")
+    if row is None:
+        return order
+    near = dict(zip(table.causes, row, strict=True))
+    rest = sorted(order[KEPT_PLACES:], key=lambda c: -(odds[c] + NEAR_WEIGHT * near[c] / 100))
+    return order[:KEPT_PLACES] + rest
 
 
 @dataclass(frozen=True)
@@ -77,7 +94,9 @@ class ClueBelief:
     said: dict[str, list[tuple[float, str]]]
     """The sentences that speak for it, each with its weight."""
     named: frozenset[str]
-    """Causes that an exact message names; one of them leads."""
+    """Causes that an exact message names."""
+    named_first: frozenset[str] = frozenset()
+    """Those that the first of several exact messages names; one of them leads."""
 
 
 def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
@@ -87,13 +106,16 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
     clues = {cause: base.get(cause, 0.0) for cause in causes}
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in clues}
     named: set[str] = set()
+    named_first: set[str] = set()
     holding = holding_clues(reading.marks)
     earliest = min(
         (place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0
     )
     for clue in holding:
-        named |= {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
         later = clue.exact and (_place(clue, reading) or 0) > earliest + SAME_MESSAGE_CHARACTERS
+        its = {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
+        named |= its
+        named_first |= set() if later else its
         for cause, weight in clue.causes.items():
             clues[cause] += weight * (LATER_SHARE if later and weight > 0 else 1.0)
             if clue.because and weight > 0:
@@ -101,7 +123,7 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
     odds = {
         cause: CLUE_WEIGHT * x - (UNNAMED_LOSS if named and cause not in named else 0) for cause, x in clues.items()
     }
-    return ClueBelief(odds, said, frozenset(named))
+    return ClueBelief(odds, said, frozenset(named), frozenset(named_first))
 
 
 def shares(odds: dict[str, float]) -> list[float]:
