@@ -28,6 +28,7 @@ class LeavingDialog(QDialog):
         self.replaced = self._add_list(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
         self.stays = self._add_list(outer, _("Kept as is:"), kept_kinds())
         row = QHBoxLayout()
+        outer.addLayout(row)
         self.act_button, self.cancel_button = (
             push_button(act, self.accept, primary=True),
             push_button(_("Cancel"), self.reject),
@@ -35,7 +36,6 @@ class LeavingDialog(QDialog):
         row.addStretch(1)
         row.addWidget(self.act_button)
         row.addWidget(self.cancel_button)
-        outer.addLayout(row)
         self.act_button.setFocus()
 
     def _add_list(self, outer: QVBoxLayout, title: str, lines: tuple[str, ...]) -> QListWidget:

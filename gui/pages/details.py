@@ -105,12 +105,14 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     grid.setColumnStretch(1, 1)
     grid.addWidget(picture_label("gpu", theme.muted, _("GPU")), 0, 0, Qt.AlignmentFlag.AlignTop)
     box = QVBoxLayout()
+    grid.addLayout(box, 0, 1)
     box.setSpacing(6)
     name = plain_label(gpu.name)
     enlarge(name, 1.1)
     box.addWidget(name)
     box.addWidget(plain_label(_("GPU {n}", n=gpu.index), muted=True))
     rows = QGridLayout()
+    box.addLayout(rows)
     rows.setHorizontalSpacing(12)
     rows.setVerticalSpacing(2)
     rows.setColumnStretch(1, 1)
@@ -119,8 +121,6 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
         shown.setWordWrap(False)  # the label beside it breaks instead
         rows.addWidget(plain_label(label, muted=True, selectable=False), i, 0)
         rows.addWidget(shown, i, 1)
-    box.addLayout(rows)
-    grid.addLayout(box, 0, 1)
     return card
 
 

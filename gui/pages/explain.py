@@ -60,9 +60,9 @@ class ExplainPage(LazyPage):
         box.addWidget(plain_label(explained, muted=True))
         box.addWidget(self.text)
         row = QHBoxLayout()
+        box.addLayout(row)
         row.addWidget(self.find_button)
         row.addStretch(1)
-        box.addLayout(row)
         self._box = box
         box.addWidget(self._answer)
         for widget in (self.text, self.find_button, self._answer):

@@ -84,13 +84,13 @@ class Screen(QWidget):
     def add_headline(self, word: str, severity: Severity, sentence: str) -> None:
         """Add a headline with its icon and colour, and the sentence that summarises it."""
         row = QHBoxLayout()
+        self.box.addLayout(row)
         row.setSpacing(10)
         row.addWidget(picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity)))
         over = heading_label(word, 1.15)
         over.setObjectName("headline")
         over.setStyleSheet(f"color: {self.theme.severity_colour(severity)};")
         row.addWidget(over, 1)
-        self.box.addLayout(row)
         self.add_title(sentence)
 
     def add_title(self, sentence: str) -> None:
@@ -109,11 +109,11 @@ class Screen(QWidget):
     def add_sign(self, severity: Severity, sentence: str) -> None:
         """Add a sentence with its icon."""
         row = QHBoxLayout()
+        self.box.addLayout(row)
         row.setSpacing(10)
         sign = picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity))
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(prose_label(sentence), 1)
-        self.box.addLayout(row)
 
     def add_link(self, text: str, act: Callable[[], object]) -> QPushButton:
         """Add a link to further information: a small button beside others."""

@@ -34,12 +34,12 @@ class WaitingScreen(Screen):
         self.bar.setRange(0, 0)  # It moves, since the remaining time is unknown.
         self.box.addWidget(self.bar)
         row = QHBoxLayout()
+        self.box.addLayout(row)
         self.step = plain_label(note, muted=True, selectable=False)
         self.step.setObjectName("step")
         self.elapsed = ElapsedLabel()
         row.addWidget(self.step, 1)
         row.addWidget(self.elapsed)
-        self.box.addLayout(row)
         self.end()
         self.stop = self.add_button(_("Cancel"), self._stop)
         self.elapsed.begin()

@@ -160,11 +160,11 @@ class AdviceSteps(QWidget):
         title = _("Or by hand") if fix.changes else fix.title
         box.addWidget(plain_label(title, selectable=False, strong=True))
         row = QHBoxLayout()
+        box.addLayout(row)
         advice = prose_label(fix.advice)
         advice.setObjectName("advice")
         row.addWidget(advice, 1)
         row.addWidget(copy_button(fix.advice, _("Copy these steps"), theme), 0, Qt.AlignmentFlag.AlignTop)
-        box.addLayout(row)
 
 
 class FoldedEvidence(QWidget):
@@ -186,6 +186,7 @@ class FoldedEvidence(QWidget):
         self.button.setAccessibleDescription(shown_text(about))
         self.button.toggled.connect(self._fold)
         row = QHBoxLayout()
+        box.addLayout(row)
         row.setContentsMargins(0, 0, 0, 0)
         row.addWidget(self.button)
         lines = "\n".join(
@@ -194,7 +195,6 @@ class FoldedEvidence(QWidget):
         )
         row.addWidget(copy_button(lines, _("Copy the evidence"), theme))
         row.addStretch(1)
-        box.addLayout(row)
         self.body: QWidget | None = None
 
     def _fold(self, opened: bool) -> None:
@@ -221,10 +221,10 @@ def observation_rows(evidence: tuple[Evidence, ...]) -> QWidget:
     box.setSpacing(8)
     for e in evidence:
         cell = QVBoxLayout()
+        box.addLayout(cell)
         cell.setSpacing(0)
         cell.addWidget(plain_label(translate_fact(e.label), muted=True))
         cell.addWidget(MachineText(translate_fact(e.value)))
         if e.source:
             cell.addWidget(prose_label(e.source, muted=True))
-        box.addLayout(cell)
     return body

@@ -29,12 +29,12 @@ class HelpSheet(QFrame):
         self._asked_from: QWidget | None = None
         self._title: QLabel = heading_label("", 1.25)
         self.close_button = push_button(_("Close"), self.put_away)
-        head = QHBoxLayout()
-        head.addWidget(self._title, 1)
-        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         box = QVBoxLayout(self)
         box.setContentsMargins(20, 18, 12, 12)
+        head = QHBoxLayout()
         box.addLayout(head)
+        head.addWidget(self._title, 1)
+        head.addWidget(self.close_button, 0, Qt.AlignmentFlag.AlignTop)
         self._box = box
         QShortcut(QKeySequence(Qt.Key.Key_Escape), self, self.put_away, context=Qt.ShortcutContext.WindowShortcut)
         self.hide()

@@ -34,6 +34,7 @@ class AboutDialog(QDialog):
         outer.setContentsMargins(0, 0, 0, 0)
         outer.setSpacing(0)
         body = QVBoxLayout()
+        outer.addLayout(body, 1)
         body.setContentsMargins(28, 24, 28, 16)
         body.setSpacing(12)
         self.version = heading_label(f"Convalesce {__version__}")
@@ -42,7 +43,6 @@ class AboutDialog(QDialog):
         for widget in (self.version, self.licence):
             body.addWidget(widget)
         body.addWidget(self.notices, 1)
-        outer.addLayout(body, 1)
         outer.addWidget(self._bar())
         self.resize(self._fitting(parent))
 

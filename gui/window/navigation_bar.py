@@ -67,15 +67,15 @@ class NavigationBar(QFrame):
 
 def arrange_parts(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
     """Return the window's parts, laid out."""
-    right = QVBoxLayout()
-    right.setSpacing(0)
-    right.addWidget(top)
-    right.addWidget(middle, 1)
-    right.addWidget(bottom)
     whole = QWidget()
     row = QHBoxLayout(whole)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(0)
     row.addWidget(left)
+    right = QVBoxLayout()
     row.addLayout(right, 1)
+    right.setSpacing(0)
+    right.addWidget(top)
+    right.addWidget(middle, 1)
+    right.addWidget(bottom)
     return whole

@@ -63,13 +63,13 @@ class Wizard(QWidget):
         self.road.theme = self._theme
         self.stack = QStackedWidget()
         self.stack.addWidget(self.road)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(0)
-        self._row.addWidget(self.stack, 1)
         self._column = QVBoxLayout(self)
         self._column.setContentsMargins(0, 0, 0, 0)
         self._column.setSpacing(0)
+        self._row = QHBoxLayout()
         self._column.addLayout(self._row, 1)
+        self._row.setSpacing(0)
+        self._row.addWidget(self.stack, 1)
         self._connect()
 
     def _connect(self) -> None:

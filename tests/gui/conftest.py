@@ -93,16 +93,20 @@ def wizard(qtbot: QtBot, settings: QSettings) -> Iterator[OpenedWizard]:
 
 
 def put_away(windows: list[QWidget] | list[Window] | list[Wizard]) -> None:
-    """Close windows as a person does, and hold that no widget and no thread is left."""
+    """Close windows as a person does, and hold that no widget and no thread is left, and that no layout had an item in Python.
+
+    Adding a layout that is already filled makes PySide wrap each of its items. Qt deletes an item with its widget; the wrapper stays,
+    and the next object at that address crashes PySide. So a layout is added first and filled then.
+    """
+    assert [
+        w for w in Shiboken.getAllValidWrappers() if isinstance(w, QLayoutItem) and not isinstance(w, QLayout)
+    ] == []
     for window in windows:
         window.close()
         window.deleteLater()
     windows.clear()
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     assert [w for w in QApplication.allWidgets() if not isinstance(w, QMenu)] == []
-    assert [
-        w for w in Shiboken.getAllValidWrappers() if isinstance(w, QLayoutItem) and not isinstance(w, QLayout)
-    ] == []
     assert [t.name for t in threading.enumerate() if t.name.startswith("doctor")] == []
     assert QThreadPool.globalInstance().activeThreadCount() == 0
 
