@@ -29,6 +29,9 @@ UNREAD: tuple[FileState, ...] = ("missing", "dangling", "unreadable")
 """States in which nothing was read, so that results hold only for the moment."""
 
 
+MISSING_PROBLEM = "is not there"
+
+
 class UnfitError(Exception):
     """The file cannot be read as a library: its state in one word, and why in one sentence."""
 
@@ -182,7 +185,7 @@ def _absent(path: str | os.PathLike[str], error: OSError | ValueError) -> UnfitE
     if _is_link(path):
         return UnfitError("dangling", fact_text("is a symbolic link to a file that is not there"))
     if number in (None, errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG, errno.EINVAL):
-        return UnfitError("missing", "is not there")
+        return UnfitError("missing", MISSING_PROBLEM)
     return UnfitError("unreadable", fact_text("could not be looked at: {reason}", reason=os.strerror(number or 0)))
 
 

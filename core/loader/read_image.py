@@ -8,7 +8,7 @@ from functools import partial
 from core.common.fact_text import fact_text
 from core.common.patience import call_patiently
 from core.loader.earlier_reads import cached_by_file
-from core.loader.files import UNREAD, Source, UnfitError, open_source, path_under_root
+from core.loader.files import MISSING_PROBLEM, UNREAD, Source, UnfitError, open_source, path_under_root
 from core.loader.image import Image
 from core.model.facts import FileState, path_text
 
@@ -37,6 +37,11 @@ def read_image(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "
             problem=unfit.problem,
             really=unfit.really,
         )
+
+
+def no_image(path: str) -> Image:
+    """Return what ``read_image`` says of a file that is missing from a folder."""
+    return Image(path=path_text(path), state="missing", problem=MISSING_PROBLEM)
 
 
 def _size(path: str) -> int | None:

@@ -27,6 +27,8 @@ MAX_UNDEFINED, MAX_TABLE_BYTES = 60_000, 64 << 20
 """Maximum number of undefined symbols of one file, and of bytes of one table, that are read."""
 MAX_NAME_BYTES, NAMES_PIECE_BYTES = 512, 8192
 """Maximum length of a version's or library's name, and bytes of a string table read at a time."""
+FEW_NAMES = 64
+"""Number of symbols from which on larger pieces are read."""
 
 
 class Want(Frozen, frozen=True, kw_only=True):
@@ -174,17 +176,27 @@ def _undefined_names(file: Layout, named: re.Pattern[str] | None) -> Iterator[Un
     wants = {index: want for want, index in _required_versions(file)}
     numbers = array("H", file.source.read(versions.offset, min(2 * count, MAX_READ_BYTES))) if versions else array("H")
     table = _section_bytes(file, Section(name="", offset=symbols.offset, size=24 * count, address=0))
-    whole = count > 64
-    few, names = _Names(file, strings), _section_bytes(file, strings) if whole else b""
-    letters = names.decode("latin-1")  # Skip other symbols without reading their names.
-    for number, (at, info, _other, section, _value, _size) in enumerate(struct.iter_unpack("<IBBHQQ", table)):
-        if section or info >> 4 == WEAK or not at:
+    rows = struct.iter_unpack("<IBBHQQ", table)
+    undefined = [(n, row[0]) for n, row in enumerate(rows) if row[0] and not row[3] and row[1] >> 4 != WEAK]
+    names = _names_at({at for _number, at in undefined}, file, strings)
+    for number, at in undefined:
+        if named and not named.match(names[at]):
             continue
-        if named and not named.match(*((letters, at) if whole else (few.at(at),))):
-            continue
-        name = _text(names, at) if whole else few.at(at)
         want = wants.get(numbers[number] & 0x7FFF) if number < len(numbers) else None
-        yield Undefined(name=name, version=want.version if want else "", library=want.library if want else "")
+        yield Undefined(name=names[at], version=want.version if want else "", library=want.library if want else "")
+
+
+def _names_at(places: set[int], file: Layout, strings: Section) -> dict[int, str]:
+    """Return the names at offsets of a string table. It is read in pieces: TensorFlow's has more than 64 MB."""
+    found, start, piece = dict[int, str](), 0, b""
+    for at in sorted(places):
+        end = piece.find(b"\0", at - start) if at - start < len(piece) else -1
+        if end < 0:
+            size = min(strings.size - at, MAX_READ_BYTES if len(places) > FEW_NAMES else NAMES_PIECE_BYTES)
+            start, piece = at, file.source.read(strings.offset + at, size)
+            end = piece.find(b"\0")
+        found[at] = path_text(piece[at - start : end if end >= 0 else len(piece)])
+    return found
 
 
 class Exports:

@@ -10,6 +10,7 @@ import msgspec
 from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import forms_in, remember_form
 from core.loader.earlier_reads import MISSING, earlier_or_new, file_identity, short_hash
+from core.loader.files import extended_path
 from core.probes.sysroot import Sysroot
 
 T = TypeVar("T")
@@ -67,7 +68,7 @@ def kept_look(
         return Kept(
             msgspec.Raw(msgspec.msgpack.encode(found)),
             places,
-            _identity(places, where, known) if lasts and _is_text(places) else "",
+            _identity(places, known) if lasts and _is_text(places) else "",
             tuple(forms_in(found)),
         )
 
@@ -77,7 +78,7 @@ def kept_look(
         Kept,
         read,
         lambda k: bool(k.identity),
-        holds=lambda k: k.identity == _identity(k.places, where, known),
+        holds=lambda k: k.identity == _identity(k.places, known),
     )
     for message, values in kept.forms:
         remember_form(message, values)
@@ -94,13 +95,13 @@ def _is_text(places: tuple[str, ...]) -> bool:
     return True
 
 
-def _identity(places: tuple[str, ...], where: Sysroot, known: dict[str, str]) -> str:
-    """Return a key that differs for each state of all places; empty if one was changed too recently."""
+def _identity(places: tuple[str, ...], known: dict[str, str]) -> str:
+    """Return a key that differs for each state of all places of the running system; empty if one was changed too recently."""
     identities = []
     for place in places:
         if place not in known:
             try:
-                known[place] = file_identity(where.local_path(place))
+                known[place] = file_identity(extended_path(place))
             except (OSError, ValueError):
                 known[place] = MISSING
         if not known[place]:

@@ -217,14 +217,20 @@ def _entry(seen: os.stat_result) -> Entry:
 
 def _start(path: str, limit: int) -> bytes | None:
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-    with open(os.open(path, flags), "rb", buffering=0) as stream:  # noqa: PTH123 - flags matter
-        if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
+    number = os.open(path, flags)  # a stream would make four more system calls
+    try:
+        seen = os.fstat(number)
+        if not stat.S_ISREG(seen.st_mode):
             return None
         parts: list[bytes] = []
-        while limit > 0 and (part := stream.read(min(limit, 1 << 20))):
+        while limit > 0 and (part := os.read(number, min(limit, max(seen.st_size, 1 << 12) + 1, 1 << 20))):
             parts.append(part)
             limit -= len(part)
+            if len(part) == seen.st_size:
+                break
         return b"".join(parts)
+    finally:
+        os.close(number)
 
 
 def without_silent_folders(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:

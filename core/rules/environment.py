@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from core.common.i18n import _, n_, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command
 from core.model.facts import How, Mark, PathEntry, Snapshot, Variable
 from core.model.findings import Evidence, Finding
@@ -171,7 +171,7 @@ def _with_variables(v: Variable, seen: Snapshot) -> list[tuple[str, str]]:
     return found
 
 
-_NAMED = re.compile(r"%([^%;]+)%")
+_NAMED = late_pattern(r"%([^%;]+)%")
 
 
 def _lost_in(folders: list[str], seen: Snapshot) -> list[Evidence]:

@@ -34,22 +34,21 @@ class RuleRuns:
 
 
 class _Reading:
-    """A Snapshot that notes which of its attributes are read."""
+    """A Snapshot whose attributes are taken over when they are first read: ``vars`` tells which were."""
 
     def __init__(self, seen: Snapshot) -> None:
         self._seen = seen
-        self.read: set[str] = set()
 
     def __getattr__(self, name: str) -> Any:
-        self.read.add(name)
-        return getattr(self._seen, name)
+        value = vars(self)[name] = getattr(self._seen, name)
+        return value
 
 
 def _run(rule: Rule, seen: Snapshot) -> tuple[frozenset[str], list[Finding]]:
     """Return what a rule read and found; of one that fails, its findings up to then and one about the failure."""
     reading, found = _Reading(seen), list[Finding]()
     run_guarded(partial(_collect, rule, cast("Snapshot", reading), found), rule_name(rule), found, None)
-    return frozenset(reading.read), found
+    return frozenset(vars(reading)) - {"_seen"}, found
 
 
 def _collect(rule: Rule, seen: Snapshot, found: list[Finding]) -> None:

@@ -220,6 +220,7 @@ class Unsifted(Cleaner):
     def __init__(self, snapshot: Snapshot) -> None:
         super().__init__(snapshot)
         self._passes = tuple((replaced, form._replace(signs=())) for replaced, form in self._passes)
+        self._usual = tuple(form for _replaced, form in self._passes)
 
 
 @pytest.mark.parametrize("name", MACHINES)

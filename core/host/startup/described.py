@@ -10,6 +10,7 @@ import fnmatch
 import re
 from collections.abc import Mapping
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 
 Described = str | list["Described"] | dict[str, "Described"]
@@ -97,7 +98,7 @@ def _given(name: str, sections: Mapping[str, Mapping[str, str]]) -> list[tuple[s
 
 # --- YAML ----------------------------------------------------------------------------------------------------------------
 
-_KEY = re.compile(
+_KEY = late_pattern(
     r"(\"[^\"]*\"|'[^']*'|[^\s\"'#\[\]{},&*!|>%@`-][^\"'\[\]{}\n]*?|-[^\s\"'\[\]{}][^\"'\[\]{}\n]*?)\s*:(?=\s|$)"
 )
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, Surroundings
 from core.host.startup.systemd_files import read_systemd_file
 
@@ -64,7 +65,7 @@ def unit_rows(text: str, file: str) -> Iterator[Row]:
             yield Row(key.strip(), value.strip(), file, first)
 
 
-_MAY_LAST = re.compile(r"python|\.py\b|\.sh\b|\bsh\s|/bin/activate|env/bin/")
+_MAY_LAST = late_pattern(r"python|\.py\b|\.sh\b|\bsh\s|/bin/activate|env/bin/")
 """In the one of several commands (Type=oneshot) that does the work; the last one without such words."""
 
 

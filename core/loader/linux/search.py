@@ -95,6 +95,7 @@ class LibrarySearch:
     def __init__(self, policy: LdSo) -> None:
         self.policy = policy
         self._images: dict[str, Image] = {}
+        self._listings: dict[str, frozenset[str] | None] = {}
         self._subfolders: dict[str, tuple[str, ...]] = {}
         self._places: dict[tuple[tuple[str, ...], How, str, str], list[SearchPlace]] = {}
         self._cache: dict[str, list[CacheEntry]] = {}
@@ -104,8 +105,25 @@ class LibrarySearch:
     def read_headers(self, path: str) -> Image:
         """Return the headers of a file, read once."""
         if path not in self._images:
-            self._images[path] = read_image.read_image(path, root=self.policy.root)
+            folder, _slash, name = path.rpartition("/")
+            names = self._names(folder or "/")
+            absent = names is not None and name not in names
+            self._images[path] = (
+                read_image.no_image(path) if absent else read_image.read_image(path, root=self.policy.root)
+            )
         return self._images[path]
+
+    def _names(self, folder: str) -> frozenset[str] | None:
+        """Return the names in a folder, listed once: most files that a loader tries are not there. None if nobody can tell."""
+        if folder not in self._listings:
+            try:
+                names = call_patiently(os.listdir, path_under_root(self.policy.root, folder))
+                self._listings[folder] = frozenset(names)
+            except (FileNotFoundError, NotADirectoryError):
+                self._listings[folder] = frozenset()
+            except (OSError, ValueError):
+                self._listings[folder] = None
+        return self._listings[folder]
 
     @property
     def looked_at(self) -> Iterator[str]:
@@ -188,7 +206,8 @@ class LibrarySearch:
         if folder not in self._subfolders:
             heads = {sub.split("/", 1)[0] for sub in self.policy.subfolders}
             real = path_under_root(self.policy.root, folder)
-            there = {head for head in heads if _is_folder(posixpath.join(real, head))}
+            names = self._names(folder)
+            there = heads if names is None else heads & names
             fit = (sub for sub in self.policy.subfolders if sub.split("/", 1)[0] in there)
             self._subfolders[folder] = tuple(sub for sub in fit if _is_folder(posixpath.join(real, sub)))
         return self._subfolders[folder]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 import zlib
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.knowledge.modules import module_of
+from core.loader.earlier_reads import earlier_or_new, lasting_identity
 from core.model.facts import Distribution, path_text
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -46,7 +47,7 @@ _FOLDER = late_pattern(r"(?P<name>[A-Za-z0-9][A-Za-z0-9._]*?)(?:-(?P<version>[^-
 
 
 _SEPARATORS = late_pattern(r"[-_.]+")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = late_pattern(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _FIELDS = ("n", "v", "r")
 """First letters of the fields that are read: name, version, requires-dist."""
 
@@ -164,21 +165,27 @@ def is_relevant(name: str) -> bool:
 
 def _distribution(folder: str, entry: str, where: Sysroot, *, every: bool) -> Iterator[Distribution]:
     m = _FOLDER.fullmatch(entry)
-    if not m:
-        return
-    its_name = normalise_name(m["name"])
+    its_name = normalise_name(m["name"]) if m else ""
+    if m and (every or is_relevant(its_name)):
+        path = where.join(folder, entry)
+        plain = not (where.planned or where.gone)
+        identity = lasting_identity(where.local_path(where.join(path, "METADATA")), where.root) if plain else ""
+        read = partial(_read_distribution, folder, path, its_name, m["version"] or "", where, every=every)
+        yield earlier_or_new(f"distribution {every} {path_text(path)}", identity, Distribution, read)
+
+
+def _read_distribution(
+    folder: str, path: str, its_name: str, version: str, where: Sysroot, *, every: bool
+) -> Distribution:
     relevant = is_relevant(its_name)
-    if not (relevant or every):
-        return
-    path = where.join(folder, entry)
     headers = tuple(_headers(_metadata(path, where)))
     wishes = [(v, required_name(v)) for k, v in headers if k == "requires-dist"]
     name = normalise_name(next((v for k, v in headers if k == "name"), its_name))
     if relevant and not is_relevant(name):
         name = its_name
-    yield Distribution(
+    return Distribution(
         name=name,
-        version=next((v for k, v in headers if k == "version"), m["version"] or ""),
+        version=next((v for k, v in headers if k == "version"), version),
         location=path_text(folder),
         requires=tuple(v for v, wanted in wishes if wanted.startswith("nvidia-")) if relevant else (),
         pins=tuple(

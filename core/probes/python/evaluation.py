@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import parse_python_version, whole_number
 from core.probes.python.bound_names import is_for_the_checker
 
@@ -304,7 +305,7 @@ _ABOVE: Mapping[str, tuple[str, ...]] = {
 }
 """Exception that ends an import -> the names of handlers that catch it."""
 
-_OTHERS = re.compile(
+_OTHERS = late_pattern(
     r"(?:Key|Value|Type|Name|Runtime|Index|Lookup|NotImplemented|Unicode\w*|ZeroDivision|Assertion|FileNotFound)Error"
     r"|KeyboardInterrupt|StopIteration|SystemExit"
 )

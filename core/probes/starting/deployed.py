@@ -11,6 +11,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
@@ -160,7 +161,7 @@ def _line(text: str, name: str) -> int:
     return json_line(text, name) or (text.count("\n", 0, member.start()) + 1 if member else 0)
 
 
-_PARTS = re.compile(
+_PARTS = late_pattern(
     r"//[^\n]*|/\*.*?(?:\*/|\Z)|\"(?:\\.|[^\"\\])*\"?|'((?:\\.|[^'\\])*)'?|`([^`$\\]*)`|\b([A-Za-z_$][\w$.]*)(\s*:)?",
     re.DOTALL,
 )

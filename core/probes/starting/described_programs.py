@@ -12,6 +12,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
@@ -36,16 +37,16 @@ OF_CONTAINERS = frozenset(
 )
 """A mapping with one of these describes what runs in a root of its own."""
 ENDINGS = (".yml", ".yaml", ".toml", ".json", ".ini", ".cfg", ".conf")
-READ_ELSEWHERE = re.compile(
+READ_ELSEWHERE = late_pattern(
     r"package(?:-lock)?\.json|pyproject\.toml|pixi\.toml|\.?mise\b.*|[Tt]askfile\..*|dvc\.(?:yaml|lock)"
     r"|tox\.ini|\.?pytest\.ini|setup\.cfg|supervisord\.conf|ecosystem\b.*|pm2\..*|invoke\..*|pyvenv\.cfg|environment\.ya?ml|.*\.lock|.*-lock\..*"
 )
 """Files whose own reader knows more of them, or that start nothing."""
-COMPOSE = re.compile(r"(?:docker-)?compose\b.*\.ya?ml")
+COMPOSE = late_pattern(r"(?:docker-)?compose\b.*\.ya?ml")
 """Docker Compose's files: what starts in a container uses an environment of this machine only if its folder is mounted there by the same
 name. Of its variables those of the loader and of Python's search are left out: they name folders in the container.
 """
-_SCRIPT = re.compile(r"(?:^|[\s'\"=])([\w./~-]+\.(?:sh|bash))(?=[\s'\";&|,\]]|$)", re.MULTILINE)
+_SCRIPT = late_pattern(r"(?:^|[\s'\"=])([\w./~-]+\.(?:sh|bash))(?=[\s'\";&|,\]]|$)", re.MULTILINE)
 BELOW = (
     "",
     "config",
@@ -87,10 +88,10 @@ MOST_FILES = 40
 MOST_BYTES = 1 << 17
 MOST_PROGRAMS = 40
 """Maximum number of programs followed in one file."""
-_NAME = re.compile(r"[A-Za-z_]\w*")
-_PAIR = re.compile(r"([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^,\s\"']*)(?:[,;\s]+|$)")
-_RUNS = re.compile(r"\b(?:uv|poetry|pdm|pixi|conda|mamba|micromamba|hatch|pipenv|rye)[\"', ]+run\b")
-_STARTS_PYTHON = re.compile(
+_NAME = late_pattern(r"[A-Za-z_]\w*")
+_PAIR = late_pattern(r"([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^,\s\"']*)(?:[,;\s]+|$)")
+_RUNS = late_pattern(r"\b(?:uv|poetry|pdm|pixi|conda|mamba|micromamba|hatch|pipenv|rye)[\"', ]+run\b")
+_STARTS_PYTHON = late_pattern(
     r"(?:^|[\s'\"=;&|(/])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv|poetry|pdm|pixi|conda|mamba|micromamba|hatch|pipenv|rye)(?=[\s'\";&|)]|$)"
 )
 

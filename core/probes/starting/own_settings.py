@@ -11,6 +11,7 @@ import re
 import sys
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
@@ -23,8 +24,8 @@ FOLDERS = ("", "scripts", "src", "app", "notebooks")
 MOST_PROGRAMS = 40
 """Maximum number of files read in one folder."""
 MOST_BYTES = 1 << 18
-SETS = re.compile(r"os\.environ\[|environ\.(?:setdefault|update)|putenv|sys\.path\.insert|%(?:set_)?env ")
-_MAGIC = re.compile(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t]*$")
+SETS = late_pattern(r"os\.environ\[|environ\.(?:setdefault|update)|putenv|sys\.path\.insert|%(?:set_)?env ")
+_MAGIC = late_pattern(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t]*$")
 
 
 def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import read_crontab
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
@@ -59,9 +59,9 @@ A job is a script that first sets every variable of the shell that called at.
 
 MOST_SCRIPTS = 40
 MOST_TABLES = 8
-TABLE_NAME = re.compile(r"crontab|crontab\.txt|.+\.(?:cron|crontab)|crontab\..+")
+TABLE_NAME = late_pattern(r"crontab|crontab\.txt|.+\.(?:cron|crontab)|crontab\..+")
 """Names of tables that people keep in a project and hand to crontab(1)."""
-TABLE_LINE = re.compile(
+TABLE_LINE = late_pattern(
     r"\s*(?:#.*|[\"']?[A-Za-z_]\w*[\"']?\s*=.*|@\w+\s+\S.*|(?:[\d*][\w*,/~-]*\s+){2}(?:[\w*,/~-]+\s+){3}\S.*)?"
 )
 """A line of crontab(5): nothing, a comment, a variable, or a job behind its times."""

@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
 from core.model.paths import is_inside
@@ -27,9 +28,11 @@ from core.probes.sysroot import Sysroot
 
 MOST_MODULES = 30
 """Modules of the program's own that are read."""
-CHANGES_SEARCH = re.compile(r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks")
+CHANGES_SEARCH = late_pattern(
+    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks"
+)
 """After this, reading does not show where Python searches, or which Python runs on."""
-ACTIVATES = re.compile(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|workon|pyenv|mise|asdf|direnv)\s")
+ACTIVATES = late_pattern(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|workon|pyenv|mise|asdf|direnv)\s")
 """Words of commands that may lead to another Python in a way that reading did not follow."""
 STARTED_BY_NOBODY = ("service", "cron")
 """Ways in which a Python that is gone is told: other files often name one of another machine."""
@@ -110,7 +113,7 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
     return any(ACTIVATES.search(_without_followed(row, followed)) for row in rows)
 
 
-SOURCED = re.compile(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
+SOURCED = late_pattern(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
 
 
 def _without_followed(row: str, followed: Collection[str]) -> str:

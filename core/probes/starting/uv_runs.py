@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
@@ -21,7 +22,7 @@ from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS = 20
 """Maximum number of programs of the working folder that are read."""
-NO_PROGRAM = re.compile(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
+NO_PROGRAM = late_pattern(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
 OFF = ("", "0", "false", "no", "off")
 
 

@@ -24,7 +24,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 COMPILER_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
 """nvcc's own variable, CMake's, and those that build tools pass to nvcc, by precedence."""
 ON_PATH = ("gcc", "g++", "cc", "c++", "clang")
-_NAME = re.compile(r"(?:[\w.]+-)*(gcc|g\+\+|clang(?:\+\+)?)(?:-(\d{1,2})(?:\.\d{1,2})*)?")
+_NAME = late_pattern(r"(?:[\w.]+-)*(gcc|g\+\+|clang(?:\+\+)?)(?:-(\d{1,2})(?:\.\d{1,2})*)?")
 _NUMBER = late_pattern(r"(\d{1,2})(?:\.\d{1,3}){0,2}")
 USUAL_PROGRAMS = ("/usr/local/bin", "/usr/bin", "/usr/local/sbin", "/usr/sbin", "/bin", "/snap/bin")
 ENGINES = (("docker", "dockerd"), ("podman", "podman"))

@@ -11,6 +11,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.model.facts import Frozen
 from core.probes.variables.accepted_values import Case, CodeValue, Takes
 from core.probes.variables.code_needs import last_name
@@ -52,7 +53,7 @@ CATCHING = ("Exception", "BaseException", "ValueError", "TypeError", "KeyError",
 CHECKS = ("isdigit", "isdecimal", "isnumeric", "match", "fullmatch", "exists", "isdir", "isfile", "is_dir", "is_file")
 """Methods with which code tests a value before it converts it."""
 
-_OWN = re.compile(r"^_*(?:as|to|get|parse)_(int|float)$")
+_OWN = late_pattern(r"^_*(?:as|to|get|parse)_(int|float)$")
 """Names of a package's own conversion functions."""
 
 Scope = dict[str, tuple["Read", ...]]

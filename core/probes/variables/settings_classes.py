@@ -6,15 +6,15 @@ Sources: pydantic-settings' documentation, "Environment variable names"; pydanti
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
 from core.probes.variables.accepted_values import CodeValue, Takes
 from core.probes.variables.code_needs import last_name
 
 MARK = b"env_prefix"
 """What the text of a module with such classes has."""
-_PREFIX = re.compile(r"env_prefix\b[^=\n]{0,20}=\s*[\"']([A-Za-z]\w*_)[\"']")
+_PREFIX = late_pattern(r"env_prefix\b[^=\n]{0,20}=\s*[\"']([A-Za-z]\w*_)[\"']")
 _PLAIN: dict[str, Takes] = {"int": "whole number", "float": "number", "bool": "switch"}
 SETTINGS = "BaseSettings"
 

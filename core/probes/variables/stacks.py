@@ -9,12 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from core.common.late_pattern import late_pattern
 from core.model.facts import Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
 STACKS = ("OMP_STACKSIZE", "GOMP_STACKSIZE")
-READERS = re.compile(r"torch|scikit-learn|ctranslate2|onnxruntime(-gpu)?")
+READERS = late_pattern(r"torch|scikit-learn|ctranslate2|onnxruntime(-gpu)?")
 """Distributions that bring libgomp and start its threads."""
 UNITS = {"b": 1, "k": 1 << 10, "": 1 << 10, "m": 1 << 20, "g": 1 << 30}
 

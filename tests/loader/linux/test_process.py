@@ -154,6 +154,19 @@ def test_exports_by_either_table(tmp_path: Path, style: str) -> None:
     assert set(exports.not_exported(wanted)) == {"nothing", "function_300"}
 
 
+@pytest.mark.parametrize("piece", [700, 5000, 1 << 20])
+def test_required_names_in_whatever_pieces_a_table_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, piece: int
+) -> None:
+    monkeypatch.setattr("core.loader.symbols.NAMES_PIECE_BYTES", piece)
+    monkeypatch.setattr("core.loader.symbols.FEW_NAMES", 1 << 20)
+    names = [f"wanted_{'x' * n}" for n in range(0, 600, 7)]
+    calls = "".join(f"extern int {n}(void); int call_{n}(void) {{ return {n}(); }}" for n in names)
+    path = build.library(tmp_path / "libneedy.so", source=calls)
+    found = [u.name for u in undefined_symbols(str(path)) or () if u.name.startswith("wanted")]
+    assert sorted(found) == sorted(names)
+
+
 def test_what_is_no_library_has_no_symbols(tmp_path: Path) -> None:
     path = tmp_path / "libtext.so"
     for content in (b"", b"hello", b"\x7fELF" + bytes(60), b"\x7fELF\2\1\1" + bytes([255] * 200)):

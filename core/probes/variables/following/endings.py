@@ -5,12 +5,12 @@ A variable counts only if the same code does not end without it.
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
@@ -25,7 +25,7 @@ MOST_WORLDS = 8
 """Different sets of variables that are tried: this session's, and those of ways of starting."""
 MOST_REACHED = 200
 """Modules read to see whether a package's import comes to one."""
-_IMPORTS = re.compile(
+_IMPORTS = late_pattern(
     r"(?m)^(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++(\([^()]{0,4000}+\)|[^\n#]*+)|import[ \t]++([\w., \t]++))"
 )
 

@@ -17,6 +17,7 @@ from urllib.parse import SplitResult, urlsplit
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.probes.programs.follow import find_named
 from core.probes.sysroot import Sysroot
 from core.probes.variables.accepted_values import SWITCHES
@@ -329,7 +330,7 @@ def _program(name: str, around: Around) -> str:
     return find_named(name, {"PATH": around.env.get("PATH", "")}, around.where, around.folder)
 
 
-_NESTED = re.compile(r"[*+}]\)?[*+{]|\([^()*+]*+[*+][^()]*+\)[*+{]")
+_NESTED = late_pattern(r"[*+}]\)?[*+{]|\([^()*+]*+[*+][^()]*+\)[*+{]")
 """Patterns that may take long."""
 
 
