@@ -13,7 +13,9 @@ from msgspec.structs import replace
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import CudnnCopy, LibraryFile, PythonEnvironment
 from core.probes.cudnn import contents, probe
+from core.probes.cudnn.locations import find_folders
 from core.probes.probe import ProbeRequest
+from core.probes.sysroot import sysroot_of
 from tests import standin
 from tests.probes.request import link, request, write
 
@@ -232,6 +234,27 @@ def test_every_place_is_looked_into_once(tmp_path: Path) -> None:
     assert {c.folder: c.origin for c in copies} == {spelt.get(f, f): o for f, o in folders.items()}
     assert {c.files[0].real_path for c in copies if c.folder in spelt.values()} == {f"{f}/libcudnn.so.9" for f in spelt}
     assert next(c for c in copies if c.folder == "/data/cudnn").source == "LD_LIBRARY_PATH"
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "/usr/local/cuda-12.4/cudnn-linux-x86_64-9.1.0.70_cuda12-archive/lib",
+        "/opt/cudnn-old/cuda/lib64",
+    ],
+)
+def test_an_archive_that_was_unpacked_whole_into_a_toolkit_is_found(tmp_path: Path, place: str) -> None:
+    standin.build_cudnn(on(tmp_path, place))
+    assert one(tmp_path).origin == "installer"
+
+
+def test_the_same_on_windows(tmp_path: Path) -> None:
+    toolkit = "C:\\Program Files\\NVIDIA GPU Computing Toolkit\\CUDA\\v12.4"
+    inside = f"{toolkit}\\cudnn-windows-x86_64-9.1.0.70_cuda12-archive\\bin"
+    for folder in (inside, "D:\\tools\\cuda\\bin", "D:\\tools\\cuda11-notes\\bin"):
+        write(tmp_path, f"{folder}\\cudnn64_9.dll".replace("\\", "/"), b"MZ")
+    its = request(tmp_path, system="windows", env={"PATH": "D:\\tools", "SYSTEMROOT": "C:\\Windows"})
+    assert [f.spot.folder for f in find_folders(its, sysroot_of(its.host), ())] == ["D:\\tools\\cuda\\bin", inside]
 
 
 def test_a_lone_shim_lacks_all_its_parts(tmp_path: Path) -> None:

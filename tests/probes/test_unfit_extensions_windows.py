@@ -119,6 +119,15 @@ def test_a_function_that_the_first_dll_lacks_is_named(tmp_path: Path) -> None:
     assert (one.edge.lacks, one.edge.path, one.recorded) == ("_Mtx_new", BASE + "\\msvcp140.dll", False)
 
 
+def test_a_function_that_the_runtime_of_windows_lacks_is_named(tmp_path: Path) -> None:
+    wants = {"msvcp140.dll": ("_Cnd_init", "_Mtx_new")}
+    put(tmp_path, MODULE, *wants, functions=wants)
+    put(tmp_path, SYSTEM + "\\msvcp140.dll", exports=("_Cnd_init",))
+    (one,) = machine(tmp_path)
+    assert one.edge
+    assert (one.edge.lacks, one.edge.path, one.recorded) == ("_Mtx_new", SYSTEM + "\\msvcp140.dll", False)
+
+
 @pytest.mark.parametrize(
     "name",
     [

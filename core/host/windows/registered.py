@@ -1,6 +1,6 @@
-r"""Programs that Windows' registry starts: services and what begins with the session. Pure but for ``read``.
+r"""Programs that Windows' registry starts: services, what begins with the session, and what cmd.exe runs first. Pure but for ``read``.
 
-Sources: Microsoft, "CreateServiceW" (ImagePath, ObjectName), "Run and RunOnce Registry Keys"; a service's value Environment,
+Sources: Microsoft, "CreateServiceW" (ImagePath, ObjectName), "Run and RunOnce Registry Keys", "cmd" (AutoRun); a service's value Environment,
 which the service manager adds to its variables, is in Microsoft's article 100843; srvany's Parameters are in article 137890,
 and those of NSSM in its own manual ("Registry keys").
 """
@@ -19,6 +19,7 @@ Read = Callable[[str, str], Values]
 
 SERVICES = r"SYSTEM\CurrentControlSet\Services"
 LOGON = (r"Software\Microsoft\Windows\CurrentVersion\Run", r"Software\Microsoft\Windows\CurrentVersion\RunOnce")
+PROMPT = r"Software\Microsoft\Command Processor"
 RUNS_OTHERS = re.compile(r"nssm|srvany", re.IGNORECASE)
 """Programs that are a service on behalf of another one, which their Parameters name."""
 DRIVERS = 0x0F
@@ -42,6 +43,10 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
                     yield RegisteredStart(
                         kind="logon", key=path_text(rf"{root}\{key}\{name}"), command=path_text(command)
                     )
+    for root in ("HKLM", "HKCU"):
+        line = read(root, PROMPT).get("autorun")
+        if isinstance(line, str) and line.strip():
+            yield RegisteredStart(kind="prompt", key=rf"{root}\{PROMPT}\AutoRun", command=path_text(line))
 
 
 def service_start(name: str, values: Values, read: Read) -> RegisteredStart | None:

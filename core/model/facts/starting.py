@@ -123,9 +123,9 @@ ConfinementKind = Literal["devices", "code", "memory", "place", "user"]
 
 
 class RegisteredStart(Frozen, frozen=True, kw_only=True):
-    """A program that Windows' registry starts: a service, or one that starts with the session."""
+    """A program that Windows' registry starts: a service, one that starts with the session, or what cmd.exe runs first (AutoRun)."""
 
-    kind: Literal["service", "logon"]
+    kind: Literal["service", "logon", "prompt"]
     key: str
     """Where it stands: "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Transcriber"."""
     command: str

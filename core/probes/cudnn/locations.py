@@ -172,6 +172,7 @@ def _linux_folders(_request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot
     for parent, pattern in (("/usr/local", r"(cuda|cudnn)([-_.\d].*)?"), ("/opt", r"(cuda|cudnn)([-_.\d].*)?")):
         for name in where.names(parent) or ():
             if re.fullmatch(pattern, name):
+                yield from archive_spots(where.join(parent, name), where)
                 for tail in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib"):
                     yield _spot_at(
                         where.join(parent, name, tail), fact_text("a usual place of NVIDIA's archives"), where
@@ -184,6 +185,7 @@ def _windows_path(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
         folder = expand_percent(entry, env).strip('"').strip()
         if where.path_module.isabs(folder):
             yield _spot_at(folder, "PATH", where)
+            yield from archive_spots(folder, where)
             inner = where.join(folder, "bin")  # People put an archive's folder on PATH instead of its bin.
             yield _spot_at(inner, fact_text("bin in {folder}, which PATH names", folder=folder), where)
 
@@ -201,8 +203,10 @@ def _windows_folders(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpo
 
 
 def _installer_spots(base: str, where: Sysroot) -> Iterator[CudnnSpot]:
-    r"""Yield v*\bin, v*\bin\x64, v*\bin\12.6 and v*\bin\12.9\x64: the installers' layouts up to cuDNN 9.22."""
+    r"""Yield v*\bin, v*\bin\x64, v*\bin\12.6 and v*\bin\12.9\x64, the installers' layouts up to cuDNN 9.22, and archives in them."""
+    yield from archive_spots(base, where)
     for version in where.names(base) or ():
+        yield from archive_spots(where.join(base, version), where)
         top = where.join(base, version, "bin")
         yield _spot_at(top, "NVIDIA's installer", where)
         for name in where.names(top) or ():
@@ -211,10 +215,27 @@ def _installer_spots(base: str, where: Sysroot) -> Iterator[CudnnSpot]:
                 yield _spot_at(where.join(top, name, "x64"), "NVIDIA's installer", where)
 
 
+ARCHIVE = re.compile(r"cuda|cudnn-(?:windows|linux)-[\w.-]+(?:-archive)?", re.IGNORECASE)
+"""The one folder at the top of NVIDIA's archives of cuDNN: "cuda" up to 8.2."""
+
+
+def archive_spots(parent: str, where: Sysroot) -> Iterator[CudnnSpot]:
+    """Yield the folders of libraries of NVIDIA's archives that were unpacked into a folder as they are."""
+    tails = ("bin", "bin\\x64") if where.system == "windows" else ("lib", "lib64")
+    for name in where.names(parent) or ():
+        if ARCHIVE.fullmatch(name):
+            for tail in tails:
+                folder = where.join(parent, name, tail)
+                source = fact_text("a usual place of NVIDIA's archives")
+                yield CudnnSpot(folder=folder, origin="installer", source=source)
+
+
 def _overrides(request: ProbeRequest, where: Sysroot) -> Iterator[CudnnSpot]:
     tails = ("bin", "bin\\x64", "") if where.system == "windows" else ("lib64", "lib", "")
     for name in OVERRIDE_VARIABLES:
         value = request.env.get(name, "")
+        if where.path_module.isabs(value):
+            yield from archive_spots(value, where)
         for tail in tails if where.path_module.isabs(value) else ():
             yield _spot_at(where.join(value, tail) if tail else value, name, where)
 

@@ -40,6 +40,6 @@ def unmet_functions(
 
 
 def _is_windows_own(name: str) -> bool:
-    """Whether a DLL in Windows' folders belongs there: CUDA's do not, except the driver's."""
+    """Whether a DLL in Windows' folders came with Windows or the driver: CUDA's did not, nor did Microsoft's C++ runtime."""
     known = parse_library_name(name.lower())
-    return known is None or known.family in ("driver", "nvml", "libcuda", "vcruntime")
+    return known is None or known.family in ("driver", "nvml", "libcuda")

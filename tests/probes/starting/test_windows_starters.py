@@ -232,3 +232,35 @@ def test_a_line_in_a_condition_makes_its_variable_unknown(tmp_path: Path) -> Non
 )
 def test_words_are_those_that_a_program_gets(text: str, words: list[str]) -> None:
     assert words_of_line(text) == words
+
+
+AS_SYSTEM = TASK.replace(
+    "<Settings>", "<Principals><Principal><UserId>{account}</UserId></Principal></Principals><Settings>"
+)
+
+
+@pytest.mark.parametrize(
+    ("account", "path"),
+    [
+        ("S-1-5-18", r"C:\Windows\System32"),
+        ("NT AUTHORITY\\NETWORK SERVICE", r"C:\Windows\System32"),
+        ("S-1-5-21-1-2-3-1001", ENV["Path"]),
+        ("PC\\ada", ENV["Path"]),
+    ],
+)
+def test_a_task_of_a_system_account_has_not_the_persons_variables(tmp_path: Path, account: str, path: str) -> None:
+    put(tmp_path, r"C:\ml\Scripts\python.exe", b"")
+    put(tmp_path, r"C:\ml\pyvenv.cfg", "home = C:\\Python\n")
+    text = AS_SYSTEM.format(enabled="true", command=PYTHON, arguments="train.py", account=account)
+    put(tmp_path, r"C:\Windows\System32\Tasks\Nightly", text.encode("utf-16"))
+    machine = Variable(name="Path", value=r"C:\Windows\System32", scope="machine", kind="REG_SZ")
+    mine = Variable(name="Path", value=r"C:\mine", scope="user", kind="REG_SZ")
+    ((_prefix, env),) = ways(tmp_path, variables=(machine, mine)).values()
+    assert next(v for n, v in env.items() if n.upper() == "PATH") == path
+
+
+def test_what_cmd_exe_runs_first_stands_in_the_registry() -> None:
+    keys = {("HKCU", r"Software\Microsoft\Command Processor"): {"autorun": r"C:\rc.cmd"}}
+    (one,) = registered_starts((), lambda root, key: keys.get((root, key), {}))
+    assert (one.kind, one.command) == ("prompt", r"C:\rc.cmd")
+    assert one.key == r"HKCU\Software\Microsoft\Command Processor\AutoRun"

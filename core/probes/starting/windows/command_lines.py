@@ -116,7 +116,7 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
             continue
         found = _assigned(line, Place(path, number), state, sure=level == 0)
         if not found:
-            started = _commands(line, Place(path, number), state, ground, depth)
+            started = commands_of_line(line, Place(path, number), state, ground, depth)
             if started is not None:
                 return started
         level = max(0, level + line.count("(") - line.count(")"))
@@ -140,13 +140,12 @@ def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
     return True
 
 
-def _commands(line: str, at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+def commands_of_line(line: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
     """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts."""
-    for part in _divided(line):
-        command = re.sub(
-            r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part.strip(), flags=re.IGNORECASE
-        )
-        if _assigned(command, at, state, sure=command == part.strip()):
+    for divided in _divided(line):
+        part = divided.strip().lstrip("@").strip()
+        command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
+        if _assigned(command, at, state, sure=command == part):
             continue
         command = expanded(command, state, at.file if at.line else "")
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
@@ -228,8 +227,8 @@ def _shell(words: list[str], at: Place, state: State, ground: Ground, depth: int
     first = words[options][2:]
     rest = [*([first] if first else []), *words[options + 1 :]]
     if len(rest) == 1:
-        return _commands(rest[0], at, state, ground, depth)
-    return _commands(" ".join(f'"{w}"' if " " in w or not w else w for w in rest), at, state, ground, depth)
+        return commands_of_line(rest[0], at, state, ground, depth)
+    return commands_of_line(" ".join(f'"{w}"' if " " in w or not w else w for w in rest), at, state, ground, depth)
 
 
 def prefix_among(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:

@@ -1,9 +1,9 @@
 r"""What Windows itself starts programs by: services, scheduled tasks, shortcuts, and what begins with the session.
 
-A service of the system gets the machine's variables; one of the person's account, a task and a shortcut get the person's. A start
+A service or a task of the system's accounts gets the machine's variables; one of the person's, and a shortcut, get the person's. A start
 that leads to no Python is left out: it is some other program's.
 
-Sources: [MS-TSCH], section 2.4.1 (the XML of a task, whose Exec has Command, Arguments and WorkingDirectory); Microsoft, "Run and
+Sources: [MS-TSCH], section 2.4.1 (the XML of a task: Principal's UserId, and Exec's Command, Arguments and WorkingDirectory); Microsoft, "Run and
 RunOnce Registry Keys"; NSSM's manual, "Environment variables".
 """
 
@@ -25,6 +25,10 @@ from core.probes.starting.windows.command_lines import Place, give, prefix_among
 
 MOST_TASKS, MOST_FOLDERS, MOST_SHORTCUTS = 400, 80, 300
 MOST_BYTES = 1 << 18
+OF_SYSTEM = re.compile(
+    r"S-1-5-(?:18|19|20)|(?:nt authority\\)?(?:local ?system|system|(?:local|network) ?service)", re.IGNORECASE
+)
+"""Accounts of the system, in a task's UserId."""
 STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b|\bpyw?(?:\.exe)?\b", re.IGNORECASE)
 """In a command line that may lead to a Python; all others are left alone."""
 
@@ -38,7 +42,7 @@ def starter_ways(
     """Yield each way by which Windows starts a Python. ``variables``: those of every scope, as the registry has them."""
     for one in registered:
         yield from _registered(one, ground, pythons, variables)
-    yield from _tasks(ground, pythons)
+    yield from _tasks(ground, pythons, variables)
     yield from _shortcuts(ground, pythons)
 
 
@@ -64,7 +68,7 @@ def _way(
 def _registered(
     one: RegisteredStart, ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
 ) -> Iterator[Reached]:
-    if not STARTS_PYTHON.search(one.command):
+    if one.kind == "prompt" or not STARTS_PYTHON.search(one.command):
         return
     mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
     env = dict(ground.env) if mine else compose_environment(v for v in variables if v.scope in ("process", "machine"))
@@ -91,8 +95,14 @@ def _system_folder(env: dict[str, str]) -> str:
 # --- tasks ---------------------------------------------------------------------------------------------------------------
 
 
-def _tasks(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    r"""Yield the actions of the tasks that are enabled: each file below System32\Tasks is one."""
+def _tasks(
+    ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
+) -> Iterator[Reached]:
+    r"""Yield the actions of the tasks that are enabled: each file below System32\Tasks is one.
+
+    One of the system's accounts gets the machine's variables, without the person's.
+    """
+    of_machine = compose_environment(v for v in variables if v.scope in ("process", "machine"))
     folders = [ntpath.join(_system_folder(ground.env), "Tasks")]
     seen = 0
     for folder in folders:
@@ -105,16 +115,17 @@ def _tasks(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[R
             seen += 1
             if seen > MOST_TASKS:
                 return
-            for command, where in actions_of_task(ground.where.read(path, MOST_BYTES) or b""):
-                state = State(dict(ground.env), set(ground.env), separator=";")
+            for command, where, account in actions_of_task(ground.where.read(path, MOST_BYTES) or b""):
+                env = of_machine if OF_SYSTEM.fullmatch(account) else ground.env
+                state = State(dict(env), set(env), separator=";")
                 state.files.append(path)
-                filled, folder_of_it = (expand_variables(t, ground.env) for t in (command, where))
-                state.values["PWD"] = folder_of_it.strip('"') or _system_folder(ground.env)
+                filled, folder_of_it = (expand_variables(t, env) for t in (command, where))
+                state.values["PWD"] = folder_of_it.strip('"') or _system_folder(env)
                 yield from _way(Reached(kind="task", at=path, state=state), filled, Place(path), ground, pythons)
 
 
-def actions_of_task(data: bytes) -> list[tuple[str, str]]:
-    """Return what a task starts: each command line with its folder; nothing for one that is disabled, or no such file."""
+def actions_of_task(data: bytes) -> list[tuple[str, str, str]]:
+    """Return what a task starts: each command line with its folder and its account; nothing for one that is disabled, or no such file."""
     if not data or b"<!" in data.replace(b"\0", b"").replace(b"<!--", b""):
         return []  # no task has a document type, whose entities could grow without end
     parser = XMLParser()  # noqa: S314 - no document type, as just seen
@@ -125,13 +136,20 @@ def actions_of_task(data: bytes) -> list[tuple[str, str]]:
         return []
     if any(_text(e, "Enabled").lower() == "false" for e in _children(root, "Settings")):
         return []
+    who = [_text(e, "UserId").strip() for p in _children(root, "Principals") for e in _children(p, "Principal")]
     found = []
     for actions in _children(root, "Actions"):
         for each in _children(actions, "Exec"):
             command = _text(each, "Command").strip().strip('"')
             quoted = f'"{command}"' if " " in command else command
             if command:
-                found.append((f"{quoted} {_text(each, 'Arguments')}".strip(), _text(each, "WorkingDirectory").strip()))
+                found.append(
+                    (
+                        f"{quoted} {_text(each, 'Arguments')}".strip(),
+                        _text(each, "WorkingDirectory").strip(),
+                        (who or [""])[0],
+                    )
+                )
     return found
 
 

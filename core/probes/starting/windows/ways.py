@@ -1,4 +1,4 @@
-r"""The ways of starting on Windows that files show: Jupyter's kernels, activations, VS Code, batch files.
+r"""The ways of starting on Windows that files show: prompts, Jupyter's kernels, activations, VS Code, batch files.
 
 A program that Explorer starts gets the registry's variables, with which the scan already judges this session.
 """
@@ -17,6 +17,7 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
 from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_batch, value_of
+from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
 
@@ -30,6 +31,7 @@ def windows_ways(
 
     ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them.
     """
+    yield from prompt_ways(ground, registered)
     yield from _kernels(ground, pythons)
     yield from _activations(ground, pythons)
     yield from _editors(ground)
@@ -77,6 +79,12 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
             yield Reached(kind="notebook", at=path, state=state, prefix=prefix)
 
 
+ON_ACTIVATION = (
+    "", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin",
+)  # fmt: skip
+"""What activation puts before PATH (conda/activate.py, ``_get_path_dirs``)."""
+
+
 def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     join = ground.where.join
     for python in pythons:
@@ -84,6 +92,8 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         if python.kind == "venv":
             python_of_batch(join(python.prefix, "Scripts", "activate.bat"), state, ground)
         elif python.kind == "conda":
+            added = ";".join(join(python.prefix, f) if f else python.prefix for f in ON_ACTIVATION)
+            give(state, "PATH", f"{added};{_variable(ground, 'PATH')}", Place(python.prefix), form="assignments")
             kept = join(python.prefix, "conda-meta", "state")
             found = json_value(text) if (text := ground.read(kept)) is not None else None
             env = found.get("env_vars") if isinstance(found, dict) else None
