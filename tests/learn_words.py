@@ -294,7 +294,7 @@ def judge_folds(
 
 def cross_validate(threads: Sequence[Thread], knowledge: Sequence[Example]) -> list[Judged]:
     """Return every text judged by a table that has not seen its source, the others of the noise among them."""
-    lines = NOISE.read_once(encoding="utf-8").splitlines()
+    lines = NOISE.read_text(encoding="utf-8").splitlines()
     folds = judge_folds(threads, knowledge, of_noise())
     judged = []
     for number, (table, _its) in enumerate(folds):
