@@ -189,3 +189,20 @@ def test_windows_on_arm_has_files_for_both_kinds(tmp_path: Path) -> None:
     put(tmp_path, MODULE, "needed.dll")
     put(tmp_path, SYSTEM + "\\needed.dll", machine=0xAA64)
     assert machine(tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("code", "there", "loads"),
+    [
+        ("os.add_dll_directory(os.path.dirname(shutil.which('ffmpeg')))", "needed.dll", True),
+        ("os.add_dll_directory(os.path.dirname(shutil.which('ffmpeg')))", "needed-of-another-release.dll", False),
+        ("import os", "needed.dll", False),
+    ],
+)
+def test_a_package_that_registers_folders_may_find_them_by_path(
+    tmp_path: Path, code: str, there: str, loads: bool
+) -> None:
+    put(tmp_path, MODULE, "KERNEL32.dll", "needed.dll")
+    put(tmp_path, f"C:\\tools\\{there}")
+    write(tmp_path, "C:/ml/venv/Lib/site-packages/thing/__init__.py", code)
+    assert (machine(tmp_path, "thing/__init__.py") == ()) == loads

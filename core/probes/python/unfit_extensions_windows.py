@@ -2,7 +2,8 @@ r"""Extension modules that a Python on Windows finds but cannot load: judged by 
 
 Nothing is loaded. CPython since 3.8 loads an extension module with its own folder, the folder of the python.exe that really
 runs, folders given to add_dll_directory and System32; PATH is not searched. Packages register the folders of their own DLLs
-as they are imported (delvewheel writes such a start), so these count as searched.
+as they are imported (delvewheel writes such a start), so these count as searched. One whose code registers folders may find them by
+PATH: what PATH has is not told as missing then.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import ntpath
 import re
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from msgspec.structs import replace
 
@@ -21,6 +23,7 @@ from core.loader.windows.policy import DllPolicy, policy_folders
 from core.loader.windows.search import DllSearch, cpython_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution, path_text
 from core.model.facts.closure import Edge
+from core.model.path_list import searched_entries
 from core.model.paths import is_inside
 from core.probes.kept_looks import kept_look
 from core.probes.loading.closure_windows import DRIVERS_OWN, GPU_DLL, STATES
@@ -32,11 +35,14 @@ from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.python.search_path import Interpreter
 from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension
 from core.probes.sysroot import Sysroot
+from core.probes.variables.search_paths import expand_percent
 from core.probes.wheel_record import record_rows
 
 BINARY_ROW = r"(?i)\.(?:pyd|dll)\"?,"
 TAG = late_pattern(r"(?i)(_d)?\.(?:cp(\d+)t?-(\w+)\.)?pyd$")
 """What the name of an extension module says: a debug build, the Python and the system that it was built for."""
+CODE_ROW = r"(?i)\.py\"?,"
+REGISTERS, MOST_CODE = b"add_dll_directory", 1 << 18
 PYTHONS_OWN = late_pattern(r"(?i)python3\d*t?\.dll|vcruntime140(_1)?\.dll")
 """DLLs that Python's installer puts beside python.exe."""
 PYTHON_DLL = late_pattern(r"(?i)python(\d)(\d+)t?(_d)?\.dll")
@@ -61,14 +67,26 @@ def unfit_dlls(
     if DllSearch(policy).resolve("kernel32.dll").winner is None:
         return ()  # Windows' own folder is not there to be read: nothing is known of what it has
 
+    env = {name.upper(): value for name, value in request.env.items()}
+    path = (expand_percent(e, env).strip('"').strip() for e in searched_entries(env.get("PATH", ""), "windows"))
+    entries = tuple(dict.fromkeys(e for e in path if ntpath.isabs(e)))
+
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
-        its = _Look(python, interpreter, suffixes, policy, watched)
+        its = _Look(python, interpreter, suffixes, policy, watched, entries=entries)
         found = tuple(its.everything())
         for path in its.places():
             watched.local_path(path)  # the answer depends on what the loader examines
         return found, True
 
-    given = (python.prefix, python.site_packages, interpreter.base, interpreter.short_version, policy, suffixes)
+    given = (
+        python.prefix,
+        python.site_packages,
+        interpreter.base,
+        interpreter.short_version,
+        policy,
+        suffixes,
+        entries,
+    )
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit dlls", given, tuple[UnfitExtension, ...], look, where, known=known)
 
@@ -83,8 +101,11 @@ class _Look:
         suffixes: tuple[str, ...],
         policy: DllPolicy,
         where: Sysroot,
+        *,
+        entries: tuple[str, ...],
     ) -> None:
         self._python, self._interpreter, self._where = python, interpreter, where
+        self._entries, self._owner = entries, cast("Distribution | None", None)
         self._policy, self._search = policy, DllSearch(policy)
         self._tagged = tuple(s for s in suffixes if s.count(".") > 1)
         self._names: dict[str, frozenset[str]] = {}
@@ -109,6 +130,7 @@ class _Look:
 
     def _of_distribution(self, what: Distribution, *, followed: bool) -> Iterator[UnfitExtension]:
         """Yield those of one distribution. ``followed``: the closures examine what its modules need."""
+        self._owner = what
         rows = record_rows(what, BINARY_ROW, self._where)
         own = {self._where.name(path).lower(): path for path in rows}
         folders = tuple(dict.fromkeys(self._where.parent(p) for p in rows if p.lower().endswith(".dll")))
@@ -216,6 +238,17 @@ class _Look:
             yield base, 1
             for tail in FURTHER_FOLDERS:
                 yield self._where.join(base, tail), 1
+        if self._owner and self._registers_folders(self._owner):
+            for folder in self._entries:
+                yield folder, 1
+
+    def _registers_folders(self, what: Distribution) -> bool:
+        """Whether a package's code gives folders to the loader: which ones, it may find by PATH (shutil.which)."""
+        for path in [*record_rows(what, CODE_ROW, self._where)][:MOST_FILES]:
+            self._read[path] = None
+            if REGISTERS in (self._where.read(path, MOST_CODE) or b""):
+                return True
+        return False
 
     def _names_below(self, folder: str, levels: int) -> frozenset[str]:
         """Return the names of DLLs in a folder and those below it, in lower case."""

@@ -39,7 +39,7 @@ CONSUMERS: dict[str, Imports] = {
 
 MODULES: dict[str, Imports] = {
     "plain": {},
-    "runtime": {"msvcp140_2.dll": ("f",)},
+    "runtime": {"msvcp140_2.dll": ("__std_smf_beta",)},
     "older_runtime": {"msvcp140_1.dll": ("not_in_older_ones",)},
     "openmp": {"libomp140.x86_64.dll": ("omp",)},
     "media": {"mfplat.dll": ("MFStartup",)},
