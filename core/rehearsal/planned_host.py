@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from core.host import activation_scripts
-from core.host.windows.environment import compose_environment
+from core.host.windows.environment import compose_environment, renewed_values
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
@@ -50,7 +50,12 @@ class PlannedHost(HostWithEnvironment, frozen=True):
             *(v for v in map(self._planned_variable, new) if v is not None),
         )  # a later change starts from the result of an earlier one
         if self.system == "windows":
-            return known
+            sets = [c for c in self.changes if isinstance(c, SetVariable) and c.scope != "environment"]
+            before = {c.name: c.before.text if c.before else None for c in reversed(sets)}
+            mine = {v.name: v.value for v in known if v.scope == "process"}
+            session = renewed_values(mine, before, compose_environment(known))
+            ours = (Variable(name=n, value=v, source="environment") for n, v in session.items())
+            return (*ours, *(v for v in known if v.scope != "process"))
         env = self.fresh_environment()
         ours = (Variable(name=n, value=v, source="environment") for n, v in env.items())
         return (*ours, *(v for v in known if v.scope != "process"))

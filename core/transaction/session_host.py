@@ -1,8 +1,7 @@
 """The host as newly started programs see it, where variables changed after this session began.
 
-Linux only: there a variable comes from a log-in or from an environment's activation, so that a session keeps the values
-from before a fix, and a scan from it would find the cured fault again. The history says what was changed; the files
-with the values say whether it still applies. An activation counts where its environment is active: a program that is
+A session keeps the values from before a fix, and a scan from it would find the cured fault again. The history says what was
+changed; on Linux the files with the values say whether it still applies, on Windows the registry. An activation counts where its environment is active: a program that is
 started without it gets what the session has.
 """
 
@@ -11,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Unpack
 
 from core.host import activation_scripts
-from core.host.interface import Host
+from core.host.interface import CompletedProcess, Host, RunOptions
 from core.host.this_host import this_host
+from core.host.windows.environment import renewed_values
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import (
     Change,
@@ -26,7 +27,7 @@ from core.model.changes import (
     Value,
     values_agree,
 )
-from core.model.facts import Activation, Renewal
+from core.model.facts import Activation, Renewal, Variable
 from core.model.paths import is_inside
 from core.transaction.journal import Entry, Journal, UnreadableEntry, machine_state_folder, state_folder
 
@@ -42,6 +43,24 @@ class NewSessionHost(HostWithEnvironment, frozen=True):
 
     renewals: tuple[Renewal, ...] = ()
     activations: tuple[Activation, ...] = ()
+
+
+class RenewedSession(NewSessionHost, frozen=True):
+    """The same on Windows, where new programs get the registry's variables, and this session has its own besides."""
+
+    session: Mapping[str, str] = {}
+    """This session's, renewed."""
+
+    def variables(self) -> tuple[Variable, ...]:
+        """Those of the session as a new one would have them, and the kept ones."""
+        ours = (Variable(name=n, value=v, source="environment") for n, v in self.session.items())
+        return (*ours, *(v for v in self.host.variables() if v.scope != "process"))
+
+    def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
+        """The real one's, in the session as a new one would be."""
+        if options.get("env") is None:
+            options["env"] = self.session
+        return self.host.run(argv, **options)
 
 
 def current_host(
@@ -70,7 +89,7 @@ def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], rea
     ``entries``: the history, oldest first.
     """
     if host.system != "linux":
-        return host
+        return _renewed_on_windows(host, [e for e in entries if isinstance(e, Entry)])
     old = host.fresh_environment()
     env, done = dict(old), [e for e in entries if isinstance(e, Entry)]
     steps = _standing_activations(done, read)
@@ -104,6 +123,25 @@ def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], rea
         Activation(name=c.name, at=c.at, steps=c.after.text, entry=entry) for c, entry in steps if c.after
     )
     return NewSessionHost(host, env, renewals=found, activations=activations) if found or activations else host
+
+
+def _renewed_on_windows(host: Host, entries: Sequence[Entry]) -> Host:
+    """Return the host with this session's variables as a new session has them; ``host`` itself where nothing differs."""
+    edits = [c for e in entries if e.state == "done" for c in e.changes]
+    edits += [c.inverse() for e in entries if e.state == "undone" for c in reversed(e.changes)]
+    sets = [c for c in edits if isinstance(c, SetVariable) and c.scope != "environment"]
+    if not sets:
+        return host
+    before = {c.name: c.before.text if c.before else None for c in reversed(sets)}
+    old = {v.name: v.value for v in host.variables() if v.scope == "process"}
+    fresh = host.fresh_environment()
+    new = renewed_values(old, before, fresh)
+    found = tuple(
+        Renewal(name=c.name, scope=c.scope, at=c.at, old=old.get(c.name), new=new.get(c.name))
+        for c in {c.name: c for c in sets}.values()
+        if old.get(c.name) != new.get(c.name)
+    )
+    return RenewedSession(host, fresh, renewals=found, session=new) if found else host
 
 
 def without_active(host: Host) -> Host:

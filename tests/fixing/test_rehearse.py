@@ -89,6 +89,18 @@ def test_variables_are_as_they_would_be_on_windows(tmp_path: Path) -> None:
     assert next(v for n, v in env.items() if n.upper() == "CUDA_PATH") == "C:\\CUDA"
 
 
+@pytest.mark.parametrize(("session", "left"), [("true", None), ("1", "1")])
+def test_a_removed_variable_is_gone_from_a_session_that_got_it_from_the_registry(
+    tmp_path: Path, session: str, left: str | None
+) -> None:
+    kept = Variable(name="PYTHONUTF8", value="true", scope="user", kind="REG_SZ", source="HKCU")
+    other = Variable(name="X", value="1", scope="machine", kind="REG_SZ", source="HKLM")
+    host = fake(tmp_path, "windows", kept, other, PYTHONUTF8=session)
+    change = SetVariable(name="PYTHONUTF8", scope="user", before=Value(text="true", kind="REG_SZ"), after=None)
+    seen = PlannedHost(host, changes=(change,)).variables()
+    assert next((v.value for v in seen if v.name == "PYTHONUTF8"), None) == left
+
+
 def test_a_path_that_the_user_did_not_have_gets_every_folder_on_windows(tmp_path: Path) -> None:
     first = insert_entry(None, "C:\\one", 0, "windows", name="Path", scope="user")
     second = insert_entry(first.after, "C:\\two", 1, "windows", name="Path", scope="user")

@@ -18,7 +18,7 @@ from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
 from core.rules.root_cause import diagnose
 from core.transaction.execute import Plan, execute, undo
-from core.transaction.journal import Journal
+from core.transaction.journal import Entry, Journal
 from core.transaction.session_host import NewSessionHost, merge_histories, new_session_host, without_active
 from core.transaction.variable_store import LinuxVariables
 from tests.host.fake import FakeHost
@@ -232,3 +232,39 @@ def test_who_stops_the_look_after_an_undo_is_told_that_it_was_undone(home: Path)
     late.cancel()
     said = engine.undo((entries[0], "another", "a third"), late)
     assert (said.outcome.kind, said.outcome.notes) == ("undone", ("2 changes were left as they are.",))
+
+
+# --- Windows -------------------------------------------------------------------------------------------------------------
+
+
+def windows_entry(change: SetVariable, state: str = "done") -> Entry:
+    return Entry(id="1", made="2026-11-28T04:00:00Z", title="t", state=state, changes=(change,))  # type: ignore[arg-type]  # the caller's
+
+
+@pytest.mark.parametrize(
+    ("session", "stored", "state", "left"),
+    [
+        ({"PYTHONUTF8": "true", "X": "1"}, None, "done", {"X": "1"}),
+        ({"PYTHONUTF8": "1"}, None, "done", {"PYTHONUTF8": "1"}),  # set in this session
+        ({"PYTHONUTF8": "true"}, "true", "done", {"PYTHONUTF8": "true"}),  # somebody set it again
+        ({"X": "1"}, "true", "undone", {"X": "1", "PYTHONUTF8": "true"}),
+    ],
+)
+def test_a_session_of_windows_is_renewed_by_the_registry(
+    tmp_path: Path, session: dict[str, str], stored: str | None, state: str, left: dict[str, str]
+) -> None:
+    kept = Variable(name="PYTHONUTF8", value=stored, scope="user", kind="REG_SZ") if stored else None
+    old = OnWindows(
+        root=tmp_path, facts=Machine(system="windows"), environment=session, declared=(kept,) if kept else ()
+    )
+    change = SetVariable(name="PYTHONUTF8", scope="user", before=Value(text="true", kind="REG_SZ"), after=None)
+    seen = new_session_host(old, [windows_entry(change, state)], lambda *_a: None)
+    assert {v.name: v.value for v in seen.variables() if v.scope == "process"} == left
+    assert (seen is old) == (left == session)
+
+
+class OnWindows(FakeHost):
+    """A host whose new programs get what the registry has."""
+
+    def fresh_environment(self) -> dict[str, str]:
+        return {v.name: v.value for v in self.declared}

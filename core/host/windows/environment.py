@@ -161,3 +161,25 @@ def pci_address(location: str) -> str:
         return ""
     bus, device, function = (int(group) for group in match.groups())
     return f"0000:{bus:02x}:{device:02x}.{function:x}"
+
+
+def renewed_values(
+    process: Mapping[str, str], before: Mapping[str, str | None], fresh: Mapping[str, str]
+) -> dict[str, str]:
+    """Return a session's variables as a new one has them, where stored values were changed since it began.
+
+    ``before``: name -> what was stored, None for nothing. A value that the session got from elsewhere stays: somebody set it there.
+    """
+    found, now = dict(process), block_of(fresh)
+    own = {n.upper(): n for n in process}
+    for name, stored in before.items():
+        known = own.get(name.upper())
+        mine = process[known] if known else None
+        if mine not in (stored, expand_variables(stored, process) if stored is not None else None):
+            continue
+        value = now.get(name)
+        if value is not None:
+            found[known or name] = value
+        elif known:
+            del found[known]
+    return found
