@@ -1,4 +1,4 @@
-"""Where cuda-pathfinder finds libraries, as read in its release 1.3.3."""
+"""Where cuda-pathfinder finds libraries, as read in its releases 1.3.3 and 1.9.1."""
 
 from __future__ import annotations
 
@@ -42,3 +42,15 @@ def test_the_folders_in_its_order(tmp_path: Path, name: str, env: dict[str, str]
     where = Sysroot(system="linux", root=str(tmp_path))
     wanted = [PathfinderFile(path, last=last)] if path else []
     assert list(pathfinder_files((name,), ("/env/site",), env, where)) == wanted
+
+
+def test_what_nvrtc_of_cuda_13_0_cannot_find_itself_is_opened_from_its_folder(tmp_path: Path) -> None:
+    main, builtins = (f"/env/site/nvidia/cu13/lib/{n}" for n in ("libnvrtc.so.13", "libnvrtc-builtins.so.13.0"))
+    where = Sysroot(system="linux", root=str(tmp_path))
+    write(tmp_path, main, "x")
+    assert list(pathfinder_files(("nvrtc",), ("/env/site",), {}, where)) == [PathfinderFile(main)]
+    write(tmp_path, builtins, "x")
+    assert list(pathfinder_files(("nvrtc",), ("/env/site",), {}, where)) == [
+        PathfinderFile(main),
+        PathfinderFile(builtins),
+    ]

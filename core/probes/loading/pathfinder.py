@@ -20,6 +20,11 @@ FOLDERS = {
 
 TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
 
+BUILTINS_OF_13_0 = ("libnvrtc.so.13", "libnvrtc-builtins.so.13.0")
+"""NVRTC in the wheels of CUDA 13.0 has no RUNPATH, so cuda-pathfinder opens what it needs from the same folder itself: load_dl_linux.py
+of 1.4.0 to 1.9.1.
+"""
+
 
 class PathfinderFile(Frozen, frozen=True):
     """The file of one library."""
@@ -46,6 +51,10 @@ def pathfinder_files(
             found = where.join(conda, "lib", file) if where.path_module.isabs(conda) else ""
         if found and where.is_file(found):
             yield PathfinderFile(found)
+            folder, file = where.path_module.split(found)
+            main, builtins = BUILTINS_OF_13_0
+            if file == main and where.is_file(beside := where.join(folder, builtins)):
+                yield PathfinderFile(beside)
         elif where.path_module.isabs(toolkit) and where.is_file(path := where.join(toolkit, "lib64", file)):
             yield PathfinderFile(path, last=True)
 
