@@ -366,6 +366,29 @@ def test_a_large_framework_is_opened_only_where_that_settles_something(tmp_path:
     assert any("libown.so.1: cannot open shared object file" in o.problem for o in its.openings or ())
 
 
+NVRTC = """
+#include <dlfcn.h>
+int nvrtcCreateProgram(void **p, const char *s, const char *n, int c, void *h, void *i) { *p = 0; return 0; }
+int nvrtcCompileProgram(void *p, int n, void *o) { return dlopen("libnvrtc-builtins.so.13.0", RTLD_NOW) ? 0 : 7; }
+int nvrtcGetProgramLog(void *p, char *log) { *log = 0; return 0; }
+const char *nvrtcGetErrorString(int e) { return "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"; }
+"""
+
+
+@pytest.mark.parametrize(("release", "compiles"), [("2.8.0", False), ("2.11.0", True)])
+def test_a_compiler_that_does_not_find_its_own_files_has_them_from_its_framework(
+    tmp_path: Path, release: str, compiles: bool
+) -> None:
+    folder = torch(tmp_path)
+    (folder.parent / "version.py").write_text("cuda: Optional[str] = '13.0'\n")
+    packages = site(tmp_path) / "nvidia/cu13/lib"
+    nvrtc = build.library(packages / "libnvrtc.so.13", source=NVRTC)
+    build.library(packages / "libnvrtc-builtins.so.13.0")
+    build.library(folder / "libtorch_cuda.so", *LINK, f"{RPATH}:$ORIGIN/../../nvidia/cu13/lib", str(nvrtc))
+    openings = looked(tmp_path, ("torch", release, ()))["torch"].openings or ()
+    assert {o.problem == "" for o in openings if Path(o.library).name == nvrtc.name} == {compiles}
+
+
 def test_every_row_has_its_source() -> None:
     rows = gpu_binaries().frameworks
     assert [row.distribution for row in rows if not row.source or not (row.linux or row.windows)] == []

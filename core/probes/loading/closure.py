@@ -52,6 +52,9 @@ GPU_LIBRARY = late_pattern(
 libraries.
 """
 
+COMPILER = "libnvrtc"
+"""How the names of NVRTC's files begin: small ones, which a framework opens before it compiles."""
+
 TORCHS_OWN = late_pattern(r"lib(torch\w*|c10\w*)\.so")
 
 TORCHS_NAME = late_pattern(r"_ZNK?(?:5torch|3c10|2at)")
@@ -298,7 +301,7 @@ class Walk:
             return before.openings
         steps = self.steps
         if self.heavy and not (unsettled or request.thorough):
-            steps = [s for s in self.steps[self._before :] if s.work]
+            steps = [s for s in self.steps[self._before :] if s.work or s.path.rpartition("/")[2].startswith(COMPILER)]
         elif self._base and not suspect and self._base.heavy:
             return None
         python, where = self._setting.python, self._setting.where
