@@ -42,7 +42,19 @@ def test_what_is_told_is_what_python_does(case: str) -> None:
     assert (done.returncode != 0) == fails
 
 
-@pytest.mark.parametrize(("value", "told"), [("2", True), ("20", True), ("1", False), ("0", False), ("yes", False)])
+@pytest.mark.parametrize(
+    ("value", "told"),
+    [
+        ("2", True),
+        ("20", True),
+        ("1", False),
+        ("0", False),
+        ("yes", False),
+        (" +02", True),
+        ("2 ", False),
+        ("99999999999", False),
+    ],
+)
 def test_a_package_that_needs_docstrings(tmp_path: Path, value: str, told: bool) -> None:
     write(tmp_path, f"{SITE}/toolbox/doc.py", CASES["the method of one"][0].replace(DECORATED, ""))
     write(tmp_path, f"{SITE}/toolbox/models/a.py", "from toolbox.doc import filled\n" + DECORATED)

@@ -31,9 +31,18 @@ class NeedsDocstrings(Frozen, frozen=True):
     line: int
 
 
+def _level(value: str) -> int:
+    """Return the level that CPython makes of a value: 1 where it is no number (_Py_get_env_flag in Python/preconfig.c)."""
+    digits = value.lstrip(" \t\n\v\f\r").removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        return 1
+    number = digits.lstrip("0")[:11] or "0"
+    return int(number) if int(number) < 1 << 31 else 1
+
+
 def without_docstrings(values: Iterable[str], request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield, for each environment, the packages that use a framework, or that nobody else requires, and whose code fails with one of these values."""
-    strips = [v for v in values if not re.fullmatch(r"\s*\+?0*[01]?\s*|\D.*", v)]
+    strips = [v for v in values if _level(v) >= 2]
     told = [c.readers for c in variable_contracts() if c.variable == NAME]
     for python in request.seen.pythons or () if strips else ():
         end = time.thread_time() + MAX_SECONDS

@@ -45,5 +45,5 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-su-that-keeps", "healthy", "ctranslate2", BY_SCRIPT, then(CT2_PATHS, program(CUBLAS), writes({"bin/serve": serve("")}), runnable("bin/serve"))),
     Scene("odd-code-that-adds", "healthy", "ctranslate2", BY_CODE, then(CT2_PATHS, program(CUBLAS), writes({"work/dags/nightly.py": DAG.replace("{given}", "os.environ.copy()")}, "work"))),
     Scene("odd-function-of-fish", "healthy", "jax", BY_FISH, then(program(JAX), sets(SHELL="/usr/bin/fish"), writes({CONF: FLAGS.replace("{flag}", "--xla_force_host_platform_device_count=2").replace("flags --", "# flags {flag}\nflags --")}))),
-    Scene("odd-words-of-jax", "healthy", "jax", runs(JAX), sets(JAX_PLATFORM_NAME="CPU", JAX_ENABLE_X64="TRUE", JAX_PLATFORMS="", JAX_LOGGING_LEVEL="WARNING")),
+    Scene("odd-capitals-of-jax", "healthy", "jax", runs(JAX), sets(JAX_PLATFORM_NAME="CPU", JAX_ENABLE_X64="TRUE", JAX_PLATFORMS="", JAX_LOGGING_LEVEL="WARNING")),
 )  # fmt: skip
