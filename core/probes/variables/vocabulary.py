@@ -6,7 +6,6 @@ knows. Files are opened only if such a variable is set, in this session or anoth
 
 from __future__ import annotations
 
-import fnmatch
 import os
 import re
 import sys
@@ -15,7 +14,6 @@ from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.knowledge.contracts import (
     Contract,
@@ -29,27 +27,24 @@ from core.knowledge.contracts import (
     settings_files,
     variable_contracts,
 )
-from core.knowledge.modules import module_of
 from core.knowledge.tables import read_table
 from core.loader import read_image
 from core.loader.contents import written_words
 from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, path_text
 from core.probes.driver.libraries import search_folders
-from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of
 from core.probes.variables.following.endings import Read, ended_by_variables
-from core.probes.variables.following.own_modules import mentioning_modules
 from core.probes.variables.made_names import made_values
 from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
+from core.probes.variables.reading_modules import matching_files, reading_modules, recorded_names
 from core.probes.variables.safe_path import left_out
 from core.probes.variables.settings_classes import MARK, fields_read
 from core.probes.variables.stacks import STACKS, too_large_stacks
@@ -58,8 +53,6 @@ from core.probes.variables.without_docstrings import without_docstrings
 
 MOST_TEXT = 4 << 20
 """Maximum number of bytes read of a Python module."""
-MOST_RECORD = 16 << 20
-"""Maximum number of bytes read of a distribution's list of files."""
 MAX_SECONDS = 2.0
 """Seconds of the processor after which further modules are left out: a busy machine finds what a quiet one does."""
 MOST_SETTINGS = 1 << 16
@@ -162,11 +155,11 @@ def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabula
     else:
         return
     for python in request.seen.pythons or ():
-        recorded = _recorded(python, where)
+        recorded = recorded_names(python, where)
         for source in code_sources():
             reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
             files = [f for f in source.files if not f.endswith("/")] if reader else []
-            for path in (p for f in files for p in _matching(f, python, where)):
+            for path in (p for f in files for p in matching_files(f, python, where)):
                 request.watch.check()
                 text = (where.read(path, MOST_TEXT) or b"").decode("utf-8", "replace")
                 if "getuser" not in text or any(request.env.get(n) for n in variables_of(text)):
@@ -197,10 +190,10 @@ def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary
     if not all(where.path_module.isabs(p) and write_obstacle(p, where) for p in (given or users, users)):
         return
     for python in request.seen.pythons or ():
-        recorded = _recorded(python, where)
+        recorded = recorded_names(python, where)
         for source in caching_sources() if "numba" in recorded else ():
             reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
-            for path in (p for f in source.files if reader for p in _matching(f, python, where)):
+            for path in (p for f in source.files if reader for p in matching_files(f, python, where)):
                 request.watch.check()
                 beside = where.join(where.parent(path), "__pycache__")
                 if not write_obstacle(beside, where):
@@ -236,7 +229,7 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     asked = frozenset(n for n in given if not n.startswith(NOT_ASKED))
     seconds = MAX_SECONDS
     for python in request.seen.pythons or () if given else ():
-        modules = [*_modules(given, python, request, where)]
+        modules = [*reading_modules(given, python, request, where)]
         begun = time.thread_time()
         told_values: set[tuple[str, str]] = set()
         for reader, path, names in modules:
@@ -251,38 +244,6 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
         for row in ended_by_variables(rows, python, request, where, asked):
             if (row.variable, row.unknown[0]) not in told_values:
                 yield row
-
-
-def _modules(
-    given: Mapping[str, object], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
-) -> Iterator[tuple[str, str, frozenset[str]]]:
-    """Yield the modules that may read variables, as (distribution, file, variables); those in the table first."""
-    wanted: dict[str, tuple[str, set[str]]] = {}
-    claimed: set[tuple[str, str]] = set()
-    recorded = _recorded(python, where)
-    for source in code_sources():
-        names = {n for n in given if n.startswith(source.starts)}
-        reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "") if names else ""
-        for file in source.files if reader else ():
-            request.watch.check()
-            claimed |= {(n, file.split("/")[0]) for n in names}
-            for path in (
-                _settings_modules(file[:-1], python, where) if file.endswith("/") else _matching(file, python, where)
-            ):
-                wanted.setdefault(path, (reader, set()))[1].update(names)
-    owned: set[str] = set()
-    own = dict.fromkeys((module_of(reader), reader) for reader in recorded)
-    begins = {n.partition("_")[0] for n in given} - {m.upper() for m, _reader in own} - {*OF_THE_SYSTEM}
-    own |= dict.fromkeys((name, owner) for name, owner in _folders(begins, python, where))
-    for module, reader in own:
-        owned |= {n for n in given if n.startswith(f"{module.upper()}_")}
-        names = {n for n in given if n.startswith(f"{module.upper()}_") and (n, module) not in claimed}
-        for path in _own_modules(module, names, python, where) if names else ():
-            wanted.setdefault(path, (reader, set()))[1].update(names)
-    owned |= {n for _reader, names in wanted.values() for n in names}
-    for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
-        wanted.setdefault(path, (reader, set()))[1].add(name)
-    yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
 
 
 NOT_ASKED = (
@@ -303,87 +264,6 @@ NOT_ASKED = (
     "SHLVL",
 )
 """Starts of variables that are right as they are, or judged elsewhere."""
-OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
-"""First words of variables that no package reads as its own."""
-
-
-def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> tuple[tuple[str, str, str], ...]:
-    """Return the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
-    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph. Records have megabytes, so the answer is kept.
-    """
-    words = {n: n.partition("_")[0] for n in names if "_" in n.strip("_")}
-    words = {n: w.lower() for n, w in words.items() if len(w) > 3 and w not in OF_THE_SYSTEM}
-    if not words:
-        return ()
-    given = sorted(words.items()), python.distributions, python.site_packages
-    kind = tuple[tuple[str, str, str], ...]
-    return kept_look("folders", given, kind, lambda watched: (tuple(_in_records(words, python, watched)), True), where)
-
-
-def _in_records(words: Mapping[str, str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str, str]]:
-    """Yield the modules for variables and the folders that these name."""
-    listed = {normalise_name(d.name): d.name for d in python.distributions}
-    for site in python.site_packages:
-        for info in where.names(site) or ():
-            reader = listed.get(normalise_name(info.split("-")[0])) if info.endswith(".dist-info") else None
-            record = where.read(where.join(site, info, "RECORD"), MOST_RECORD) if reader else None
-            for name, word in words.items() if reader and record else ():
-                inside = f"/{word}/".encode()
-                if record is None or reader is None or inside not in record:
-                    continue
-                paths = [line.partition(b",")[0] for line in record.splitlines() if inside in line]
-                texts = [p.decode("utf-8", "replace") for p in paths if p.endswith(b".py")]
-                for path in [t for t in texts if TELLING.fullmatch(t.rpartition("/")[2][:-3].lower())][:MOST_MODULES]:
-                    yield reader, where.join(site, *path.split("/")), name
-
-
-def _folders(begins: set[str], python: PythonEnvironment, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield the packages that are called as variables begin, and not as their distribution: GIT_PYTHON_REFRESH is read by git, of GitPython."""
-    for site in python.site_packages:
-        names = where.names(site) or ()
-        records = [n for n in names if n.endswith(".dist-info")]
-        for name in (n for n in names if n.isidentifier() and n.upper() in begins):
-            inside = f"{name}/__init__.py,".encode()
-            its = (r for r in records if inside in (where.read(where.join(site, r, "RECORD"), MOST_RECORD) or b""))
-            if record := next(its, ""):
-                yield name, normalise_name(record.split("-")[0])
-
-
-def _recorded(python: PythonEnvironment, where: Sysroot) -> tuple[str, ...]:
-    """Return the names of all distributions of an environment, the listed ones first."""
-    names = [d.name for d in python.distributions]
-    for site in python.site_packages:
-        names += [normalise_name(n.split("-")[0]) for n in where.names(site) or () if n.endswith(".dist-info")]
-    return tuple(dict.fromkeys(names))
-
-
-TELLING = late_pattern(r"__init__|\w*(?:config|const|env|setting|flag|option|default|knob|import_util|hub|log)\w*")
-"""Names of modules in which packages usually read their variables."""
-MOST_FOLDERS, MOST_MODULES = 60, 160
-"""Maximum number of folders listed and of modules read, for one package."""
-
-
-def _own_modules(package: str, names: set[str], python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
-    """Yield a package's modules that have one of its variables in their text, and those that usually read variables."""
-    for site in python.site_packages:
-        yield from mentioning_modules(where.join(site, package), names, where)
-    yield from _settings_modules(package, python, where)
-
-
-def _settings_modules(package: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
-    """Yield the modules in a package's own folder, and those one level below whose name suggests settings."""
-    for site in python.site_packages:
-        top = where.join(site, package)
-        names = where.names(top) or ()
-        modules = [where.join(top, n) for n in names if n.endswith(".py")]
-        folders = [n for n in names if "." not in n and not n.startswith("__") and n not in ("tests", "test", "models")]
-        for folder in folders[:MOST_FOLDERS]:
-            inner = where.names(where.join(top, folder)) or ()
-            modules += [
-                where.join(top, folder, n) for n in inner if n.endswith(".py") and TELLING.fullmatch(n[:-3].lower())
-            ]
-        modules.sort(key=lambda p: TELLING.fullmatch(p.rpartition("/")[2][:-3].lower()) is None)
-        yield from modules[:MOST_MODULES]
 
 
 def _of_module(
@@ -435,7 +315,7 @@ def _last_words(variable: str) -> bytes:
 
 
 def _module_text(module: str, python: PythonEnvironment, where: Sysroot) -> str:
-    paths = (p for p in _matching(f"{module.replace('.', '/')}.py", python, where))
+    paths = (p for p in matching_files(f"{module.replace('.', '/')}.py", python, where))
     return next((where.text(p, MOST_TEXT) or "" for p in paths), "")
 
 
@@ -550,23 +430,26 @@ def _compare(
     if source.plugins and _has_plugins(source, python, where):
         return None
     if source.libraries:
-        files = tuple(path_text(p) for f in source.files for p in _matching(f, python, where))
+        files = tuple(path_text(p) for f in source.files for p in matching_files(f, python, where))
         lacking = {w for w, name in source.libraries if not _has_library(name, python, where, env)} if files else set()
         known = {w for w in words if w.lower() not in lacking}
         complete = bool(files)
     elif any("{word}" in f for f in source.files):
-        near = [f for f in source.files if list(_matching(_pattern(f, "*"), python, where))]
-        files = tuple(path_text(p) for f in near for p in _matching(_pattern(f, "*"), python, where))
-        known = {w for w in words for f in near if list(_matching(_pattern(f, w), python, where))}
+        near = [f for f in source.files if list(matching_files(_pattern(f, "*"), python, where))]
+        files = tuple(path_text(p) for f in near for p in matching_files(_pattern(f, "*"), python, where))
+        known = {w for w in words for f in near if list(matching_files(_pattern(f, w), python, where))}
         complete = bool(files)
     else:
-        found = [p for f in source.files for p in _matching(f, python, where)]
+        found = [p for f in source.files for p in matching_files(f, python, where)]
         told = {p: _words_in_file(p, source, (*words, source.proof), where) for p in found}
         files = tuple(path_text(p) for p in found)
         known = {w for its in told.values() for w in its or ()}
         complete = source.proof in known and None not in told.values()
         known |= {
-            w for w in words for f in source.also if list(_matching(_pattern(f, w.replace(".", "/")), python, where))
+            w
+            for w in words
+            for f in source.also
+            if list(matching_files(_pattern(f, w.replace(".", "/")), python, where))
         }
     if not complete:
         return None
@@ -590,17 +473,6 @@ def _has_library(name: str, python: PythonEnvironment, where: Sysroot, env: Mapp
 
 def _pattern(file: str, word: str) -> str:
     return file.replace("{word}", word if re.fullmatch(r"[\w.+/-]*|\*", word) else "?" * 99)
-
-
-def _matching(pattern: str, python: PythonEnvironment, where: Sysroot) -> Iterator[str]:
-    *folders, name = pattern.split("/")
-    for site in python.site_packages:
-        folder = where.join(site, *folders)
-        if not any(c in name for c in "*?["):
-            if where.is_file(path := where.join(folder, name)):
-                yield path
-            continue
-        yield from (where.join(folder, n) for n in where.names(folder) or () if fnmatch.fnmatchcase(n, name))
 
 
 def _words_in_file(path: str, source: WordSource, words: tuple[str, ...], where: Sysroot) -> frozenset[str] | None:
