@@ -14,14 +14,12 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import hypot, log
 from pathlib import Path
-
-from msgspec import structs
 
 import resources
 from core.explain.ranking import rank_causes, shares
@@ -64,8 +62,6 @@ COMPLEMENT_SHARPNESS = 7.0
 """Difference in log-odds per unit of the complement's logarithms, which are those of words that fill a text of length 1."""
 COMPLEMENT_SMOOTHING = 0.5
 """Added to what a word counts in the texts of other causes."""
-NEAR_SMOOTHING = 16.0
-"""How many wrongly led texts it takes to believe their causes as much as those of all threads."""
 LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
 KNOWLEDGE_WEIGHT = 2.0
@@ -234,8 +230,6 @@ class Judged:
     """The place that words and clues together give the cause."""
     score: float = 0.0
     """Of what they put first."""
-    first: str = ""
-    """What they put first."""
 
 
 def judge(table: WordTable, reading: ParsedText, cause: str) -> Judged:
@@ -251,56 +245,18 @@ def _with_clues(table: WordTable, thread: Thread) -> Judged:
     ranked = rank_causes(read_once(thread.paste), table=table)
     place = 1 + [cause for cause, _score, _because in ranked].index(thread.cause)
     alone = judge(table, read_once(thread.text), thread.cause)
-    return replace(alone, ranked=place, score=ranked[0][1], first=ranked[0][0])
-
-
-def near_causes(judged: Iterable[Judged], causes: Sequence[str]) -> dict[str, tuple[int, ...]]:
-    """Return which causes were behind texts of which another one was named first (``WordTable.near``)."""
-    seen = list(judged)
-    usual = Counter(j.cause for j in seen)
-    behind: dict[str, Counter[str]] = {"": Counter()}
-    for j in seen:
-        if j.first != j.cause:
-            behind.setdefault(j.first, Counter())[j.cause] += 1
-
-    def logarithm(cause: str, its: Counter[str]) -> int:
-        share = (usual[cause] + 1) / (len(seen) + len(causes))
-        return round(100 * log((its[cause] + NEAR_SMOOTHING * share) / (its.total() + NEAR_SMOOTHING)))
-
-    return {first: tuple(logarithm(cause, its) for cause in causes) for first, its in sorted(behind.items())}
-
-
-def learn_all(
-    threads: Sequence[Thread], knowledge: Sequence[Example], learned_from: str = "", digest: str = ""
-) -> WordTable:
-    """Return the table of some threads and of all other texts, with what cross-validation says of near causes."""
-    judged = [j for _table, its in judge_folds(threads, knowledge, of_noise()) for j in its]
-    table = learn([*of_threads(threads), *knowledge, *of_noise()], learned_from, digest)
-    return structs.replace(table, near=near_causes(judged, table.causes))
-
-
-def judge_folds(
-    threads: Sequence[Thread], knowledge: Sequence[Example], noise: Sequence[Example]
-) -> list[tuple[WordTable, list[Judged]]]:
-    """Return for each fold a table that has not seen its sources, and what it says of its threads."""
-    examples = [(t, of_threads([t])) for t in threads]
-    found = []
-    for number in range(FOLDS):
-        seen = [e for t, its in examples if fold(t.source) != number for e in its]
-        table = learn([*seen, *knowledge, *(e for n, e in enumerate(noise) if n % FOLDS != number)])
-        found.append((table, [_with_clues(table, t) for t in threads if fold(t.source) == number]))
-    return found
+    return replace(alone, ranked=place, score=ranked[0][1])
 
 
 def cross_validate(threads: Sequence[Thread], knowledge: Sequence[Example]) -> list[Judged]:
     """Return every text judged by a table that has not seen its source, the others of the noise among them."""
-    lines = NOISE.read_text(encoding="utf-8").splitlines()
-    folds = judge_folds(threads, knowledge, of_noise())
+    lines, noise = NOISE.read_text(encoding="utf-8").splitlines(), of_noise()
+    examples = [(t, of_threads([t])) for t in threads]
     judged = []
-    for number, (table, _its) in enumerate(folds):
-        others = [j for n, (_t, its) in enumerate(folds) if n != number for j in its]
-        full = structs.replace(table, near=near_causes(others, table.causes))
-        judged += [_with_clues(full, t) for t in threads if fold(t.source) == number]
+    for number in range(FOLDS):
+        seen = [e for t, its in examples if fold(t.source) != number for e in its]
+        table = learn([*seen, *knowledge, *(e for n, e in enumerate(noise) if n % FOLDS != number)])
+        judged += [_with_clues(table, t) for t in threads if fold(t.source) == number]
         judged += [judge(table, read_once(json.loads(line)), "") for n, line in enumerate(lines) if n % FOLDS == number]
     return judged
 
@@ -337,7 +293,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def write(threads: Sequence[Thread], written: Sequence[Written], knowledge: Sequence[Example]) -> int:
     """Learn the table from everything, and write it."""
     said = f"{len(threads)} resolved threads ({', '.join(LEARNED)}), {len(written)} written texts, help pages, clues; {len(of_noise())} texts about anything else"
-    table = learn_all(threads, knowledge, said, source_digest())
+    table = learn([*of_threads(threads), *knowledge, *of_noise()], said, source_digest())
     (KNOWLEDGE / "words.json").write_text(rows(table), encoding="utf-8")
     print(f"{len(table.features)} features, {(KNOWLEDGE / 'words.json').stat().st_size} bytes")
     return 0
@@ -349,7 +305,7 @@ def rows(table: WordTable) -> str:
     def one(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about", "near")]
+    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about")]
     body = ",\n".join(f"{one(feature)}:{one(row)}" for feature, row in table.features.items())
     return "{\n" + ",\n".join(head) + ',\n"features":{\n' + body + "\n}}\n"
 

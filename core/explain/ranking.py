@@ -12,7 +12,7 @@ from math import exp, log
 from core.explain.reading import ParsedText
 from core.explain.words import believe_words
 from core.knowledge.messages import Clue, known_clues
-from core.knowledge.words import WordTable, word_table
+from core.knowledge.words import WordTable
 
 MAX_TEXT_BELIEF = 0.9
 """Maximum probability from a text alone: in 206 resolved public cases, the text alone named the cause in 8."""
@@ -33,10 +33,6 @@ UNNAMED_LOSS = 6.0
 """Log-odds subtracted from causes that an exact message of the text does not name; one that it names leads."""
 CLEAR_LEAD = 1.2
 """Lead in log-odds over the next cause with which the clues alone decide what is first, whatever the words suggest."""
-KEPT_PLACES = 3
-"""Places that the text alone decides; which causes follow also depends on what was behind texts with such a first one."""
-NEAR_WEIGHT = 0.75
-"""Weight of that beside the text's own log-odds (``python -m tests.explain.yardstick``)."""
 MAX_WORD_BELIEF = 0.6
 """Maximum probability from words without any clue."""
 
@@ -54,7 +50,6 @@ def rank_causes(
     words = words if by_words else dict.fromkeys(words, 0.0)
     if not matching_clues(reading):
         ranked = sorted(words, key=lambda cause: -words[cause])
-        ranked = _near_causes_next(ranked, words, table) if by_words else ranked
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
     belief = believe_clues(reading, words)
     said = belief.said
@@ -63,7 +58,6 @@ def rank_causes(
     clear = not others or belief.odds[first] - belief.odds[others[0]] >= CLEAR_LEAD
     leader = first if clear else max(belief.named_first or odds, key=lambda cause: odds[cause])
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
-    order = _near_causes_next(order, odds, table) if by_words else order
     return tuple(
         (
             cause,
@@ -72,17 +66,6 @@ def rank_causes(
         )
         for cause, share in zip(order, shares(odds), strict=True)
     )
-
-
-def _near_causes_next(order: list[str], odds: dict[str, float], table: WordTable | None) -> list[str]:
-    """Return the order with those causes after the first places that were behind texts with the same first cause."""
-    table = table or word_table()
-    row = table.near.get(order[0]) or table.near.get("")
-    if row is None:
-        return order
-    near = dict(zip(table.causes, row, strict=True))
-    rest = sorted(order[KEPT_PLACES:], key=lambda c: -(odds[c] + NEAR_WEIGHT * near[c] / 100))
-    return order[:KEPT_PLACES] + rest
 
 
 @dataclass(frozen=True)

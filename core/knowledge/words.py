@@ -19,9 +19,6 @@ class WordTable(Frozen, frozen=True, kw_only=True):
     features: dict[str, tuple[int, ...]]
     """feature: hundredths of log-odds that the text is about a GPU set-up, hundredths of what it weighs in a text, then
     (cause, thousandths of its share in the likeness to that cause's texts), repeated."""
-    near: dict[str, tuple[int, ...]] = {}  # noqa: RUF012 - msgspec copies defaults
-    """Cause that is named first -> for each of ``causes``, hundredths of the logarithm of how often it was the true one
-    when the first was wrong; "" for a cause that never led wrongly."""
 
 
 def word_table() -> WordTable:

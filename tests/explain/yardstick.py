@@ -29,7 +29,7 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.words import WordTable
 from tests.explain.threads import Thread, all_threads
 from tests.explain.written import all_written
-from tests.learn_words import LEARNED, SURE, learn_all, of_knowledge, of_written, read_once
+from tests.learn_words import LEARNED, SURE, learn, of_knowledge, of_noise, of_threads, of_written, read_once
 
 BEFORE = {
     "third": "9438a071", "fourth": "12e2857a", "sixth": "4be6071d", "seventh": "38a49ea7",
@@ -103,7 +103,7 @@ def row(label: str, found: Sequence[Place]) -> str:
 def judge(name: str, threads: Sequence[Thread]) -> list[tuple[Place, Place, Place]]:
     """Return the places for one set by the tables that are in force, and by words that are learned from others."""
     seen = [t for t in threads if t.set != name and t.set in LEARNED]
-    table = learn_all(seen, [*of_knowledge(), *of_written(all_written())])
+    table = learn([*of_threads(seen), *of_knowledge(), *of_written(all_written()), *of_noise()])
     return [places(read_once(t.paste), t.cause, table) for t in threads if t.set == name]
 
 
