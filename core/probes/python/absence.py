@@ -22,6 +22,10 @@ class Absence:
     def __init__(self, search: ModuleSearch, where: Sysroot, found: DottedModules, endings: Endings) -> None:
         self._search, self._where, self._found, self._endings = search, where, found, endings
 
+    def has_twins(self) -> bool:
+        """Whether a folder lies in front of the packages, so that a module in it may hide one of them."""
+        return any(e.origin in BEFORE_THE_PACKAGES for e in self._search.search.entries)
+
     def is_unlike_its_twin(self, its: Module) -> bool:
         """Whether a module lies in front of the packages, and the one that it hides has another size."""
         twin = self._found.twin(its)

@@ -20,7 +20,7 @@ from core.probes.python.bound_names import (
     spells_its_names,
 )
 from core.probes.python.compiled_names import CompiledModules, compiled
-from core.probes.python.module_text import FILLS_MODULES, absolute, bound_names
+from core.probes.python.module_text import absolute, bound_names, fills_modules
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 
@@ -146,8 +146,8 @@ class DottedModules:
     def texts_that_fill_modules(self) -> list[str]:
         """Return the texts read so far that put modules into ``sys.modules`` themselves; each is searched once."""
         searched, filling = self._filling
-        new = (text for text in islice(self.texts.values(), searched, None) if "sys.modules" in text)
-        filling += [text for text in new if FILLS_MODULES.search(text)]
+        new = islice(self.texts.values(), searched, None)
+        filling += [text for text in new if fills_modules(text)]
         self._filling = len(self.texts), filling
         return filling
 

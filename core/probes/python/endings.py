@@ -9,7 +9,6 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.probes.python.dotted_modules import NONE, DottedModules, Module
@@ -19,7 +18,7 @@ from core.probes.python.unfit_extensions import Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
-CONFLICT = late_pattern(r"(?m)^<{7} ")
+CONFLICT = "<<<<<<< "
 """What git leaves in a file that a person must merge (git-merge(1))."""
 
 
@@ -151,7 +150,7 @@ class Endings:
             return "unreadable"
         if not text:
             return "empty" if self._is_truncated(dotted, its) else ""
-        in_doubt = its.path in self._odd or CONFLICT.search(text)
+        in_doubt = its.path in self._odd or text.startswith(CONFLICT) or f"\n{CONFLICT}" in text
         return "damaged" if in_doubt and not self._is_python(text) else ""
 
     def is_odd(self, path: str) -> bool:

@@ -47,14 +47,14 @@ from core.probes.python.followed_frame import Ended, Frame, Steps
 from core.probes.python.generated_code import SWITCHES, refused_at
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
-    GUARD,
-    IMPORT,
     absolute,
     attributes_of,
     behind_docstring,
     binds,
     has_blocks,
+    has_guard,
     imported,
+    imports_at_the_margin,
     modules_bound,
     taken_at_the_margin,
     top_level_lines,
@@ -323,7 +323,7 @@ class Follower:
             frame.at = at
             self._entered[dotted] = ended = self._refused(frame, (PROTOBUF,), "TypeError")
             raise ended
-        in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and GUARD.search(text)
+        in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and has_guard(text)
         whole = self._is_read_with_care(dotted, its) or in_doubt
         stack.append((frame, self._statements(frame) if whole else self._margin(frame)))
         return None
@@ -343,7 +343,7 @@ class Follower:
         if has_blocks(frame.text):
             return True
         names: dict[str, str] = {}
-        for step in IMPORT.finditer(frame.text, behind_docstring(frame.text)):
+        for step in imports_at_the_margin(frame.text, behind_docstring(frame.text)):
             names |= modules_bound(step, frame.package)
         known = {
             name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
@@ -356,7 +356,7 @@ class Follower:
         decorator, of something that another package's module lacks.
         """
         start, names_of = behind_docstring(frame.text), dict[str, str]()
-        for step in IMPORT.finditer(frame.text, start):
+        for step in imports_at_the_margin(frame.text, start):
             frame.at = step.start()
             names_of |= modules_bound(step, frame.package)
             for module, names in imported(step, frame.package):
@@ -377,8 +377,10 @@ class Follower:
         Raises:
             Ended: a module surely lacks it.
         """
-        own = frame.name.partition(".")[0]
-        for at, defines, (first, *names) in taken_at_the_margin(frame.text, start) if names_of else ():
+        own, others_twin = frame.name.partition(".")[0], self._absence.has_twins()
+        for at, defines, (first, *names) in (
+            taken_at_the_margin(frame.text, start, definitions=not others_twin) if names_of else ()
+        ):
             module = names_of.get(first, frame.name)
             others = defines and module.partition(".")[0] != own
             if module == frame.name or not (others or self._absence.is_unlike_its_twin(self._found.find(module))):

@@ -33,7 +33,7 @@ If an import needs one, following that import reports it.
 DIST_INFO = late_pattern(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info")
 
 FILE_ROW = late_pattern(
-    r"(?m)^(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]+/)*)(\w+\.py|[^\",\n/]+\.(?:so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+|[^\",\n/]+\.(?:pem|json|ya?ml|txt|np[yz]|dat|model|onnx)),[^,\n]*,(?!0\r?$)(\d*)"
+    r"(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]+/)*)(\w+\.py|[^\",\n/]+\.(?:so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+|[^\",\n/]+\.(?:pem|json|ya?ml|txt|np[yz]|dat|model|onnx)),[^,\n]*,(?!0\r?$)(\d*)"
 )
 """Folder, name and size in a line of RECORD, for a non-empty file that is a module, a library, data, or a program in the package's
 ``bin``.
@@ -123,7 +123,7 @@ def _unlike_files(python: PythonEnvironment, where: Sysroot) -> tuple[Unlike, bo
     for what in every_distribution(python, where):
         folders: dict[str, dict[str, int]] = {}
         opened: dict[str, dict[str, int]] = {}
-        for folder, name, size in FILE_ROW.findall(read_record(what, where)):
+        for folder, name, size in _file_rows(read_record(what, where)):
             its = opened if name.endswith(DATA) else folders
             its.setdefault(folder, {})[name] = whole_number(size) or 0
         its_gone, its_odd = _of_distribution(what, folders, listings, where)
@@ -133,6 +133,13 @@ def _unlike_files(python: PythonEnvironment, where: Sysroot) -> tuple[Unlike, bo
     for one in (*odd, *data):
         where.stat(one.path)
     return Unlike(tuple(gone), tuple(odd), tuple(data)), True
+
+
+def _file_rows(record: str) -> Iterator[tuple[str, str, str]]:
+    """Yield folder, name and size of each file that FILE_ROW is about."""
+    for line in record.split("\n"):  # a pattern that begins with ^ is tried at every letter
+        if row := FILE_ROW.match(line):
+            yield row[1], row[2], row[3]
 
 
 def _data_of_distribution(

@@ -46,6 +46,47 @@ GUARD = late_pattern(r"^if [^\n]*[vV]er[^\n]*:[ \t]*\r?\n[ \t]+raise\b", re.MULT
 _ATTRIBUTES = late_pattern(r"(?:\.[A-Za-z_]\w*)+")
 
 
+def lines_with(text: str, *begins: str, start: int = 0) -> list[int]:
+    """Return where lines begin with one of these words; a pattern that begins with ``^`` is tried at every letter, which takes ten times as long."""
+    found = []
+    for begin in begins:
+        if text.startswith(begin, start) and (not start or text[start - 1] == "\n"):
+            found.append(start)
+        spelt = f"\n{begin}"
+        at = text.find(spelt, start)
+        while at >= 0:
+            found.append(at + 1)
+            at = text.find(spelt, at + 1)
+    return sorted(found)
+
+
+def occurrences(text: str, word: str) -> Iterator[int]:
+    """Yield where a word begins."""
+    at = text.find(word)
+    while at >= 0:
+        yield at
+        at = text.find(word, at + 1)
+
+
+def imports_at_the_margin(text: str, start: int) -> Iterator[re.Match[str]]:
+    """Yield each import at the left margin, as IMPORT matches it."""
+    end = start
+    for at in lines_with(text, "import", "from", start=start):
+        if at >= end and (step := IMPORT.match(text, at)):
+            yield step
+            end = step.end()
+
+
+def has_guard(text: str) -> bool:
+    """Whether a module refuses a release as it is imported."""
+    return "raise" in text and any(GUARD.match(text, at) for at in lines_with(text, "if "))
+
+
+def fills_modules(text: str) -> bool:
+    """Whether a module makes others importable itself."""
+    return any(FILLS_MODULES.match(text, at) for at in occurrences(text, "sys.modules"))
+
+
 def has_blocks(text: str) -> bool:
     """Whether the top level of a module has more than imports, definitions and assignments."""
     return _BLOCK.search(text) is not None
@@ -71,9 +112,16 @@ _TAKEN = late_pattern(
 """What a statement at the left margin takes first: a class of its base, a decorator, a call, an assignment."""
 
 
-def taken_at_the_margin(text: str, start: int) -> Iterator[tuple[int, bool, list[str]]]:
-    """Yield the chains that statements at the left margin take first: where they stand, and whether a class or a decorator does."""
-    yield from ((m.start(), bool(m["definition"]), m["chain"].split(".")) for m in _TAKEN.finditer(text, start))
+def taken_at_the_margin(text: str, start: int, *, definitions: bool) -> Iterator[tuple[int, bool, list[str]]]:
+    """Yield the chains that statements at the left margin take first: where they stand, and whether a class or a decorator does;
+    ``definitions``: of no other statements.
+    """
+    steps: Iterable[re.Match[str]] = (
+        (m for at in lines_with(text, "class", "@", start=start) if (m := _TAKEN.match(text, at)) and m["definition"])
+        if definitions
+        else _TAKEN.finditer(text, start)
+    )
+    yield from ((m.start(), bool(m["definition"]), m["chain"].split(".")) for m in steps)
 
 
 def behind_docstring(text: str) -> int:
@@ -119,18 +167,16 @@ def absolute(dots: int, module: str, package: str) -> str:
 
 def binds(text: str, name: str) -> bool:
     """Whether a package's own text binds the name to something other than its submodule of that name."""
-    at = text.find(name)
-    while at >= 0:
-        before, behind = text[max(0, at - 6) : at], text[at + len(name) : at + len(name) + 2]
-        if (
-            (before.endswith("def ") and behind[:1] == "(")
-            or (before == "class " and behind[:1] in ("(", ":"))
-            or (before.endswith("\n") and (behind == " =" or behind[:1] == ":"))
-            or (before.endswith(" as ") and behind[:1] in ("\n", ","))
-        ):
-            return True
-        at = text.find(name, at + 1)
-    return False
+    ways = (
+        f"def {name}(",
+        f"class {name}(",
+        f"class {name}:",
+        f"\n{name} =",
+        f"\n{name}:",
+        f" as {name}\n",
+        f" as {name},",
+    )
+    return name in text and any(way in text for way in ways)
 
 
 def top_level_lines(text: str) -> frozenset[int]:
