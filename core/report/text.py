@@ -25,7 +25,7 @@ SEVERITY_MARKS = {
 }
 """Symbol, word and ANSI colour of each severity: never colour alone."""
 EXECUTIONS = {
-    "roll call": N_("cuDNN loaded and called"),
+    "roll call": N_("A library loaded and called"),
     "driver": N_("The driver asked"),
     "framework": N_("A framework tested"),
     "interpreter": N_("A Python queried for its search path"),
@@ -113,14 +113,15 @@ def _grid(report: Report, width: int) -> Iterator[str]:
 
 
 def _executions(report: Report, width: int) -> list[str]:
-    ran = report.snapshot.executions
+    # one library is called once for each way of starting that finds it, and one line is enough
+    ran = tuple(dict.fromkeys(describe_execution(e) for e in report.snapshot.executions))
     if not ran:
         return []
     more = ["  " + _("and {count} more", count=len(ran) - MOST_RUN)] if len(ran) > MOST_RUN else []
     return [
         "",
         _("What was run"),
-        *(line for e in ran[:MOST_RUN] for line in _wrap_lines(describe_execution(e), 2, width)),
+        *(line for one in ran[:MOST_RUN] for line in _wrap_lines(one, 2, width)),
         *more,
         *(line for note in filter(None, [guards_of(report.snapshot)]) for line in _wrap_lines(note, 2, width)),
     ]

@@ -55,8 +55,11 @@ def _end_text(kind: str) -> str:
 
 def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
     """Paths that did not respond: at the top if somebody named them, a note if nothing refers to them."""
+    undecided = {(one.path, one.what) for one in seen.unexamined if one.wanted_by}
     for one in seen.unexamined:
         wanted = bool(one.wanted_by)
+        if not wanted and (one.path, one.what) in undecided:
+            continue  # told already, and as what it is for the person who asked
         seconds = _("{seconds} seconds", seconds=f"{one.seconds:.0f}")
         evidence = [
             observation(_("Waited for"), seconds),

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.model.facts import Machine, Snapshot
+from core.model.facts import Execution, Machine, Snapshot
 from core.model.findings import Report
 from core.model.steps import Severity
 from core.report.redact import redact
@@ -90,3 +90,10 @@ def test_what_was_taken_out_is_told_at_the_end_of_both() -> None:
         shown = form(redact(broken()))
         assert "user names and home folders" in shown[-300:]
     assert Severity.ERROR is broken().worst_severity
+
+
+def test_what_was_run_is_told_once() -> None:
+    ran = Execution(what="roll call", path="/opt/cuda/lib/libnvrtc.so.13", account="ada")
+    seen = replace(m.wheel_machine(), executions=(ran, replace(ran, consumer="another way of starting")))
+    shown = report_text(diagnose_snapshot(seen))
+    assert shown.count("A library loaded and called: /opt/cuda/lib/libnvrtc.so.13") == 1

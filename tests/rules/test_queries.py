@@ -266,6 +266,13 @@ def test_what_gave_no_answer_is_told_to_whom_it_matters(
     assert [e.value for e in found.evidence] == ["3 seconds", *wanted]
 
 
+def test_imports_that_were_cut_short_are_told_once() -> None:
+    late = Unexamined(path="/opt/train", seconds=25.0, what="imports", wanted_by=("--python",))
+    users_too = replace(late, wanted_by=())
+    [found] = unexamined_places(replace(m.wheel_machine(), unexamined=(late, users_too)))
+    assert found.id == "frameworks.not-examined"
+
+
 def shut(outcome: str, copy: bool = True) -> Snapshot:
     """The one main library of cuDNN that the loader meets is passed over."""
     seen = m.wheel_machine()
