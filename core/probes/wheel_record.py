@@ -1,29 +1,20 @@
-"""A wheel's RECORD: which cuDNN files it installed, their sizes and hashes; and fast hashing for --thorough."""
+"""A wheel's RECORD: which files it installed, their sizes and hashes."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 import csv
-import os
 import re
-import stat
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-from core.common.patience import call_patiently, map_in_threads
-from core.common.progress import Progress
 from core.common.versions import whole_number
 from core.model.facts import Distribution, Frozen, RecordState
 from core.probes.sysroot import Sysroot
 
 MAX_WHEEL_RECORD_BYTES = 64 << 20
 """Maximum number of bytes read of a RECORD; torch's has about 2 MiB."""
-
-HASH_BLOCK_BYTES = 4 << 20
-"""Bytes hashed between two checks for cancellation."""
-
-HASHING_THREADS = 2
 
 
 class RecordRow(Frozen, frozen=True, kw_only=True):
@@ -117,38 +108,3 @@ def record_state(row: RecordRow | None, size: int | None, sha256: str) -> Record
     if sha256 and row.sha256:
         return "matches" if sha256 == row.sha256 else "hash differs"
     return "unchecked"
-
-
-def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress) -> Mapping[str, str]:
-    """Return path -> SHA-256 of regular files, largest first, by OpenSSL in two threads; failures are left out.
-
-    Raises:
-        CancelledError: the person asked to stop.
-    """
-
-    def size(path: str) -> int:
-        seen = where.stat(path)
-        return seen.st_size if seen and stat.S_ISREG(seen.st_mode) else -1
-
-    ordered = sorted({p for p in paths if size(p) > 0}, key=size, reverse=True)
-    found = map_in_threads(ordered, lambda path: _sha256(where.local_path(path), watch), threads=HASHING_THREADS)
-    return {path: value for path, value in zip(ordered, found, strict=True) if value}
-
-
-def _sha256(path: str, watch: Progress) -> str:
-    """Return a file's hash; empty if it cannot be read. OpenSSL releases Python's lock while it works."""
-    import hashlib  # imported late: loads OpenSSL
-
-    digest = hashlib.sha256()
-    block = memoryview(bytearray(HASH_BLOCK_BYTES))
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
-    try:
-        with open(call_patiently(os.open, path, flags), "rb", buffering=0) as stream:  # noqa: PTH123  # flags matter
-            if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
-                return ""
-            while count := call_patiently(lambda _path: stream.readinto(block), path):
-                watch.check()
-                digest.update(block[:count])
-    except OSError:
-        return ""
-    return digest.hexdigest()

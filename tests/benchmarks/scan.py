@@ -26,8 +26,8 @@ from pathlib import Path
 
 from core.common.progress import Progress
 from core.host.this_host import this_host
+from core.probes.hashing import hash_files
 from core.probes.sysroot import sysroot_of
-from core.probes.wheel_record import hash_files
 
 ROOT = Path(__file__).resolve().parents[2]
 SELF = [sys.executable, "-m", "core"]

@@ -9,8 +9,9 @@ import pytest
 
 from core.common.progress import CancelledError, Progress
 from core.model.facts import Distribution
+from core.probes.hashing import hash_files
 from core.probes.sysroot import Sysroot
-from core.probes.wheel_record import RecordRow, hash_files, record_rows, record_state
+from core.probes.wheel_record import RecordRow, record_rows, record_state
 from tests.probes.request import write
 
 WHEEL = Distribution(name="nvidia-cudnn-cu12", version="9.1.0.70", location="/site")

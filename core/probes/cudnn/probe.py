@@ -18,10 +18,11 @@ from core.model.facts import CudnnCopy, Distribution, PythonEnvironment, Signatu
 from core.probes.cudnn.contents import assemble_copy, choose_files, describe_library, pages_deadline, with_owner
 from core.probes.cudnn.links import find_header, find_links, stale_cache_path
 from core.probes.cudnn.locations import CudnnFolder, CudnnSpot, bundler_of, conda_package, debian_package, find_folders
+from core.probes.hashing import hash_files
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import changeable_in_copy
-from core.probes.wheel_record import RecordRow, hash_files, record_rows
+from core.probes.wheel_record import RecordRow, record_rows
 
 PAGES_SECONDS = 0.25
 """Seconds for the search for zeroed pages, over all copies of a scan."""
@@ -98,7 +99,7 @@ def _copy(found: CudnnFolder, major: int, recorded: Mapping[str, RecordRow], sur
     if not names and not recorded:
         return None
     paths = [where.join(folder, name) for name in names]
-    digests = hash_files(paths, where, survey.request.watch) if survey.request.thorough else {}
+    digests = hash_files(paths, where, survey.request.watch, folder) if survey.request.thorough else {}
     files = tuple(
         describe_library(
             name,

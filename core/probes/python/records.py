@@ -24,12 +24,13 @@ from core.loader import read_image
 from core.loader.zeros import zeroed_section
 from core.model.facts import DamagedFile, Distribution, PackageRecords, PythonEnvironment, SharedFiles, path_text
 from core.model.paths import normalise
+from core.probes.hashing import hash_files
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.python.gone_files import STRIPPED_PATHS, Listings, listing, odd_state, place_of, unlike_files
 from core.probes.sysroot import Entry, Sysroot, sysroot_of
-from core.probes.wheel_record import RecordRow, hash_files, installed_by_conda, read_record, record_rows, record_state
+from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows, record_state
 
 LIBRARY_PATTERN = r"\.(?:so(?:\.\d+)*|dll|pyd)\"?,"
 """The end of a library's name in a line of RECORD."""
@@ -128,7 +129,7 @@ def _environment(
     count = 0
     if hashed is not None and request.thorough:
         request.watch.say(_("Comparing the libraries in {prefix} with their hashes", prefix=python.prefix))
-        digests = _digests([one.path for one in whole if one.row.sha256], request, where, hashed)
+        digests = _digests([one.path for one in whole if one.row.sha256], python.prefix, request, where, hashed)
         count = len(digests)
         differ = [one for one in whole if record_state(one.row, None, digests.get(one.path, "")) == "hash differs"]
         damaged += [replace(_damaged_file(one, "hash differs"), size=one.row.size) for one in differ]
@@ -345,7 +346,7 @@ def _damaged_file(one: ListedLibrary, state: Literal["missing", "size differs", 
 
 
 def _digests(
-    paths: Iterable[str], request: ProbeRequest, where: Sysroot, known: dict[tuple[int, int], str]
+    paths: Iterable[str], prefix: str, request: ProbeRequest, where: Sysroot, known: dict[tuple[int, int], str]
 ) -> Mapping[str, str]:
     """Return path -> SHA-256. Files that several environments share by hard links are read once."""
     same: dict[tuple[int, int], list[str]] = {}
@@ -354,6 +355,6 @@ def _digests(
         if seen is not None:
             same.setdefault((seen.st_dev, seen.st_ino), []).append(path)
     new = {key: shared[0] for key, shared in same.items() if key not in known}
-    found = hash_files(new.values(), where, request.watch)
+    found = hash_files(new.values(), where, request.watch, prefix)
     known.update((key, found[path]) for key, path in new.items() if path in found)
     return {path: known[key] for key, shared in same.items() if key in known for path in shared}
