@@ -16,9 +16,9 @@ from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import FaultyRelease, compatibility_table, faulty_release, files_lost, is_never_there
 from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, Resolution, RollCall, Snapshot, System
 from core.model.findings import Evidence
-from core.model.paths import file_name, form_of, is_inside, normalise, parent
+from core.model.paths import file_name, form_of, normalise, parent
 from core.rules.counter import CounterOutcome, judge_failures
-from core.rules.snapshot_queries import copy_at, cudnn_mapped, main_resolution
+from core.rules.snapshot_queries import copy_at, cudnn_mapped, is_of_environment, main_resolution
 from core.rules.wording import Concern, concern_row, observation
 
 
@@ -62,15 +62,15 @@ def consumer_load(seen: Snapshot, load: Load) -> ConsumerLoad:
     main = main_resolution(seen, load)
     winner = main.winner if main else None
     copy = copy_at(seen, winner.path) if winner else None
-    own = copy if copy and _is_bundled(copy, load, seen.machine.system) else own_copy(seen, load)
+    own = copy if copy and _is_bundled(copy, load, seen) else own_copy(seen, load)
     return ConsumerLoad(seen, load, main, copy, own, tuple(_parts(load)))
 
 
-def _is_bundled(copy: CudnnCopy, load: Load, system: System) -> bool:
+def _is_bundled(copy: CudnnCopy, load: Load, seen: Snapshot) -> bool:
     r"""Whether a copy is the one inside the consumer's framework, for example torch\lib on Windows."""
     name = load.consumer.framework.partition(" ")[0]
     theirs = bool(name) and copy.origin == "framework" and copy.owner.partition(" ")[0] == name
-    return theirs and bool(load.consumer.prefix) and is_inside(system, copy.folder, load.consumer.prefix)
+    return theirs and is_of_environment(seen, load.consumer.prefix, copy.folder)
 
 
 def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
@@ -96,7 +96,7 @@ def own_copy(seen: Snapshot, load: Load) -> CudnnCopy | None:
         c
         for c in seen.cudnn or ()
         if c.major == load.major
-        and (normalise(system, c.environment) == normalise(system, prefix) or is_inside(system, c.folder, prefix))
+        and (normalise(system, c.environment) == normalise(system, prefix) or is_of_environment(seen, prefix, c.folder))
     ]
     return min(mine, key=lambda c: (c.origin not in ("wheel", "conda"), len(c.missing)), default=None)
 

@@ -105,6 +105,13 @@ def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:
     return next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
 
 
+def is_of_environment(seen: Snapshot, prefix: str, path: str) -> bool:
+    """Whether a file or folder is an environment's own: inside it, or among the packages that its Python finds (a base's, a user's)."""
+    python = python_of(seen, prefix) if prefix else None
+    folders = (prefix, *(python.site_packages if python else ())) if prefix else ()
+    return any(is_inside(seen.machine.system, path, folder) for folder in folders)
+
+
 def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     """Return the search-path entries that almost name a folder: its parent, or itself quoted or unexpanded."""
     system = seen.machine.system

@@ -73,6 +73,16 @@ def test_what_differs_from_a_record(
     assert all(d.needed_by.endswith("odd/where.py") for d in found.data)
 
 
+@pytest.mark.parametrize(("size", "told"), [(0, False), (7, True)])
+def test_a_module_is_whole_as_the_package_recorded_it_that_was_installed_last(
+    tmp_path: Path, size: int, *, told: bool
+) -> None:
+    site = install(tmp_path / "site", WHOLE)
+    (site / "odd/core.py").write_text("")
+    plant(site, {"even-2.0.dist-info/RECORD": f"even/x.py,,\nodd/core.py,sha256=y,{size}\n"})
+    assert {d.path.removeprefix(f"{site}/") for d in unlike(site).odd} == ({"odd/core.py"} if told else set())
+
+
 def test_a_link_to_nothing_is_a_missing_file(tmp_path: Path) -> None:
     site = install(tmp_path / "site", WHOLE)
     (site / "odd" / "core.py").unlink()

@@ -372,6 +372,22 @@ def test_a_framework_that_was_seen_to_compute_right_is_no_fault() -> None:
         assert (card(machine(its, trials=(trial,))).severity is Severity.NOTE) is noted
 
 
+def test_without_a_gpu_only_what_the_import_needs_is_a_fault() -> None:
+    tensorflow = edge(name="libcublas.so.12", by_name=True)
+    provider = f"{SITE}/onnxruntime/capi/libonnxruntime_providers_cuda.so"
+    gap = Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL)
+    for its, noted in (
+        (closure("tensorflow 2.20.0", edges=(tensorflow,)), True),
+        (closure("onnxruntime-gpu 1.23.2", edges=(edge(wanted_by=provider),)), True),
+        (closure("tensorflow 2.20.0", edges=(replace(tensorflow, state="damaged", path=NCCL),)), False),
+        (closure("tensorflow 2.20.0", edges=(tensorflow,), gaps=(gap,)), False),
+        (closure("tensorflow 2.20.0", edges=(tensorflow, edge())), False),
+        (closure(edges=(edge(),)), False),
+    ):
+        assert (card(machine(its, driver=machines.without_gpu())).severity is Severity.NOTE) is noted
+        assert card(machine(its)).severity is Severity.ERROR
+
+
 def test_an_environment_without_nvidias_packages_uses_what_the_machine_has() -> None:
     has = Distribution(name="nvidia-nccl-cu12", version="2.27.3")
     cudart = edge(name="libnccl.so.2")

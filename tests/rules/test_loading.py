@@ -389,7 +389,18 @@ def test_the_cause_is_primary_and_says_whom_it_concerns(name: str) -> None:
     assert finding.fix is None or finding.fix.advice
 
 
+BASE = "/opt/python/lib/python3.11/site-packages"
+
+
+def of_the_base() -> Snapshot:
+    """NVRTC in the packages of the Python that the environment stands on, which it sees."""
+    nvrtc = m.toolkit(f"{BASE}/nvidia/cuda_nvrtc/lib", {"libnvrtc.so.12": "12.4.127", "libnvrtc-builtins.so.12.4": "12.4.127"}, root=f"{BASE}/nvidia")  # fmt: skip
+    seeing = (replace(UNPINNED[0], site_packages=(m.SITE, BASE)),)
+    return cuda("libnvrtc.so.12", toolkits=(WHEELS[0], nvrtc), pythons=seeing)()
+
+
 CALM: dict[str, Callable[[], Snapshot]] = {
+    "NVRTC is among the packages of the base": of_the_base,
     "an unused copy off the path beside a working environment": lambda: off_path(beside_environment=True),
     "the faulty release alone": lambda: faulty_release(beside=False),
     "the faulty release for CUDA 12": lambda: faulty_release(beside=False, owner="nvidia-cudnn-cu12 9.20.0.48"),

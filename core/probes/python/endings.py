@@ -14,6 +14,7 @@ from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
 from core.probes.python.dotted_modules import NONE, DottedModules, Module
 from core.probes.python.gone_files import module_stem
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.shared_modules import recorded_so
 from core.probes.python.unfit_extensions import Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -195,7 +196,9 @@ class Endings:
         record = read_record(owner, self._where)
         at = 0 if record.startswith(f"{spelt},") else record.find(f"\n{spelt},") + 1  # plain: TensorFlow's has 4 MB
         row = re.compile(r"[^\n]*,(\d{1,12})\r?(?:\n|\Z)").match(record, at)
-        return bool(record.startswith(f"{spelt},", at) and row and int(row[1]))
+        if not (record.startswith(f"{spelt},", at) and row and int(row[1])):
+            return False
+        return not recorded_so({its.path: 0}, self._distributions, self._where)
 
     def brings_along(self, importer: str, name: str) -> bool:
         """Whether the package of a module has another one of that name among its own files: its code adds their folder to sys.path."""

@@ -19,6 +19,7 @@ from core.model.facts import DamagedFile, Distribution, PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name, of_egg
+from core.probes.python.shared_modules import without_files_of_others
 from core.probes.sysroot import Entry, Sysroot
 from core.probes.wheel_record import read_record
 
@@ -130,6 +131,7 @@ def _unlike_files(python: PythonEnvironment, where: Sysroot) -> tuple[Unlike, bo
         gone += its_gone[:MOST_GONE]
         odd += its_odd[:MOST_GONE]
         data += _data_of_distribution(what, {f: n for f, n in opened.items() if f in folders}, listings, where)
+    odd = without_files_of_others(odd, every_distribution(python, where), where)
     for one in (*odd, *data):
         where.stat(one.path)
     return Unlike(tuple(gone), tuple(odd), tuple(data)), True

@@ -29,6 +29,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.python.gone_files import STRIPPED_PATHS, Listings, listing, odd_state, place_of, unlike_files
+from core.probes.python.shared_modules import without_files_of_others
 from core.probes.sysroot import Entry, Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows, record_state
 
@@ -267,6 +268,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
         )
         found += itertools.islice(unfit, MOST_GONE)
         found += _closed_folders(what, folders, names, where)
+    found = without_files_of_others(found, python.distributions, where)
     for one in found:
         where.stat(one.path)
     return tuple(found), True

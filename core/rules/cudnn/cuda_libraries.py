@@ -17,14 +17,14 @@ from core.knowledge.horizon import is_beyond_horizon
 from core.knowledge.releases import compatibility_table, nvidia_package
 from core.model.facts import Attempt, LibraryFile, Resolution, Toolkit, cuda_in_name
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, is_inside, parent
+from core.model.paths import file_name, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command
 from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
 from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.frameworks.environment_view import missing_packages
-from core.rules.snapshot_queries import candidate_evidence, file_at, near_misses, python_of
+from core.rules.snapshot_queries import candidate_evidence, file_at, is_of_environment, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 _CUDA = late_pattern(
@@ -113,11 +113,9 @@ def unusable_libraries(c: ConsumerLoad, what: str, major: int) -> list[LibraryFi
 
 
 def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:
-    prefix = c.load.consumer.prefix
     out = []
     for toolkit in c.seen.toolkits or ():
-        mine = prefix and is_inside(c.system, toolkit.root, prefix)
-        if not mine and toolkit.origin not in ("installer", "distribution", "folder"):
+        if not is_own(c, toolkit) and toolkit.origin not in ("installer", "distribution", "folder"):
             continue
         for file in toolkit.libraries:
             it = family_and_major(file.name)
@@ -128,7 +126,7 @@ def _candidates(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Too
 
 def is_own(c: ConsumerLoad, toolkit: Toolkit) -> bool:
     """Whether a toolkit is in the consumer's own environment."""
-    return bool(c.load.consumer.prefix) and is_inside(c.system, toolkit.root, c.load.consumer.prefix)
+    return is_of_environment(c.seen, c.load.consumer.prefix, toolkit.root)
 
 
 def dependent_evidence(c: ConsumerLoad, gone: AbsentLibrary) -> Evidence:
@@ -315,7 +313,7 @@ def single_cublas_remedy(c: ConsumerLoad) -> TakeOut | None:
         s.winner for s in c.load.resolutions if (family_and_major(s.name) or ("", 0))[0] in ("cublas", "cublasLt")
     ]
     folders = dict.fromkeys(parent(c.system, w.path) for w in halves if w and found_by_ld_library_path(w))
-    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not is_inside(c.system, f, prefix))
+    places = tuple(Place(folder=f, prefix=prefix) for f in folders if not is_of_environment(c.seen, prefix, f))
     return TakeOut(variable="LD_LIBRARY_PATH", places=places) if places and prefix else None
 
 

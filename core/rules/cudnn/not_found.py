@@ -16,7 +16,7 @@ from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
 from core.model.facts import Attempt, CudnnCopy, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, is_inside, join_path, normalise, parent
+from core.model.paths import file_name, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
@@ -37,7 +37,15 @@ from core.rules.consumer_loads import (
 from core.rules.counter import CounterOutcome, blame_unless_refuted
 from core.rules.cudnn.files import completing_remedy, file_faults
 from core.rules.frameworks.environment_view import missing_packages
-from core.rules.snapshot_queries import candidate_evidence, copy_at, file_at, installed_programs, near_misses, python_of
+from core.rules.snapshot_queries import (
+    candidate_evidence,
+    copy_at,
+    file_at,
+    installed_programs,
+    is_of_environment,
+    near_misses,
+    python_of,
+)
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL_CALL_SOURCE = N_("roll call in a child process")
@@ -341,7 +349,7 @@ def _behind_another(c: ConsumerLoad) -> tuple[str, ...]:
     """
     system, prefix = c.system, c.load.consumer.prefix
     python = python_of(c.seen, prefix)
-    if system != "linux" or c.winner is None or is_inside(system, c.winner.path, prefix):
+    if system != "linux" or c.winner is None or is_of_environment(c.seen, prefix, c.winner.path):
         return ()
     if python is None or not python.site_packages or c.main is None:
         return ()

@@ -9,14 +9,14 @@ from core.knowledge.causes import Cause
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
-from core.model.paths import is_inside, normalise
+from core.model.paths import normalise
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
-from core.rules.snapshot_queries import effective_variable
+from core.rules.snapshot_queries import effective_variable, is_of_environment
 from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
 
 SEARCH_SOURCES = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
@@ -58,7 +58,7 @@ def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
 
 
 def _is_own(home: EnvironmentView, toolkit: Toolkit) -> bool:
-    return is_inside(home.seen.machine.system, toolkit.root, home.python.prefix)
+    return is_of_environment(home.seen, home.python.prefix, toolkit.root)
 
 
 def _is_searched(seen: Snapshot, toolkit: Toolkit) -> bool:

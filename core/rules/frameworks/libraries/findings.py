@@ -14,8 +14,9 @@ from core.knowledge.library_names import parse_library_name
 from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
-from core.model.paths import file_name, is_inside, parent
+from core.model.paths import file_name, parent
 from core.model.steps import Severity, Step
+from core.rules.driver.facts import has_gpu_on_bus
 from core.rules.frameworks.environment_view import asked_of, environment_views
 from core.rules.frameworks.libraries.cure import cure_of, pinned_otherwise
 from core.rules.frameworks.libraries.lacks import (
@@ -32,7 +33,7 @@ from core.rules.frameworks.libraries.lacks import (
     tensorrt_majors,
 )
 from core.rules.frameworks.requirements import FRAMEWORKS
-from core.rules.snapshot_queries import meant_entries
+from core.rules.snapshot_queries import is_of_environment, meant_entries
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, MSVC_RUNTIME
 from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, make_finding, observation
 
@@ -90,7 +91,19 @@ def _severity(lack: Lack) -> Severity:
         t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
     )
     severity = min(lack.home.severity, WARNING) if _of_a_part(lack) else lack.home.severity
-    return NOTE if worked else severity
+    return NOTE if worked or _for_a_card_alone(lack) else severity
+
+
+def _for_a_card_alone(lack: Lack) -> bool:
+    """Whether this machine has no NVIDIA GPU, and the import goes on without what is lacking: it is opened by name, or with the GPU."""
+    if has_gpu_on_bus(lack.home.seen) is not False or lack.gaps or any(o.ended for o in lack.closure.openings or ()):
+        return False
+    rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
+    later = [s.file for r in rows for s in r.linux if s.hosted]
+    return bool(lack.edges) and all(
+        e.state == "absent" and (e.by_name or any(fnmatchcase(e.wanted_by, f"*/{part}") for part in later))
+        for e in lack.edges
+    )
 
 
 def _of_a_part(lack: Lack) -> bool:
@@ -259,7 +272,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
             "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
         )
         return "corrupt_or_truncated_file", title, why
-    own = is_inside(system, gap.provider, lack.home.python.prefix)
+    own = is_of_environment(lack.home.seen, lack.home.python.prefix, gap.provider)
     overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
     if gap.how == How.LD_PRELOAD:
         why = _(
