@@ -20,6 +20,7 @@ HELD_OUT = {
     "10": "held_out_10",
     "11": "held_out_11",
     "12": "held_out_12",
+    "13": "held_out_13",
 }
 """The name of each held-out set -> its module."""
 
