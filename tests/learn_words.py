@@ -47,6 +47,7 @@ LEARNED = (
     "eleventh",
     "fourteenth",
     "fifteenth",
+    "sixteenth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

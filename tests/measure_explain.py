@@ -26,7 +26,19 @@ from tests.learn_words import LEARNED
 TRAINED, HELD_OUT, LATER = (
     ("first", "second"),
     ("held out",),
-    ("third", "fourth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "fourteenth", "fifteenth"),
+    (
+        "third",
+        "fourth",
+        "sixth",
+        "seventh",
+        "eighth",
+        "ninth",
+        "tenth",
+        "eleventh",
+        "fourteenth",
+        "fifteenth",
+        "sixteenth",
+    ),
 )
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""

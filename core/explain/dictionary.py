@@ -30,6 +30,10 @@ _TERM_NUMBER = re.compile(
 )
 """A number alone, or after words that announce a code: "GPUs: 0" is a count."""
 
+_EXIT_WORD = re.compile(r"(?i)\b(?:exit|exited|exitcode|process|finished|return|returns|returned)\b")
+MAX_EXIT_DIGITS = 4
+"""Digits of an exit code that a program chose or a signal gave: "exit code 1" is no error 1 of CUDA."""
+
 PART_MEANINGS = {
     # cuDNN 7 to 9: what a part of the set is for (NVIDIA cuDNN developer guide)
     "": N_("cuDNN's main library, a thin front that opens the other files of the set by their bare names"),
@@ -137,7 +141,7 @@ def look_up(term: str) -> tuple[CodeMeaning, ...]:
         return tuple(_xid_meaning(x) for x in kernel_log_table().xids if x.code in numbers)
     number = _TERM_NUMBER.match(term)
     if number:
-        return _number_meanings(number[1])
+        return () if _EXIT_WORD.search(term) and len(number[1]) <= MAX_EXIT_DIGITS else _number_meanings(number[1])
     named = _by_name().get(term.lower())
     if named:
         return tuple(_code_meaning(c) for c in named)

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
 from core.common.text import printable
-from core.explain import dictionary, harmful_advice, other_machine, pasted, questions, saying, verdicts
+from core.explain import dictionary, endings, harmful_advice, other_machine, pasted, questions, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
 from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
@@ -50,6 +50,8 @@ PICTURES = re.compile(
     r"(?:\s{0,20}(?:!\[[^\]\n]{0,200}\]\([^)\s]{1,500}\)|<img[^>\n]{1,500}>|https?://[^\s<>]{1,300}\.(?:png|jpe?g|gif|webp)))+\s{0,20}",
     re.IGNORECASE,
 )
+GUESS_SCORE = 0.3
+"""Score below which a cause of a text that tells only how the program ended is a guess."""
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 NEXT_LOOK = N_("Paste the lines around the first error, or check this computer: convalesce scan.")
 """Next step for a text without any clue."""
@@ -64,6 +66,8 @@ TOPIC_WORDS = (
     *("geforce", "rtx ", "gtx ", "gloo", "c10d", "peer device", "hwaccel", "nvlddmkm", "/dev/kfd", "pi_error_", "ur_result_error"),
 )  # fmt: skip
 """Words that make a log one about GPUs, if it also has a clue."""
+LOADER_MARKS = frozenset({"load-failed", "lib-mismatch-symbol", "missing:other-library"})
+"""Marks of a library, whatever its name, that Python or the system did not load: in a short text, that is the set-up."""
 LEAST_ABOUT, LEAST_ABOUT_BY_WORDS = 3.0, 7.5
 """Log-odds of the words from which a text without such a word counts as one about GPUs: with and without a clue."""
 
@@ -79,7 +83,9 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     meant = dictionary.look_up(text)
     # A number alone is read as the message with that number.
     reading = read_text(f"{meant[0].term}, error code {meant[0].number}" if meant and meant[0].number else text)
-    if not meant and not is_about_gpu(reading):
+    ending = endings.find_ending(reading)
+    about = bool(meant) or is_about_gpu(reading)
+    if ending is None and not about:
         return Explanation(sentence=_(NOTHING_TEXT), decide=_(NEXT_LOOK))
     codes = meant or dictionary.code_meanings(reading)
     failures: list[Finding] = []
@@ -102,7 +108,7 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     )
     link = _link(causes, judged, snapshot, away)
     asked = questions.find_question(causes, reading)
-    return Explanation(
+    explained = Explanation(
         sentence=_of_term(meant[0]) if meant else _sentence(link, causes, judged, says),
         says=says,
         shows=judged.shows,
@@ -118,6 +124,22 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
         lines=tuple(printable(line) for line in telling_lines(reading)),
         failed=tuple(dict.fromkeys(failures)),
     )
+    return explained if ending is None else _of_ending(explained, ending, ending.guesses or about)
+
+
+def _of_ending(e: Explanation, ending: endings.Ending, guesses: bool) -> Explanation:
+    """Return the answer to a text that tells only how the program ended: what that means, and the next look, before guesses."""
+    told = [r for r in e.causes if r.verdict == "proved" or r.may or r.because]
+    if e.question or any(r.verdict == "proved" or r.may or r.score >= GUESS_SCORE for r in told):
+        return e
+    status = any(c.kind or c.family for c in e.codes if c.number)
+    causes = tuple(structs.replace(r, steps="") for r in told if guesses or r.verdict == "refuted")
+    looked = structs.replace(e, causes=causes, decide=_(ending.look))
+    if e.link not in ("", "nothing found"):
+        return looked
+    if status:
+        return structs.replace(looked, sentence=e.sentence if not e.says.meaning else e.says.meaning)
+    return structs.replace(looked, sentence=_(ending.meaning), says=structs.replace(e.says, meaning=_(ending.meaning)))
 
 
 def _findings(snapshot: Snapshot | None, given: tuple[Finding, ...] | None) -> tuple[Finding, ...]:
@@ -140,7 +162,7 @@ def is_about_gpu(reading: ParsedText) -> bool:
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
     clues = matching_clues(reading)
     if len(reading.text) <= SHORT_TEXT_CHARACTERS:
-        if named or any(c.exact for c in clues):
+        if named or any(c.exact for c in clues) or reading.marks & LOADER_MARKS:
             return True
         return believe_words(reading).about >= (LEAST_ABOUT if clues else LEAST_ABOUT_BY_WORDS)
     exact = any(c.exact and max(c.causes, key=lambda cause: c.causes[cause]) != "program_error" for c in clues)

@@ -51,6 +51,7 @@ _MISSING = (
     "not be located", "was not found", "error loading", "error code 126", "winerror 126", "error 126", "unable to locate", "unsatisfied link",
     "找不到", "无法找到", "未找到", "缺少", "无法加载", "introuvable", "nicht gefunden", "konnte nicht", "не найден", "не удалось", "не удается найти", "見つかりません", "読み込めません",
     "no se encuentra", "no se pudo", "não foi possível", "impossible de", "fehlt", "module could not be", "absent", "dlerror",
+    "无法打开共享", "nicht öffnen", "peut ouvrir", "невозможно открыть", "no se puede abrir", "impossibile aprire", "を開けません",
 )  # fmt: skip
 """Words which say that the library on the same line was not found or did not load."""
 _OTHERWISE = (
@@ -65,7 +66,10 @@ _OTHERWISE = (
 )
 """Words which give another reason."""
 _SYSTEM_LIBRARY = re.compile(
-    r"(?<![\w+\-])(lib[\w+\-]{1,40}\.so(?:\.\d{1,6}){0,3}): cannot open shared object file(?:: no such file|(?!:))"
+    r"(?<![\w+\-])(lib[\w+\-]{1,40}(?:\d\.\d{1,3})?\.so(?:\.\d{1,6}){0,3}):? (?:cannot open shared object file|kann die shared-object-datei nicht öffnen"
+    r"|无法打开共享(?:目标|对象)文件|(?:ne peut|impossible d.)ouvrir le fichier (?:d.)?objet partagé|no se puede abrir el archivo (?:del?) objeto compartido"
+    r"|(?:невозможно|не удается) открыть|impossibile aprire il file oggetto|não foi possível abrir|共有オブジェクトファイルを開けません)"
+    r"(?!: (?:permission|keine berechtigung|权限|permiso|отказано|invalid|cannot|file too))"
 )
 """glibc's loader messages about any library."""
 _NAMED_WITHOUT_FILE = re.compile(r'unable to dynamically load the "([a-z]{2,20})" shared library')
