@@ -14,7 +14,9 @@ import platform
 import shutil
 import subprocess
 import sys
+import time
 import venv
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -101,22 +103,40 @@ def main(argv: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    """Run every check; the last line printed is pytest's summary."""
+    """Run every check. Two rows side by side: one core is enough for each check but the last, pytest's."""
     system_packages(TEST_PACKAGES)
     set_up("dev")
-    checks: list[list[str]] = []
-    if not arguments:
-        checks = [["ruff", "format", "--check", "."], ["ruff", "check", "."], ["mypy"], ["installer.generate.missing"]]
-        checks.append(["tests.measure_explain"])  # in-sample beside out-of-sample; fails where they lie far apart
-        if sys.platform == "linux" and platform.machine() == "x86_64":
-            checks.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
-            checks.append(["tests.installer"])  # the installers, where something that they are made of has changed
-        if call([PYTHON.with_name(f"lint-imports{PYTHON.suffix}"), "--no-cache", "--no-logo"]):
+    if arguments:
+        return call([PYTHON, "-m", "pytest", *arguments])
+    for check in ([PYTHON.with_name(f"lint-imports{PYTHON.suffix}"), "--no-cache", "--no-logo"],
+                  [PYTHON, "-m", "ruff", "format", "--check", "."], [PYTHON, "-m", "ruff", "check", "."]):  # fmt: skip
+        if call(check):
             return 1
-    for check in checks:
-        if call([PYTHON, "-m", *check]):
-            return 1
-    return call([PYTHON, "-m", "pytest", *(arguments or ["-n", "auto"])])
+    # measure_explain: in-sample beside out-of-sample; fails where they lie far apart
+    rows = [["mypy", "installer.generate.missing", "tests.measure_explain"]]
+    if sys.platform == "linux" and platform.machine() == "x86_64":
+        rows[0].append("tests.installer")  # the installers, where something that they are made of has changed
+        rows.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
+    with ThreadPoolExecutor(len(rows)) as side_by_side:
+        failed = [name for row in side_by_side.map(checks_in_turn, rows) for name in row]
+    if failed:
+        print(f"failed: {', '.join(failed)}")
+        return 1
+    return call([PYTHON, "-m", "pytest", "-n", "auto"])
+
+
+def checks_in_turn(names: list[str]) -> list[str]:
+    """Run checks one after the other, and show what each one printed when it has ended; return the one that failed."""
+    for name in names:
+        start = time.monotonic()
+        command = [str(PYTHON), "-m", name]
+        done = subprocess.run(command, cwd=ROOT, check=False, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        status = f"failed with status {done.returncode}" if done.returncode else "passed"
+        said = done.stdout.decode(errors="replace")
+        print(f"--- {name}\n{said}--- {name} {status} after {time.monotonic() - start:.0f} s", flush=True)
+        if done.returncode:
+            return [name]
+    return []
 
 
 def set_up(kind: str) -> None:
