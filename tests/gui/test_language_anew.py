@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -169,22 +170,29 @@ def speak(window: Wizard, language: str) -> None:
     assert i18n.current_language() == language
 
 
-def switched(make: Callable[[], Wizard], walk: Walk, language: str) -> None:
-    """Hold that a walk in another language that ends in this one shows what a walk in this one shows."""
-    from_start = make()
-    speak(from_start, language)
-    walk(from_start)
-    expected, kind = texts(from_start), type(from_start.road.current)
-    for other in LANGUAGES:
-        window = make()
-        speak(window, other)
-        walk(window)
-        assert type(window.road.current) is kind
+def switched(make: Callable[[], Wizard], walk: Walk) -> None:
+    """Hold that a walk in one language, switched to any other, shows what a walk in that other one shows.
+
+    Each window goes from its language to another, back, and to the third: so each pair is switched in both directions.
+    """
+    windows, expected, kinds = {}, {}, set()
+    for language in LANGUAGES:
+        window = windows[language] = make()
         speak(window, language)
-        assert type(window.road.current) is kind
-        assert texts(window) == expected, f"from {other} to {language}"
+        walk(window)
+        expected[language] = texts(window)
+        kinds.add(type(window.road.current))
         window.hide()
-    from_start.hide()
+    assert len(kinds) == 1
+    for own, window in windows.items():
+        window.show()
+        speak(window, own)
+        one, two = (language for language in LANGUAGES if language != own)
+        for before, language in pairwise((own, one, own, two)):
+            speak(window, language)
+            assert type(window.road.current) in kinds
+            assert texts(window) == expected[language], f"from {before} to {language}"
+        window.hide()
 
 
 @pytest.fixture(autouse=True)
@@ -192,16 +200,14 @@ def no_variable(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv(i18n.LANGUAGE_VARIABLE, raising=False)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("place", ON)
-def test_every_screen_is_as_if_it_had_spoken_it_from_the_start(place: str, language: str, wizard: OpenedWizard) -> None:
+def test_every_screen_is_as_if_it_had_spoken_it_from_the_start(place: str, wizard: OpenedWizard) -> None:
     machine, walk = ON[place]
-    switched(lambda: wizard(Showing(recorded.report(machine))), walk, language)
+    switched(lambda: wizard(Showing(recorded.report(machine))), walk)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("end", ENDS)
-def test_so_is_every_end_of_a_change(end: str, language: str, wizard: OpenedWizard, tmp_path: Path) -> None:
+def test_so_is_every_end_of_a_change(end: str, wizard: OpenedWizard, tmp_path: Path) -> None:
     outcome, walk = ENDS[end]
 
     def make() -> Wizard:
@@ -210,18 +216,17 @@ def test_so_is_every_end_of_a_change(end: str, language: str, wizard: OpenedWiza
             engine.end = outcome
         return wizard(engine)
 
-    switched(make, walk, language)
+    switched(make, walk)
 
 
-@pytest.mark.parametrize("language", LANGUAGES)
-def test_what_a_person_did_herself_is_called_fixed_in_it(language: str, wizard: OpenedWizard) -> None:
+def test_what_a_person_did_herself_is_called_fixed_in_it(wizard: OpenedWizard) -> None:
     def walk(window: Wizard) -> None:
         press(window, 2)
         window.controller._engine.report = diagnose_snapshot(MACHINES["rule frameworks: healthy"]())  # type: ignore[attr-defined]  # a Showing
         press(window)
 
     broken = MACHINES["case: PyTorch without CUDA"]
-    switched(lambda: wizard(Showing(diagnose_snapshot(broken()))), walk, language)
+    switched(lambda: wizard(Showing(diagnose_snapshot(broken()))), walk)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
