@@ -70,7 +70,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=300),
     Probe("program_trials", _try_programs, needs=("pythons",), timeout=240, after=("trials",)),
-    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60),
+    # behind imports, which compares the same modules and files with RECORDs: side by side each would do all of it
+    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60, after=("imports",)),
     Probe("tools", tools.look, needs=("pythons",)),
     Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=60, after=("cudnn",)),

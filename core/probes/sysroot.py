@@ -180,6 +180,13 @@ class Sysroot(msgspec.Struct, frozen=True):
         except (OSError, ValueError):
             return None
 
+    def contains(self, path: str, word: bytes, limit: int) -> bool | None:
+        """Whether a regular file of less than ``limit`` bytes contains a word; None for any other. It is never in memory as a whole."""
+        try:
+            return call_patiently(_contains, self.local_path(path), word, limit) if self.is_file(path) else None
+        except (OSError, ValueError):
+            return None
+
     def text(self, path: str, limit: int = 1 << 16) -> str | None:
         """Return ``read`` as text; bytes that are not UTF-8 are replaced."""
         if path in self.planned:
@@ -223,12 +230,29 @@ def _start(path: str, limit: int) -> bytes | None:
         if not stat.S_ISREG(seen.st_mode):
             return None
         parts: list[bytes] = []
-        while limit > 0 and (part := os.read(number, min(limit, max(seen.st_size, 1 << 12) + 1, 1 << 20))):
+        while limit > 0 and (part := os.read(number, min(limit, max(seen.st_size, 1 << 12) + 1, 1 << 27))):
             parts.append(part)
             limit -= len(part)
             if len(part) == seen.st_size:
                 break
         return b"".join(parts)
+    finally:
+        os.close(number)
+
+
+def _contains(path: str, word: bytes, limit: int) -> bool | None:
+    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+    number = os.open(path, flags)
+    try:
+        seen = os.fstat(number)
+        if not stat.S_ISREG(seen.st_mode) or seen.st_size >= limit:
+            return None
+        before = b""
+        while part := os.read(number, 1 << 20):
+            if word in (part := before + part):
+                return True
+            before = part[-len(word) :]
+        return False
     finally:
         os.close(number)
 

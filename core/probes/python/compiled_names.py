@@ -95,10 +95,11 @@ def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
         if _SYSTEMS.fullmatch(library):
             continue
         its = _beside(path, library, where)
-        data = where.read(its, MAX_BYTES) if its else None
-        if data is None or len(data) >= MAX_BYTES:
+        talks = where.contains(its, b"PyObject_", MAX_BYTES) if its else None
+        data = where.read(its, MAX_BYTES) if talks else b""
+        if talks is None or data is None:
             return None
-        found += [compiled(data)] if b"PyObject_" in data else []
+        found += [compiled(data)] if talks else []
     return tuple(found)
 
 
