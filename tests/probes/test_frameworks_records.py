@@ -14,7 +14,7 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.loader.sections import open_layout
 from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, Toolkit
-from core.probes import wheel_record
+from core.probes import hashing
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
 from core.probes.python import records as frameworks_records
@@ -171,8 +171,8 @@ def test_what_is_linked_is_read_once(site: Site, monkeypatch: pytest.MonkeyPatch
     os.link(one, other)
     standin.record_wheel(site.folder, "nvidia-cublas-cu12", "12.8.4.1", [one, other])
     read: list[str] = []
-    real = wheel_record._sha256
-    monkeypatch.setattr(wheel_record, "_sha256", lambda path, watch: read.append(path) or real(path, watch))
+    real = hashing._sha256
+    monkeypatch.setattr(hashing, "_sha256", lambda path, *its: read.append(path) or real(path, *its))
     assert [r.hashed for r in records(site, thorough=True)] == [4]
     assert len(read) == 3
 
