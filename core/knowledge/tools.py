@@ -45,12 +45,24 @@ class Builder(Frozen, frozen=True, kw_only=True):
     source: str
 
 
+class SystemProgram(Frozen, frozen=True, kw_only=True):
+    """A package that does its work by a program of the system's, which no index brings along."""
+
+    reader: str
+    """A pattern of the distributions that do."""
+    name: str
+    package: str
+    """The system's package that has it."""
+    source: str = ""
+
+
 class ToolTable(Frozen, frozen=True, kw_only=True):
     """The whole table."""
 
     as_of: str
     tools: tuple[Tool, ...]
     builders: tuple[Builder, ...] = ()
+    programs: tuple[SystemProgram, ...] = ()
 
 
 def known_tools() -> tuple[Tool, ...]:
@@ -61,3 +73,8 @@ def known_tools() -> tuple[Tool, ...]:
 def known_compilers() -> tuple[Builder, ...]:
     """Return what compiles C at run time."""
     return read_table("tools", ToolTable).builders
+
+
+def system_programs() -> tuple[SystemProgram, ...]:
+    """Return what packages run of the system's programs."""
+    return read_table("tools", ToolTable).programs

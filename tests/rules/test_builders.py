@@ -69,3 +69,43 @@ def test_it_is_a_note_and_leads_nothing() -> None:
     assert [f.id for f in found if f.severity > Severity.NOTE] == [
         f.id for f in diagnose(machine) if f.severity > Severity.NOTE
     ]
+
+
+DOT = "/usr/bin/dot"
+
+
+SITE = "/opt/env/lib/python3.11/site-packages"
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "lacks"),
+    [
+        ("graphviz", (), [("dot", False)]),
+        ("graphviz", (f"{SITE}/torchviz-0.0.3.dist-info/METADATA",), [("dot", True)]),
+        ("graphviz", (DOT,), []),
+        ("graphviz", ("/opt/env/bin/dot",), []),
+        ("openai_whisper", (), [("ffmpeg", False)]),
+        ("torch", (), []),
+    ],
+)
+def test_a_package_that_works_by_a_program_of_the_systems_lacks_it(
+    tmp_path: Path, name: str, files: tuple[str, ...], lacks: list[tuple[str, bool]]
+) -> None:
+    for file in (f"{SITE}/{name}-0.21.dist-info/METADATA", *files):
+        write(tmp_path, file, "Requires-Dist: torch\nRequires-Dist: graphviz\n" if "torchviz" in file else "Requires-Dist: graphviz; extra == 'x'\n")  # fmt: skip
+    here = request(tmp_path, {"PATH": "/usr/local/bin:/usr/bin"})
+    python = PythonEnvironment(prefix="/opt/env", executable="/opt/env/bin/python", version="3.11.2", site_packages=(SITE,), kind="venv")  # fmt: skip
+    here = replace(here, seen=replace(here.seen, pythons=(python,)))
+    assert [(t.name, bool(t.asked_by)) for t in tools.look(here) if t.package] == lacks
+
+
+@pytest.mark.parametrize(("asked_by", "severity"), [("", Severity.WARNING), ("torchviz 0.0.3", Severity.NOTE)])
+def test_a_lacking_program_is_a_note_where_another_package_brought_its_reader(
+    asked_by: str, severity: Severity
+) -> None:
+    machine = m.wheel_machine()
+    assert machine.pythons
+    prefix = machine.pythons[0].prefix
+    lost = UnfitTool(prefix=prefix, reader="graphviz 0.21", name="dot", path=DOT, state="absent", runs=True, package="graphviz", asked_by=asked_by)  # fmt: skip
+    told = [f for f in diagnose(replace(machine, framework_tools=(lost,))) if f.cause == "system_library_missing"]
+    assert [(f.severity, f.id) for f in told] == [(severity, "frameworks.program-dot")]

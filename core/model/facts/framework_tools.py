@@ -32,6 +32,8 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     """It is asked for only when the reader compiles, and the reader works without until then."""
     asked_by: str = ""
     """With ``builds``: a package that always compiles, or what a program in the folder of the person's programs spells that does;
-    empty where nothing shows that anybody compiles."""
+    empty where nothing shows that anybody compiles. With ``package``: another distribution that requires the reader."""
+    package: str = ""
+    """The system's package that has the program; the reader does its work by it. Empty for everything else."""
     source: str = ""
     """The evidence that the reader uses it."""

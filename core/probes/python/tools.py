@@ -10,18 +10,21 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from core.knowledge.tools import Builder, Tool, known_compilers, known_tools
+from core.knowledge.tools import Builder, Tool, known_compilers, known_tools, system_programs
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.probes.loading.asked_parts import is_asked_for
 from core.probes.noexec import is_noexec
 from core.probes.probe import ProbeRequest
+from core.probes.python.gone_files import every_distribution
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
 
 USUAL_ROOTS = ("/usr/local/cuda",)
+METADATA_BYTES = 64 << 10
+"""Bytes read of a distribution's METADATA, whose requirements come first."""
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
@@ -38,6 +41,9 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
             for lacking in _missing_build_tools(builder, reader, python, request, where) if reader else ():
                 found.append(lacking)
                 request.keep(lacking)
+        for program in _missing_programs(python, request, where):
+            found.append(program)
+            request.keep(program)
         for tool in known_tools():
             reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
             near = _of_its_cuda(reader, roots, request, where) if reader else ()
@@ -82,6 +88,45 @@ def _missing_build_tools(
     there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # The endings "t" and "d" mark other builds.
     if not any(where.is_file(where.join(headers, n, "Python.h")) for n in there):
         yield absent("Python.h", [where.join(headers, spelt, "Python.h")], runs=False)
+
+
+def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
+    """Yield the programs of the system by which packages work, and which are neither on PATH nor in the environment."""
+    if not request.env.get("PATH"):
+        return
+    installed = tuple(every_distribution(python, where))
+    folders = [where.join(python.prefix, "bin"), *(f for f in request.env["PATH"].split(":") if f)]
+    for program in system_programs():
+        reader = next((d for d in installed if re.fullmatch(program.reader, d.name)), None)
+        looked = [where.join(folder, program.name) for folder in folders]
+        if reader and not any(where.is_file(p) for p in looked):
+            brought = _brought_along(reader, installed, where)
+            yield UnfitTool(
+                prefix=python.prefix,
+                reader=f"{reader.name} {reader.version}",
+                name=program.name,
+                path=path_text(looked[0]),
+                state="absent",
+                runs=True,
+                looked=tuple(path_text(p) for p in looked[:12]),
+                asked_by=brought,
+                package=program.package,
+                source=program.source,
+            )
+
+
+def _brought_along(reader: Distribution, installed: Iterable[Distribution], where: Sysroot) -> str:
+    """Return the distribution that requires this one, extras apart; empty where somebody installed it for its own sake."""
+    wanted = re.compile(
+        rf"(?mi)^Requires-Dist: *{re.escape(reader.name).replace('-', '[-_.]+')}(?![\w.-])(?!.*extra *==)"
+    )
+    for what in installed:
+        info = f"{what.name.replace('-', '_')}-{what.version}.dist-info"
+        if what.name != reader.name and wanted.search(
+            where.text(where.join(what.location, info, "METADATA"), METADATA_BYTES) or ""
+        ):
+            return f"{what.name} {what.version}"
+    return ""
 
 
 def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:

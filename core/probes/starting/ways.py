@@ -225,6 +225,29 @@ def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
         yield Reached(kind="editor", at=path, state=state, prefix=prefix)
     if opened:
         yield from _launches(ground, terminal, pythons)
+    if project:
+        yield from _containers(ground, terminal)
+
+
+DEVELOPMENT_CONTAINERS = (".devcontainer/devcontainer.json", ".devcontainer.json")
+
+
+def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
+    """Yield the folder's development container: the switches that it sets (containers.dev). What names a place names one of its own."""
+    for name in DEVELOPMENT_CONTAINERS:
+        path = posixpath.join(ground.folder, name)
+        found = json_value(ground.read(path) or "")
+        if not isinstance(found, dict):
+            continue
+        state = terminal.copy()
+        state.files = [*terminal.files, path]
+        for key in ("containerEnv", "remoteEnv"):
+            env = found.get(key)
+            for variable, value in (env if isinstance(env, dict) else {}).items():
+                if isinstance(variable, str) and isinstance(value, str) and not re.search(r"[/$]", value):
+                    state.set_variable(variable, value, path, json_line(ground.read(path) or "", variable, key), "json")
+                    state.exported.add(variable)
+        yield Reached(kind="editor", at=path, state=state, prefix="")
 
 
 def _filled(value: str, state: State, ground: Ground) -> str:

@@ -39,8 +39,33 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
     """A framework runs or reads a file by name that is missing or unusable: one finding for each framework."""
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
-        for reader in dict.fromkeys(t.reader for t in mine if not t.builds):
-            yield _finding(home, [t for t in mine if t.reader == reader and not t.builds])
+        for reader in dict.fromkeys(t.reader for t in mine if not (t.builds or t.package)):
+            yield _finding(home, [t for t in mine if t.reader == reader and not (t.builds or t.package)])
+
+
+def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
+    """A package does its work by a program of the system's that is not there: a note where somebody else asked for the package."""
+    for home in environment_views(seen):
+        for one in seen.framework_tools or ():
+            if one.prefix != home.python.prefix or not one.package:
+                continue
+            name = one.reader.partition(" ")[0]
+            yield make_finding(
+                Step.FRAMEWORKS,
+                NOTE if one.asked_by else min(home.severity, WARNING),
+                f"program-{one.name}",
+                _("{reader} in {prefix} works by the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
+                cause="system_library_missing",
+                why=_("The package can be imported. It fails when it starts this program, which is no part of it."),
+                evidence=[
+                    *([observation(_("Requested by"), one.asked_by)] if one.asked_by else []),
+                    *(observation(_("Looked for in"), p) for p in one.looked[:6]),
+                    observation(_("Known from"), one.source),
+                    home.concerns(name),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {one.package}", restart="program"),
+            )  # fmt: skip
 
 
 def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
@@ -118,4 +143,4 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     )
 
 
-RULES = (unfit_tools, lacking_builders)
+RULES = (unfit_tools, lacking_builders, programs_that_packages_run)

@@ -457,6 +457,20 @@ def test_the_editors_own_file_of_variables(home: Path):
     assert launch.state.values["CUDA_HOME"] == f"{home}/work"
 
 
+@pytest.mark.parametrize("name", [".devcontainer/devcontainer.json", ".devcontainer.json"])
+def test_a_development_container_sets_switches_and_its_places_are_its_own(home: Path, name: str):
+    write(home / "work" / name, """{
+  // ours
+  "containerEnv": {"JAX_PLATFORMS": "cpu", "LD_LIBRARY_PATH": "/usr/local/cuda/lib64", "PATH": "${containerEnv:PATH}"},
+  "remoteEnv": {"XLA_FLAGS": "--x", "GONE": null}
+}""")  # fmt: skip
+    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    assert (way.kind, way.at) == ("editor", f"{home}/work/{name}")
+    assert (way.state.values["JAX_PLATFORMS"], way.state.values["XLA_FLAGS"]) == ("cpu", "--x")
+    assert way.state.values.get("LD_LIBRARY_PATH") != "/usr/local/cuda/lib64"
+    assert "${" not in way.state.values.get("PATH", "")
+
+
 def test_a_folder_that_no_editor_opened_is_none(home: Path):
     write(home / "work/.env", "CUDA_HOME=/opt/env\n")
     assert not list(editor_ways(at(home, "work"), begin(home), pythons(home)))

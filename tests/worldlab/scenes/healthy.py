@@ -244,6 +244,39 @@ def developed(build: str, *arguments: str) -> Plant:
     )
 
 
+def elsewhere(where: str, how: str) -> Plant:
+    """Have all packages in a folder of the home, which PYTHONPATH or a ``.pth`` file names."""
+
+    def plant(world: World) -> None:
+        target = world.home / where
+        target.parent.mkdir(parents=True, exist_ok=True)
+        world.site.rename(target)
+        world.site.mkdir()
+        if how == "variable":
+            world.variables["PYTHONPATH"] = str(target)
+        else:
+            (world.site / "shared.pth").write_text(f"{target}\n")
+
+    return plant
+
+
+def of_a_toolkit(world: World) -> None:
+    """Have CUDA, cuDNN and NCCL in a toolkit's folder alone, which the loader searches."""
+    target = world.folder / "cuda/lib64"
+    target.mkdir(parents=True)
+    for path in sorted(world.site.glob("nvidia/*/lib/lib*.so*")):
+        path.rename(target / path.name)
+    for name in ("bin", "nvvm"):
+        if (world.site / "nvidia/cuda_nvcc" / name).is_dir():
+            (world.site / "nvidia/cuda_nvcc" / name).rename(world.folder / "cuda" / name)
+    world.variables["XLA_FLAGS"] = f"--xla_gpu_cuda_data_dir={world.folder}/cuda"
+    shutil.rmtree(world.site / "nvidia")
+    for info in world.site.glob("nvidia_*.dist-info"):
+        shutil.rmtree(info)
+    world.variables["LD_LIBRARY_PATH"] = str(target)
+    (world.home / ".profile").write_text(f"export LD_LIBRARY_PATH={target}\n")
+
+
 def by_the_systems_python(code: str) -> Oracle:
     """Run code in the system's Python."""
 
@@ -260,6 +293,44 @@ def searches(world: World) -> None:
     world.variables["LD_LIBRARY_PATH"] = ":".join(map(str, sorted(world.site.glob("nvidia/*/lib"))))
 
 
+GONE = '{"argv": ["{home}/old/bin/python", "-m", "ipykernel_launcher", "-f", "{connection_file}"], "display_name": "old", "language": "python"}\n'
+BASHRC = """# ~/.bashrc
+case $- in *i*) ;; *) return;; esac
+HISTCONTROL=ignoreboth
+# export LD_LIBRARY_PATH=/usr/local/cuda-10.0/lib64
+# >>> conda initialize >>>
+__conda_setup="$('/opt/gone/miniconda3/bin/conda' 'shell.bash' 'hook' 2> /dev/null)"
+if [ $? -eq 0 ]; then
+    eval "$__conda_setup"
+else
+    if [ -f "/opt/gone/miniconda3/etc/profile.d/conda.sh" ]; then
+        . "/opt/gone/miniconda3/etc/profile.d/conda.sh"
+    else
+        export PATH="/opt/gone/miniconda3/bin:$PATH"
+    fi
+fi
+unset __conda_setup
+# <<< conda initialize <<<
+export NVM_DIR="$HOME/.nvm"
+[ -s "$NVM_DIR/nvm.sh" ] && . "$NVM_DIR/nvm.sh"
+export PYENV_ROOT="$HOME/.pyenv"
+[[ -d $PYENV_ROOT/bin ]] && export PATH="$PYENV_ROOT/bin:$PATH"
+command -v pyenv > /dev/null && eval "$(pyenv init -)"
+"""
+DOTENV = """# for compose
+DATABASE_URL="postgres://ada:secret@db:5432/app"
+CUDA_VISIBLE_DEVICES=0
+PRIVATE_KEY="-----BEGIN KEY-----
+MIIE
+-----END KEY-----"
+PYTHONPATH=./src
+"""
+IN_ORDER = runs(
+    "import torch, ctypes, os, onnxruntime; there = os.path.dirname(onnxruntime.__file__)\n"
+    "for name in ('shared', 'cuda'):\n"
+    "    ctypes.CDLL(f'{there}/capi/libonnxruntime_providers_{name}.so', mode=os.RTLD_NOW | ctypes.RTLD_GLOBAL)"
+)
+"""What a session with the CUDA provider opens, after torch has loaded CUDA's libraries."""
 STARTUP = "import rich.pretty\nrich.pretty.install()\nimport numpy as np\n"
 CUDA_13 = ("nvidia-cuda-nvrtc==13.0.88", "nvidia-cuda-runtime==13.0.96", "nvidia-nvjitlink==13.0.88")
 TOOLKITS = toolkits(
@@ -314,4 +385,28 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-torch-and-jax-together", "healthy", "jax", both(runs(JAX), TORCH), installs("--no-deps", "torch==2.8.0", "triton==3.4.0", "sympy==1.14.0", "mpmath==1.3.0", "networkx==3.5", "jinja2", "markupsafe", "fsspec", "filelock", "typing-extensions", "setuptools", "nvidia-cufile-cu12==1.13.1.3", "nvidia-cusparselt-cu12==0.7.1", "nvidia-nvtx-cu12==12.8.90")),
     # a script that activates by a relative path
     Scene("odd-activation-by-a-relative-path", "healthy", "torch-2.6", started("bash", "-c", "cd .. && source ../env/bin/activate && cd work && ./run.sh"), then(program(ONES), writes({"work/run.sh": "#!/usr/bin/env bash\nset -euo pipefail\nexec python main.py \"$@\"\n"}, "", 0o755), writes({}, "work"))),
+    # an archive of packages for all jobs, in one folder
+    Scene("odd-everything-on-pythonpath", "healthy", "torch-2.6", imports("torch", "torchvision"), elsewhere("deps/cp311", "variable")),
+    Scene("odd-everything-by-a-pth", "healthy", "torch-2.6", imports("torch", "torchvision"), elsewhere("shared/site", "pth")),
+    Scene("odd-libraries-of-a-pth", "healthy", "ctranslate2", runs(CUBLAS), then(elsewhere("shared/site", "pth"), sets(LD_LIBRARY_PATH="{home}/shared/site/nvidia/cublas/lib:{home}/shared/site/nvidia/cudnn/lib"))),
+    # an image with one copy of CUDA for all
+    Scene("odd-torch-with-the-toolkits-libraries", "healthy", "torch-2.6", TORCH, of_a_toolkit),
+    Scene("odd-jax-with-a-local-toolkit", "healthy", "jax", runs(JAX), of_a_toolkit),
+    Scene("odd-tensorflow-with-a-local-toolkit", "healthy", "tensorflow", imports("tensorflow"), of_a_toolkit),
+    # what comes from an index, on computers without a card
+    Scene("odd-torch-without-a-card", "healthy", "torch-2.8", both(TORCH, imports("torchvision", "xformers", "bitsandbytes")), no_card=True),
+    Scene("odd-jax-without-a-card", "healthy", "jax", runs(JAX), no_card=True),
+    Scene("odd-cupy-without-a-card", "healthy", "cupy", imports("cupy"), no_card=True),
+    Scene("odd-onnxruntime-without-a-card", "healthy", "onnxruntime-1.23", imports("onnxruntime"), drops("nvidia*"), no_card=True),
+    Scene("odd-ctranslate2-without-a-card", "healthy", "ctranslate2", imports("ctranslate2"), drops("nvidia*"), no_card=True),
+    # the documentation: import torch first
+    Scene("odd-onnxruntime-behind-torch", "healthy", "torch-2.8", IN_ORDER, then(installs("onnxruntime-gpu==1.23.2"), program("import torch\nimport onnxruntime"))),
+    # a kernel of an environment that has gone, a start-up file of years, a file for compose
+    Scene("odd-kernel-of-once", "healthy", "torch-2.6", TORCH, writes({".local/share/jupyter/kernels/old/kernel.json": GONE})),
+    Scene("odd-startup-file-of-years", "healthy", "torch-2.6", calls("bash", "-ic", "{env}/bin/python -c 'import torch'"), then(writes({".bashrc": BASHRC, ".profile": '[ -n "$BASH_VERSION" ] && . "$HOME/.bashrc"\nPATH="$HOME/bin:$PATH"\n'}), sets(SHELL="/bin/bash"))),
+    Scene("odd-file-for-compose", "healthy", "jax", started("{env}/bin/python", "main.py"), then(program(JAX), writes({"work/.env": DOTENV, "work/compose.yaml": "services:\n  db:\n    image: postgres:16\n    env_file: .env\n"}))),
+    # variables of a cluster and of a container's image
+    Scene("odd-words-of-a-cluster", "healthy", "torch-2.8", TORCH, sets(CUDA_HOME="/usr/local/cuda-11.0", CUDA_PATH="/usr/local/cuda-11.0", EBROOTCUDA="/apps/CUDA/12.4.0", LMOD_CMD="/apps/lmod/libexec/lmod", MODULEPATH="/apps/modules", SLURM_JOB_GPUS="2", CUDA_VISIBLE_DEVICES="GPU-5f3c1d2e-0000-0000-0000-000000000000", NVIDIA_VISIBLE_DEVICES="void", NVIDIA_DRIVER_CAPABILITIES="compute,utility", NVARCH="x86_64", NV_CUDA_CUDART_VERSION="12.4.127-1", XDG_RUNTIME_DIR="/run/user/0", OMP_NUM_THREADS="8", MKL_THREADING_LAYER="GNU")),
+    # an environment of Poetry's
+    Scene("odd-environment-of-poetry", "healthy", "torch-2.6", TORCH, at(".cache/pypoetry/virtualenvs/train-u9_8Kd-1-py3.11")),
 )  # fmt: skip
