@@ -456,6 +456,23 @@ def test_an_unfit_file_among_a_frameworks_own_that_nothing_installed_is_taken_aw
     assert copy in found.fix.advice
 
 
+@pytest.mark.parametrize(
+    ("asker", "name", "told"),
+    [
+        (f"{SITE}/ctranslate2/libcublas.so.12", "libcublasLt.so.13", True),
+        (f"{SITE}/ctranslate2/libcublas.so.12", "libcublasLt.so.12", False),
+        (f"{SITE}/ctranslate2/libcusolver.so.11", "libcusparse.so.12", False),
+        (f"{SITE}/ctranslate2/libctranslate2.so.4", "libcublas.so.12", False),
+    ],
+)
+def test_a_library_under_the_name_of_another_release_goes(asker: str, name: str, told: bool) -> None:
+    found = card(machine(closure("ctranslate2 4.8.5", edges=(edge(name=name, wanted_by=asker),))))
+    title, advice = (found.fix.title, found.fix.advice) if found.fix else ("", "")
+    assert (title == "Remove the file with the wrong name, and install the required CUDA") is told
+    assert (f"rm {asker}" in advice) is told
+    assert found.remedy is None or not told
+
+
 def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:
     build = FrameworkBuild(prefix=PYTHON.prefix, distribution="torch", version="2.8.0", cuda="12.8")
     for path, told in (

@@ -13,6 +13,7 @@ from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cuda_wheels import release_beside
 from core.knowledge.cudnn import releases_for
+from core.knowledge.library_names import TOOLKIT_FAMILIES, parse_library_name
 from core.model.facts import Attempt, Distribution, How, System
 from core.model.findings import Fix
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
@@ -45,6 +46,9 @@ PACKAGE_OF = {
     "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
 }  # fmt: skip
 """Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+WITH_A_MAJOR = (*TOOLKIT_FAMILIES, "cudnn")
+"""Families of which every library needs the others in its own major release."""
 
 PYTHONS_OWN = late_pattern(r"(?i)python3\d*\.dll|vcruntime140(_1)?\.dll")
 """DLLs that Python's installer puts beside python.exe."""
@@ -86,6 +90,8 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         packages = {(d.name, d.version): None for d in home.python.distributions if d.name == lack.name}
     if packages:
         return _put_back(lack, list(packages))
+    if misnamed := _under_another_name(lack):
+        return None, _take_away_and_install(lack, misnamed)
     if cause == "cuda_path_env_wrong" and (
         named := named_toolkit(lack, [e for e in lack.edges if e.state == "absent"])
     ):
@@ -118,6 +124,34 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
+
+
+def _under_another_name(lack: Lack) -> list[str]:
+    """Return the libraries whose names say another release than what they need of their own family: they were renamed.
+
+    libcublas.so.12 that needs libcublasLt.so.13 is that of CUDA 13.
+    """
+    found: dict[str, None] = {}
+    for edge in lack.edges:
+        its = parse_library_name(file_name(lack.system, edge.wanted_by).lower())
+        needs = parse_library_name(edge.name.lower())
+        if edge.state != "absent" or not its or not needs or not its.family == needs.family in WITH_A_MAJOR:
+            continue
+        if None not in (its.major, needs.major) and its.major != needs.major:
+            found[edge.wanted_by] = None
+    return list(found)
+
+
+def _take_away_and_install(lack: Lack, files: list[str]) -> Fix:
+    """Return how to remove renamed libraries, which come before the right ones, and to install those."""
+    remove = "del" if lack.system == "windows" else "rm"
+    right = dict.fromkeys(p for f in files for p in _package(file_name(lack.system, f), f, lack, []))
+    return manual_fix(
+        _("Remove the file with the wrong name, and install the required CUDA"),
+        *(shell_command(remove, f, of=shell_of(lack.system)) for f in files),
+        *((_install(lack, list(right)).advice,) if right else ()),
+        restart="program",
+    )
 
 
 def _put_back(lack: Lack, packages: list[tuple[str, str]]) -> tuple[Remedy, Fix]:
