@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CudnnCopy, LibraryFile, Snapshot
+from core.model.facts import CudnnCopy, LibraryFile, ProbeError, Snapshot
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity
 from core.rules.cudnn import copies
@@ -15,6 +15,8 @@ from core.rules.cudnn.files import file_faults, package_remedy, release_of
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
+
+LATE = ProbeError(probe="closures", kind="time-out", message="It gave no answer within its time.")
 
 
 def stray(**fields: object) -> Snapshot:
@@ -84,6 +86,15 @@ def test_one_change_has_one_cause(name: str) -> None:
     build, cause, severity = TABLE[name]
     found = [(f.cause, f.severity) for rule in copies.RULES for f in rule(build()) if f.severity >= NOTE]
     assert found == [(cause, severity)]
+
+
+@pytest.mark.parametrize(("errors", "severity"), [((), Severity.WARNING), ((LATE,), Severity.NOTE)])
+def test_no_cudnn_is_no_fault_where_it_is_not_known_who_asks_for_one(
+    errors: tuple[ProbeError, ...], severity: Severity
+) -> None:
+    seen = replace(m.wheel_machine(), cudnn=(), loads=(), frameworks=None, closures=None, programs=None, errors=errors)
+    (found,) = copies.no_cudnn(seen)
+    assert found.severity is severity
 
 
 def test_a_whole_copy_that_nothing_loads_is_silent() -> None:

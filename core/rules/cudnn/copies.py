@@ -43,10 +43,11 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
     if seen.cudnn is None or seen.cudnn or any(c.is_requested or c.copy for c in consumer_loads(seen)):
         return
     usable = seen.driver is not None and driver_works(seen.driver)
+    unknown = any(e.probe == "closures" for e in seen.errors)  # whether anything here needs one
     yield make_finding(
         Step.CUDNN,
         WARNING
-        if usable and not (seen.closures or seen.programs)
+        if usable and not (seen.closures or seen.programs or unknown)
         else NOTE,  # Its binaries were examined, and need no cuDNN.
         "none",
         _("There is no cuDNN in the folders that were searched."),

@@ -108,7 +108,15 @@ def venv(m: Machine, *wheels: str, home: Path = HOME) -> Path:
     )  # numpy.linalg and others: an empty module has none
     required(m, site, numpy=not imports_its_parts)
     pip(m, site, *(("numpy-1.26",) if imports_its_parts else ()), *wheels)
+    if "cupy-14" in wheels:
+        allow_numpy_1(m, site)
     return site
+
+
+def allow_numpy_1(m: Machine, site: Path) -> None:
+    """Let CuPy 14 require no NumPy 2: wine imports none, and its lack would be a fault of its own. The size stays."""
+    (file,) = site.glob("cupy*.dist-info/METADATA")
+    m.write(file, file.read_bytes().replace(b"Requires-Dist: numpy<2.6,>=2.0", b"Requires-Dist: numpy<2.6,>=1.2"))
 
 
 def toolkit(m: Machine, *wheels: str, on_path: bool = True, folder: Path = BIN) -> Path:
