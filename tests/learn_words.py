@@ -48,6 +48,7 @@ LEARNED = (
     "fourteenth",
     "fifteenth",
     "sixteenth",
+    "eighteenth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
