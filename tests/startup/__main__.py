@@ -13,41 +13,8 @@ from tests.startup.matrix import SHELLS, run_row
 from tests.startup.places import EVERYBODYS, PLACES, VALUES, Place
 
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs/starting.md"
-HEAD = """# Ways of starting
-
-A program's variables depend on the way in which it is started. A scan reads the files of each way, and judges each way
-with its own variables:
-
-- login shells, terminals, the desktop's session, commands over ssh, shells in tmux and screen (their files, and running
-  servers with the variables that they were started with);
-- activations of environments, direnv, mise, environment modules that are loaded, the file that uv reads;
-- Jupyter's kernels, notebooks that JupyterHub starts, VS Code's terminals, tasks and run configurations of VS Code and
-  PyCharm;
-- systemd services (with their drop-ins, templates, files and their manager's configuration), supervisord's programs,
-  rc.local;
-- cron jobs, the folders that cron runs, anacron, jobs of at;
-- the recipes of a makefile or justfile, npm's scripts, a Procfile, tasks in pyproject.toml (pixi, PDM, Poe, Hatch,
-  taskipy) and pixi.toml;
-- scripts (including a batch system's jobs) and launchers.
-
-A question that files alone cannot answer stays open; only then is a shell started, without a terminal, for at most two
-seconds, and never with an administrator's rights. Tasks and the files of a project are read in the working directory.
-
-A command is followed to the Python that finally runs: through scripts with their `cd`, `source` and `module load`,
-through programs that start others (the command begins with the first word that names a program), through the `run` of
-uv, Poetry, PDM, Rye, Pipenv, pixi and conda, and through sudo according to sudoers. A program that starts in another root
-(a container of Docker Compose, a dev container, a Dockerfile's ENV) does not use an environment of this machine: scan
-inside it, or name its root with `--root`. A `.env` that a program reads by itself (python-dotenv) is not judged, since
-nothing outside the program shows whether it does.
-
-`python -m tests.startup` writes this table. In each row one line makes a variable wrong: a folder is put before the
-others in LD_LIBRARY_PATH or PATH, CUDA_VISIBLE_DEVICES is -1, or CUDA_HOME names a folder that does not exist. The scan
-names file and line in the listed ways, and the cure edits that line. Then every way is read again and, if this machine
-has its shell, tmux or direnv, really started; finally the cure is undone, byte for byte.
-
-"""
-
-
+TABLE = "| Place |"
+"""How the table begins: it is the last of the document, and what stands before it is kept."""
 EVERYBODYS_WORD = "--everybodys"
 PRIVATE_ETC = 'cp -a /etc "$1/etc" && mount --bind "$1/etc" /etc && shift && exec "$@"'
 
@@ -66,7 +33,7 @@ def main() -> int:
     """Run every row, write the table, and return how many rows went wrong."""
     if EVERYBODYS_WORD not in sys.argv:
         by_hand(__doc__)
-    lines = [HEAD, f"| Place | Account's shell | Ways | {' | '.join(VALUES)} |", f"|---|---|---|{'---|' * len(VALUES)}"]
+    lines = [f"{TABLE} Account's shell | Ways | {' | '.join(VALUES)} |", f"|---|---|---|{'---|' * len(VALUES)}"]
     scratch = Path(tempfile.mkdtemp(prefix="convalesce-startup-", dir=Path.home()))
     try:
         if EVERYBODYS_WORD in sys.argv:
@@ -85,7 +52,8 @@ def main() -> int:
         *others,
         f"\n{total} rows, {wrong + bad} with something wrong. Shells that were really started: {real}.",
     ]
-    DOCUMENT.write_text("\n".join(lines) + "\n")
+    words, _, _ = DOCUMENT.read_text().partition(TABLE)
+    DOCUMENT.write_text(words + "\n".join(lines) + "\n")
     return wrong + bad
 
 
