@@ -148,6 +148,23 @@ def test_what_two_packages_write_is_no_damage(site: Site) -> None:
     assert [(r.files, r.damaged) for r in records(site, thorough=True)] == [(3, ())]
 
 
+@pytest.mark.parametrize(("with_package", "told"), [(True, 0), (False, 1)])
+def test_what_lies_behind_a_package_of_the_same_name_is_not_judged(
+    site: Site, tmp_path: Path, with_package: bool, told: int
+) -> None:
+    behind = tmp_path / "old/site-packages"
+    lost = behind / "torch/lib/liba_torch.so.12"
+    lost.parent.mkdir(parents=True)
+    lost.write_bytes(b"x")
+    standin.record_wheel(behind, "torch", "2.6.0", [lost])
+    lost.unlink()
+    (site.folder / "old.pth").write_text(f"{behind}\n")
+    if with_package:
+        (site.folder / "torch/__init__.py").write_text("")
+    [found] = records(site)
+    assert len(found.damaged) == told
+
+
 def test_conda_rewrites_what_it_packs(site: Site) -> None:
     (site.folder / "torch-2.8.0+cu128.dist-info" / "INSTALLER").write_text("conda\n")
     cut(site.folder / "torch/lib/liba_torch.so.12")

@@ -138,6 +138,15 @@ def test_the_cause_and_what_was_seen(
     assert ("import  " in said(found), " import  |" in said(found)) == (False, False)
 
 
+def test_a_package_that_ends_by_itself_and_in_a_framework_is_told_once_of_both() -> None:
+    fields = {"kind": "empty", "path": f"{SITE}/typing_extensions.py", "owner": "typing-extensions 4.16.0"}
+    alone = ended(starts=("typing_extensions",), importer="", line=0, **fields)
+    found = card(seen(alone, ended(**fields)))
+    assert "python/torch" in {c.partition(":")[0] for c in found.consumers}
+    assert found.title.startswith("torch 2.6.0")
+    assert "Requested by" in said(found)
+
+
 def test_a_plain_import_names_no_name_and_the_other_does() -> None:
     assert "Requested by | import typing_extensions |" in said(card(seen(ended())))
     named = ended(kind="no name", name="TypeIs", path=OWN, entry=3, owner="typing-extensions 4.5")

@@ -29,7 +29,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
 from core.probes.python.gone_files import STRIPPED_PATHS, Listings, listing, odd_state, place_of, unlike_files
-from core.probes.python.shared_modules import without_files_of_others
+from core.probes.python.shared_modules import reachable_distributions, without_files_of_others
 from core.probes.sysroot import Entry, Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows, record_state
 
@@ -207,7 +207,7 @@ def _shared_files(listed: Iterable[ListedLibrary]) -> Iterator[SharedFiles]:
 
 def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool) -> Iterator[ListedLibrary]:
     """Yield the libraries in RECORDs, except of conda's packages, whose files conda rewrites after RECORD was written."""
-    for what in python.distributions:
+    for what in reachable_distributions(python, where):
         if not WITH_LIBRARIES.fullmatch(what.name) or (what.name.startswith("nvidia-cudnn") and not cudnn):
             continue
         if installed_by_conda(what, where):
@@ -251,7 +251,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
     unwatched = Sysroot(system=where.system, root=where.root, planned=where.planned, gone=where.gone)
     found: list[DamagedFile] = []
     names: Listings = {}
-    for what in python.distributions:
+    for what in reachable_distributions(python, where):
         if not is_relevant(what.name) or installed_by_conda(what, where):
             continue  # conda rewrites what it packs.
         folders: dict[str, dict[str, int]] = {}

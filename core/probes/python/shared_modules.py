@@ -1,4 +1,5 @@
-"""Modules that several packages bring: what is there is the file of the one that was installed last, and whole.
+"""Modules that several packages bring: of one file, the package that was installed last has it; of two folders, the first on
+sys.path.
 
 Many of NVIDIA's wheels bring an ``nvidia/__init__.py``, most an empty one, some one with a licence.
 """
@@ -6,12 +7,28 @@ Many of NVIDIA's wheels bring an ``nvidia/__init__.py``, most an empty one, some
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from core.common.versions import whole_number
-from core.model.facts import DamagedFile, Distribution
+from core.knowledge.modules import module_of
+from core.model.facts import DamagedFile, Distribution, PythonEnvironment
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
+
+
+def reachable_distributions(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
+    """Yield the distributions without those that Python imports nothing from: one of the same name, with its package, comes before.
+
+    NVIDIA's are left in: their folders are portions of one namespace, and the loader takes libraries from beside the framework.
+    """
+    first: dict[str, Distribution] = {}
+    for what in python.distributions:
+        before = first.setdefault(what.name, what)
+        hidden = before.location != what.location and where.is_file(
+            where.join(before.location, module_of(what.name), "__init__.py")
+        )
+        if not hidden or what.name.startswith("nvidia-"):
+            yield what
 
 
 def without_files_of_others(

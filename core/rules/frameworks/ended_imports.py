@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+
+import msgspec
 
 from core.common.i18n import N_, _
 from core.common.requirements import is_in_specifier
@@ -55,11 +57,21 @@ ENDED_ID = "import-ends-"
 def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework fails because it does not get something that it asks for."""
     for home, search in views_with_imports(seen):
-        for ended in search.ended:
+        for ended in _one_of_each(search.ended):
             if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
                 continue  # The rules about compiled modules report it.
             if not _is_reported_elsewhere(ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
+
+
+def _one_of_each(found: Iterable[EndedImport]) -> Iterator[EndedImport]:
+    """Yield one end for each thing that imports do not get, with the starts of all; one with an importer's line, if there is one."""
+    same: dict[tuple[str, ...], list[EndedImport]] = {}
+    for ended in found:
+        same.setdefault((ended.kind, ended.wanted, ended.path, ended.plugin), []).append(ended)
+    for ends in same.values():
+        starts = tuple(dict.fromkeys(start for ended in ends for start in ended.starts))
+        yield msgspec.structs.replace(next((e for e in ends if e.importer), ends[0]), starts=starts)
 
 
 def _is_reported_elsewhere(ended: EndedImport, search: ImportSearch) -> bool:

@@ -260,6 +260,16 @@ def elsewhere(where: str, how: str) -> Plant:
     return plant
 
 
+def older_packages_behind(world: World) -> None:
+    """Have a .pth file add another Python's packages behind this one's: Python takes none of NumPy's modules from there."""
+    old = world.home / "old/site-packages"
+    for name in ("numpy", "numpy.libs", *(i.name for i in world.site.glob("numpy-*.dist-info"))):
+        shutil.copytree(world.site / name, old / name)
+    for path in [*old.rglob("*.cpython-311-*.so")]:
+        path.rename(path.with_name(path.name.replace("311", "310")))
+    (world.site / "shared_packages.pth").write_text(f"{old}\n")
+
+
 def of_a_toolkit(world: World) -> None:
     """Have CUDA, cuDNN and NCCL in a toolkit's folder alone, which the loader searches."""
     target = world.folder / "cuda/lib64"
@@ -387,6 +397,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-activation-by-a-relative-path", "healthy", "torch-2.6", started("bash", "-c", "cd .. && source ../env/bin/activate && cd work && ./run.sh"), then(program(ONES), writes({"work/run.sh": "#!/usr/bin/env bash\nset -euo pipefail\nexec python main.py \"$@\"\n"}, "", 0o755), writes({}, "work"))),
     # an archive of packages for all jobs, in one folder
     Scene("odd-everything-on-pythonpath", "healthy", "torch-2.6", imports("torch", "torchvision"), elsewhere("deps/cp311", "variable")),
+    Scene("odd-older-packages-behind", "healthy", "torch-2.6", imports("torch", "numpy"), older_packages_behind),
     Scene("odd-everything-by-a-pth", "healthy", "torch-2.6", imports("torch", "torchvision"), elsewhere("shared/site", "pth")),
     Scene("odd-libraries-of-a-pth", "healthy", "ctranslate2", runs(CUBLAS), then(elsewhere("shared/site", "pth"), sets(LD_LIBRARY_PATH="{home}/shared/site/nvidia/cublas/lib:{home}/shared/site/nvidia/cudnn/lib"))),
     # an image with one copy of CUDA for all
