@@ -31,7 +31,11 @@ def add_python(parser: argparse.ArgumentParser) -> None:
 
 def add_depth(parser: argparse.ArgumentParser) -> None:
     """Add ``--thorough`` and ``--try``: how much a scan reads and runs."""
-    parser.add_argument("--thorough", action="store_true", help=_("also compare every file with its wheel's hashes"))
+    parser.add_argument(
+        "--thorough",
+        action="store_true",
+        help=_("as --try, and also compare every file with its wheel's hashes"),
+    )
     parser.add_argument(
         "--try",
         action="store_true",
