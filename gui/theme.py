@@ -279,11 +279,13 @@ def apply_theme(app: QApplication, theme: Theme, text_size: int) -> None:
     """Apply colours and text size (per cent of the desktop's own) to the application, whose style is always Fusion."""
     from PySide6.QtCore import Qt
 
-    app.setPalette(make_palette(theme))
+    palette, sheet = make_palette(theme), style_sheet(theme)
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont)
     font.setPointSizeF(font.pointSizeF() * text_size / 100)
-    app.setFont(font)
-    app.setStyleSheet(style_sheet(theme))
+    if (app.palette(), app.font(), app.styleSheet()) != (palette, font, sheet):
+        app.setPalette(palette)
+        app.setFont(font)
+        app.setStyleSheet(sheet)  # Qt dresses every widget anew, even for the same sheet
     app.setEffectEnabled(Qt.UIEffect.UI_AnimateMenu, False)  # no animations
 
 

@@ -114,3 +114,14 @@ def test_what_is_chosen_is_seen(theme: str, wizard: OpenedWizard) -> None:
         inside = rows.visualItemRect(rows.item(1))
         area = QRect(rows.viewport().mapTo(window, inside.topLeft()), inside.size())
         assert changed(colours(before, area), colours(after, area)) >= inside.height()
+
+
+def test_the_same_look_is_not_put_on_twice(wizard: OpenedWizard, monkeypatch: pytest.MonkeyPatch) -> None:
+    window = dressed(wizard, "dark")
+    sheets: list[str] = []
+    monkeypatch.setattr(QApplication, "setStyleSheet", lambda _app, sheet: sheets.append(sheet))
+    window._dress_again()
+    assert sheets == []
+    window._settings.setValue("text size", "200")
+    window._dress_again()
+    assert len(sheets) == 1
