@@ -1,6 +1,6 @@
 """ELF headers, read the way ld.so does: program headers and the dynamic segment, not sections.
 
-pyelftools takes twenty times as long for them, and a scan reads those of hundreds of libraries.
+A scan reads those of hundreds of libraries, and pyelftools takes three times as long (0.52 s instead of 0.16 s for 801 files).
 
 Source: https://gabi.xinuos.com/, chapters 2, 7 and 8.
 """

@@ -80,14 +80,16 @@ def _missing_build_tools(
 
     folders = [f for f in request.env["PATH"].split(":") if f]
     places = [where.join(folder, name) for name in builder.compilers for folder in folders]
-    if not request.env.get(builder.variable) and not any(
-        where.is_file(p) and where.may_access(p, os.X_OK) for p in places
-    ):
+    if not request.env.get(builder.variable) and not any(_may_run(p, where) for p in places):
         yield absent(builder.compilers[0], places, runs=True)
     headers, spelt = where.join(interpreter.base, "include"), f"python{interpreter.short_version}"
     there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # The endings "t" and "d" mark other builds.
     if not any(where.is_file(where.join(headers, n, "Python.h")) for n in there):
         yield absent("Python.h", [where.join(headers, spelt, "Python.h")], runs=False)
+
+
+def _may_run(path: str, where: Sysroot) -> bool:
+    return where.is_file(path) and where.may_access(path, os.X_OK)
 
 
 def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
@@ -99,7 +101,7 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
     for program in system_programs():
         reader = next((d for d in installed if re.fullmatch(program.reader, d.name)), None)
         looked = [where.join(folder, program.name) for folder in folders]
-        if reader and not any(where.is_file(p) for p in looked):
+        if reader and not any(_may_run(p, where) for p in looked):
             brought = _brought_along(reader, installed, where)
             yield UnfitTool(
                 prefix=python.prefix,

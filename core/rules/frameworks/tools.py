@@ -10,7 +10,7 @@ from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Finding, Fix
 from core.model.remedies import PutPackageBack
-from core.model.steps import Step
+from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
@@ -49,22 +49,15 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
         for one in seen.framework_tools or ():
             if one.prefix != home.python.prefix or not one.package:
                 continue
-            name = one.reader.partition(" ")[0]
-            yield make_finding(
-                Step.FRAMEWORKS,
-                NOTE if one.asked_by else min(home.severity, WARNING),
+            yield _not_installed(
+                home,
+                one,
                 f"program-{one.name}",
+                NOTE if one.asked_by else min(home.severity, WARNING),
+                "system_library_missing",
                 _("{reader} in {prefix} works by the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
-                cause="system_library_missing",
-                why=_("The package can be imported. It fails when it starts this program, which is no part of it."),
-                evidence=[
-                    *([observation(_("Requested by"), one.asked_by)] if one.asked_by else []),
-                    *(observation(_("Looked for in"), p) for p in one.looked[:6]),
-                    observation(_("Known from"), one.source),
-                    home.concerns(name),
-                ],
-                subject=home.python.prefix,
-                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {one.package}", restart="program"),
+                _("The package can be imported. It fails when it starts this program, which is no part of it."),
+                f"sudo apt-get install {one.package}",
             )  # fmt: skip
 
 
@@ -78,22 +71,46 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
         for one in mine:
             version = ".".join((home.python.version or "3").split(".")[:2])
             package, other = ("gcc", "gcc") if one.runs else (f"python{version}-dev", "python3-devel")
-            yield make_finding(
-                Step.FRAMEWORKS,
-                min(home.severity, WARNING) if one.asked_by else NOTE,
+            yield _not_installed(
+                home,
+                one,
                 f"build-{one.reader.partition(' ')[0]}-{one.name}",
+                min(home.severity, WARNING) if one.asked_by else NOTE,
+                "build_tools_missing",
                 _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
-                cause="build_tools_missing",
-                why=_("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
-                evidence=[
-                    *([observation(_("Requested by"), one.asked_by)] if one.asked_by else []),
-                    *(observation(_("Looked for in"), p) for p in one.looked[:6]),
-                    observation(_("Known from"), one.source),
-                    home.concerns(one.reader.partition(" ")[0]),
-                ],
-                subject=home.python.prefix,
-                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {package}", f"sudo dnf install {other}", restart="program"),
+                _("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
+                f"sudo apt-get install {package}",
+                f"sudo dnf install {other}",
             )  # fmt: skip
+
+
+def _not_installed(  # noqa: PLR0917 - the parts of a finding
+    home: EnvironmentView,
+    one: UnfitTool,
+    id: str,
+    severity: Severity,
+    cause: Cause,
+    title: str,
+    why: str,
+    *commands: str,
+) -> Finding:
+    """Return the finding about a part of the system that a package does without until it needs it."""
+    return make_finding(
+        Step.FRAMEWORKS,
+        severity,
+        id,
+        title,
+        cause=cause,
+        why=why,
+        evidence=[
+            *([observation(_("Requested by"), one.asked_by)] if one.asked_by else []),
+            *(observation(_("Looked for in"), p) for p in one.looked[:6]),
+            observation(_("Known from"), one.source),
+            home.concerns(one.reader.partition(" ")[0]),
+        ],
+        subject=home.python.prefix,
+        fix=manual_fix(_("Install {name}", name=one.name), *commands, restart="program"),
+    )
 
 
 def _finding(home: EnvironmentView, unfit: list[UnfitTool]) -> Finding:
