@@ -786,7 +786,7 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
 ):
     clock = iter(range(10**6))
     monkeypatch.setattr("core.probes.python.import_closure.time.thread_time", lambda: float(next(clock)))
-    monkeypatch.setattr("core.probes.python.import_closure.USER_SECONDS", 2.0)  # by this clock one package is begun
+    monkeypatch.setattr("core.probes.python.import_closure.USER_SECONDS", 1.0)  # by this clock one package is begun
     monkeypatch.setattr("core.probes.python.import_closure.MOST_SECONDS", 1e6)
     site = plant(
         tmp_path,

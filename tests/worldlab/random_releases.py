@@ -168,8 +168,8 @@ NEIGHBOURS: Mapping[str, Callable[[Sequence[int], str], str]] = {
 UNHURRIED = """
 import runpy, sys; from pathlib import Path
 root = sys.argv.pop(1); sys.path.insert(0, root)
-from core.probes.python import follower, import_closure
-follower.MOST_WAITING = import_closure.MOST_WAITING = 300.0
+from core.probes.python import import_closure, time_limit
+time_limit.MOST_WAITING = import_closure.MOST_WAITING = 300.0
 runpy.run_path(str(Path(root, 'tests', 'worldlab', 'with_card.py')), run_name='__main__')
 """
 """The scan on a machine with other programs at work: what is followed is limited by processor time alone."""

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import ast
 import re
-import time
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -23,7 +22,6 @@ from core.model.facts.closure import Edge
 from core.probes.python.absence import Absence
 from core.probes.python.bound_names import ends_with_raise, stored_names
 from core.probes.python.dotted_modules import (
-    MAX_FILE_BYTES,
     NONE,
     DottedModules,
     Module,
@@ -60,14 +58,10 @@ from core.probes.python.module_text import (
     top_level_lines,
 )
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.standard_importers import importers_in_python
+from core.probes.python.time_limit import TimeLimit
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
-
-MOST_SECONDS = 5.0
-"""Processor time for one environment: a busy machine finds what a quiet one does."""
-
-MOST_WAITING = 25.0
-"""Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
 LIBRARY = late_pattern(r"\.(?:so|dll|pyd)\b")
 
@@ -108,9 +102,7 @@ class Follower:
         self._closed, self._only, self._whole = closed, only, whole
         """Modules at the top level: those that are followed elsewhere, of which only what others enter is read; if any, the only
         ones that are followed; and those of which every statement is read. Of all others the left margin is."""
-        now = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
-        self._end_of_work, self._end_of_time = end or now
-        self._steps, self._is_late = 0, False
+        self.limit = TimeLimit(end)
         self._entered: dict[str, Ended | None] = dict.fromkeys(known)
         """Modules that were entered, each with where its import ends; ``known``: those that another follower came through."""
         self._start = ""
@@ -128,26 +120,7 @@ class Follower:
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
-        self._found.of_python = self._importing(wanted) if wanted else frozenset()
-
-    def _importing(self, wanted: set[str]) -> frozenset[str]:
-        """Return the modules of Python itself that name one of these in an import, or a module that does."""
-        folder = next(
-            (e.path for e in self._search.search.entries if self._where.is_file(self._where.join(e.path, "os.py"))), ""
-        )
-        texts = {}
-        for name in self._where.names(folder) or () if folder else ():
-            inner = name if name.endswith(".py") else f"{name}/__init__.py"
-            if "." not in name.removesuffix(".py") and (
-                text := self._where.text(self._where.join(folder, inner), MAX_FILE_BYTES)
-            ):
-                texts[name.removesuffix(".py")] = text
-        # A package may import its extension module from an inner file: sqlite3/dbapi2.py has _sqlite3.
-        found = wanted | {name for name in texts if f"_{name}" in wanted}
-        for _step in range(3):
-            names = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{'|'.join(map(re.escape, sorted(found)))})\b")
-            found |= {name for name, text in texts.items() if name not in found and names.search(text)}
-        return frozenset(found)
+        self._found.of_python = importers_in_python(wanted, search, where) if wanted else frozenset()
 
     @property
     def followed(self) -> frozenset[str]:
@@ -155,26 +128,9 @@ class Follower:
         return frozenset(name for name, ended in self._entered.items() if ended is None)
 
     @property
-    def had_time(self) -> bool:
-        """Whether the clock has stopped nothing."""
-        return time.thread_time() < self._end_of_work and time.monotonic() < self._end_of_time
-
-    @property
-    def is_exhausted(self) -> bool:
-        """Whether all processor time is used; the clock may also stop what merely waits."""
-        return time.thread_time() >= self._end_of_work
-
-    @property
     def may_read(self) -> bool:
         """Whether more source may be read."""
         return self._found.left > 0
-
-    def _goes_on(self) -> bool:
-        """Whether there is time; the clock is asked at every thirtieth step, for it takes longer than many of them."""
-        self._steps += 1
-        if self._steps % 30 == 0:
-            self._is_late = not self.had_time
-        return not self._is_late
 
     def follow_framework(self, row: KnownModule, distribution: Distribution) -> EndedImport | None:
         """Return where the import of a framework ends; None where nothing shows that it does."""
@@ -254,7 +210,7 @@ class Follower:
         stack: list[tuple[Frame, Steps]] = []
         self._start = start
         sent, ended = self._begin(start, None, stack), None
-        while stack and self._found.left > 0 and self._goes_on():
+        while stack and self._found.left > 0 and self.limit.allows_a_step():
             frame, steps = stack[-1]
             try:
                 wanted = steps.throw(ended) if ended else steps.send(sent)  # type: ignore[arg-type]  # None begins one

@@ -16,11 +16,12 @@ from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
 from core.probes.python.dotted_modules import STANDARD
-from core.probes.python.follower import MOST_SECONDS, MOST_WAITING, Follower
+from core.probes.python.follower import Follower
 from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.import_hints import hints_at_a_fault, is_unmet
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin
+from core.probes.python.time_limit import MOST_SECONDS, MOST_WAITING
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -246,7 +247,7 @@ def _followed(  # noqa: PLR0917 - what a follower is given
         its_own = lost.path, lost.distribution, lost.version
         if opened := losers.import_that_opens(*its_own) or follower.import_that_opens(*its_own):
             found.setdefault(opened[0], []).append(opened[1])
-    return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.had_time
+    return tuple(_with_starts(ended, names) for ended, names in found.items()), follower.limit.had_time
 
 
 def _of_plugins(  # noqa: PLR0917 - what a follower is given
@@ -316,12 +317,12 @@ def _portion(
         ended = follower.follow_framework(*extensions[module]) if module in extensions else follower.follow(module)
         if ended:
             found.setdefault(ended, []).append(module)
-        elif not follower.had_time or (done and not follower.may_read):
+        elif not follower.limit.had_time or (done and not follower.may_read):
             break  # The next portion begins with it.
         done += 1
         if not follower.may_read:
             break
-    if not done and alone and follower.is_exhausted:
+    if not done and alone and follower.limit.is_exhausted:
         done = 1
     return _Followed(done=done, found=tuple(_with_starts(ended, names) for ended, names in found.items()))
 

@@ -10,7 +10,6 @@ from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.distributions import required_name
 from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.faults import environment_faults, remains_of_pip
-from core.probes.python.follower import MOST_WAITING
 from core.probes.python.gone_files import unlike_files
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
@@ -30,6 +29,7 @@ from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages
 from core.probes.python.started import start_faults
+from core.probes.python.time_limit import MOST_WAITING
 from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
 from core.probes.sysroot import Sysroot, sysroot_of
 
