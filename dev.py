@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 import venv
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent
@@ -103,11 +103,12 @@ def main(argv: list[str]) -> int:
 
 
 def test(arguments: list[str]) -> int:
-    """Run every check. Two rows side by side: one core is enough for each check but the last, pytest's."""
+    """Run every check. Rows of checks that need one core each run side by side; pytest begins where the first has ended."""
     system_packages(TEST_PACKAGES)
     set_up("dev")
+    pytest = [PYTHON, "-m", "pytest"]
     if arguments:
-        return call([PYTHON, "-m", "pytest", *arguments])
+        return call([*pytest, *arguments])
     for check in ([PYTHON.with_name(f"lint-imports{PYTHON.suffix}"), "--no-cache", "--no-logo"],
                   [PYTHON, "-m", "ruff", "format", "--check", "."], [PYTHON, "-m", "ruff", "check", "."]):  # fmt: skip
         if call(check):
@@ -115,14 +116,16 @@ def test(arguments: list[str]) -> int:
     # measure_explain: in-sample beside out-of-sample; fails where they lie far apart
     rows = [["mypy", "installer.generate.missing", "tests.measure_explain"]]
     if sys.platform == "linux" and platform.machine() == "x86_64":
-        rows[0].append("tests.installer")  # the installers, where something that they are made of has changed
-        rows.append(["tests.windows"])  # the suites that Windows decides, on a Windows Python under wine
+        # the suites that Windows decides, on a Windows Python under wine; the installers, where a part of them has changed
+        rows.append(["tests.windows", "tests.installer"])
     with ThreadPoolExecutor(len(rows)) as side_by_side:
-        failed = [name for row in side_by_side.map(checks_in_turn, rows) for name in row]
+        running = [side_by_side.submit(checks_in_turn, row) for row in rows]
+        wait(running, return_when=FIRST_COMPLETED)
+        tested = call([*pytest, "-n", "auto"])
+        failed = [name for row in running for name in row.result()] + (["pytest"] if tested else [])
     if failed:
         print(f"failed: {', '.join(failed)}")
-        return 1
-    return call([PYTHON, "-m", "pytest", "-n", "auto"])
+    return 1 if failed else 0
 
 
 def checks_in_turn(names: list[str]) -> list[str]:
