@@ -199,6 +199,27 @@ def test_broken_environments_have_a_problem(tmp_path: Path):
     ]
 
 
+@pytest.mark.parametrize(
+    ("system", "file", "root"),
+    [("windows", "bin/python3", "C:/work"), ("linux", "Scripts/python.exe", "/work")],
+)
+def test_an_environment_of_another_system_is_left_out_unless_it_is_named(tmp_path: Path, system, file, root):
+    folder = f"{root}/.venv"
+    write(tmp_path, f"{folder}/pyvenv.cfg", "home = /usr/bin\nversion = 3.11.7\n")
+    write(tmp_path, f"{folder}/{file}", b"x")
+    write(
+        tmp_path,
+        f"{folder}/lib/python3.11/site-packages/torch-2.8.0.dist-info/METADATA",
+        "Name: torch\nVersion: 2.8.0\n",
+    )
+    its = folder.replace("/", "\\") if system == "windows" else folder
+    assert look(tmp_path, {"VIRTUAL_ENV": its}, system=system) == ()
+    assert (
+        only(look(tmp_path, {}, its, system=system)).problem
+        == "It was made on another system, whose programs do not run here."
+    )
+
+
 def test_our_own_environment_is_left_out_unless_it_is_named(tmp_path: Path, monkeypatch):
     venv(tmp_path, "/opt/ours")
     interpreter(tmp_path, "/usr")

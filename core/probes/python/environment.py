@@ -95,6 +95,15 @@ def find_interpreter(prefix: str, where: Sysroot) -> str:
     return next((p for n in names if where.is_file(p := where.join(prefix, n))), "")
 
 
+def is_of_another_system(prefix: str, where: Sysroot) -> bool:
+    """Whether an environment was made by a Python of another system: WSL's in a project on Windows' disk, or the reverse."""
+    if find_interpreter(prefix, where):
+        return False
+    folder, its = ("bin", ("python", "python3")) if where.system == "windows" else ("Scripts", ("python.exe",))
+    names = where.names(where.join(prefix, folder)) or ()
+    return any(name in names for name in its)
+
+
 def describe_environment(
     prefix: str, given: str, env: Mapping[str, str], where: Sysroot, *, every: bool = False
 ) -> PythonEnvironment:
@@ -107,7 +116,7 @@ def describe_environment(
     executable = given if given.startswith(prefix) and where.is_file(given) else find_interpreter(prefix, where)
     kind = _kind(prefix, settings, where)
     folders = tuple(site_packages(prefix, kind, settings, env, where))
-    problem = _problem(executable, folders, settings, where)
+    problem = _problem(executable, folders, settings, where, of_another_system=is_of_another_system(prefix, where))
     unreadable: list[str] = []
     found: list[Distribution] = []
     for folder in folders:
@@ -321,7 +330,16 @@ def goes_without_home(home: str, executable: str, where: Sysroot) -> bool:
     return base != where.parent(where.parent(executable)) and bool(_lib_folders(base, where))
 
 
-def _problem(executable: str, folders: tuple[str, ...], settings: dict[str, str] | None, where: Sysroot) -> str:
+def _problem(
+    executable: str,
+    folders: tuple[str, ...],
+    settings: dict[str, str] | None,
+    where: Sysroot,
+    *,
+    of_another_system: bool,
+) -> str:
+    if of_another_system:
+        return fact_text("It was made on another system, whose programs do not run here.")
     home = (settings or {}).get("home")
     if home and not where.is_folder(home) and not goes_without_home(home, executable, where):
         return fact_text("It was made from the Python in {home}, which is not there any more.", home=path_text(home))

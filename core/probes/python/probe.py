@@ -14,7 +14,7 @@ from core.knowledge.modules import module_of
 from core.model.facts import Distribution, PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, find_distributions, is_relevant, required_name
-from core.probes.python.environment import describe_environment, prefix_of
+from core.probes.python.environment import describe_environment, is_of_another_system, prefix_of
 from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate, working_folder
 from core.probes.python.modules import PACKAGE_RECORDS
 from core.probes.python.search_path import python_search_path, read_interpreter
@@ -37,7 +37,8 @@ _GPU = late_pattern(
 def look(request: ProbeRequest) -> tuple[PythonEnvironment, ...]:
     """Return every environment that was named, is active, is on PATH, is in the current folder or is known to conda.
 
-    Convalesce's own environment is left out unless the person named it, or installed a framework beside it. Each environment is listed once, with
+    Convalesce's own environment is left out unless the person named it, or installed a framework beside it, and one that another
+    system's Python made (WSL's on Windows' disk) unless it was named. Each environment is listed once, with
     everything that led to it. If none has a framework and none was named, the newest remote ones with a framework are
     added.
     """
@@ -95,7 +96,7 @@ def find_environments(
             if candidate.group and candidate.group == satisfied:
                 continue  # Programs get the first python3 on PATH, not a later one.
             prefix = prefix_of(candidate.path, where, request.env)
-            if not prefix and not candidate.named:
+            if not candidate.named and (not prefix or is_of_another_system(prefix, where)):
                 continue
             same = where.real_path(prefix or candidate.path)
             if not candidate.named and is_ours(same, where) and not _holds_framework(prefix, candidate, request, where):

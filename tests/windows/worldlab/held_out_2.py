@@ -65,7 +65,7 @@ USER_SITE = APPDATA / "Python\\Python311\\site-packages"
 ALIASES = Path(os.environ["LOCALAPPDATA"]) / "Microsoft\\WindowsApps"
 TASKS = SYSTEM32 / "Tasks"
 FOR_CT2 = ("cublas-12", "nvrtc-12", "cudnn-9.28")
-TORCHS = ("torch-cpu", "filelock", "fsspec", "jinja2", "mpmath", "networkx", "sympy", "typing_extensions")
+TORCHS = ("torch-cpu", "filelock", "fsspec", "jinja2", "markupsafe", "mpmath", "networkx", "sympy", "typing_extensions")
 MODULES = {"numpy-1.26": "numpy", "numpy-1.23": "numpy", "sympy": "sympy"}
 ML = HOME / "ml\\Scripts\\python.exe"
 

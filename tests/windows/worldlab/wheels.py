@@ -46,6 +46,7 @@ IMPORTED = {
     "filelock": Wheel("filelock", "3.19.1", "any", "d38e30481def20772f5baf097c122c3babc4fcdb7e14e57049eb9d88c6dc017d"),
     "fsspec": Wheel("fsspec", "2025.9.0", "any", "530dc2a2af60a414a832059574df4a6e10cce927f6f4a78209390fe38955cfb7"),
     "jinja2": Wheel("jinja2", "3.1.6", "any", "85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"),
+    "markupsafe": Wheel("MarkupSafe", "3.0.2", "win_amd64", "70a87b411535ccad5ef2f1df5136506a10775d267e197e4cf531ced10537bd6b", "cp311-cp311"),
     "mpmath": Wheel("mpmath", "1.3.0", "any", "a0b2b9fe80bbcd81a6647ff13108738cfb482d481d826cc0e02f5b35e5c88d2c"),
     "networkx": Wheel("networkx", "3.4.2", "any", "df5d4365b724cf81b8c6a7312509d0c22386097011ad1abe274afd5e9d3bbc5f"),
     "sympy": Wheel("sympy", "1.13.1", "any", "db36cdc64bf61b9b24578b6f7bab1ecdd2452cf008f34faa33776680c26d66f8"),
