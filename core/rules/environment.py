@@ -22,6 +22,8 @@ SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
 HARMLESS_MARKS: frozenset[Mark] = frozenset({"duplicate", "missing", "not a folder", "trailing slash", "empty"})
 """Marks of entries that a loader skips."""
 
+OF_DIALOGS = 2_047
+"""What older dialogs and installers cut PATH at when they change it: every program gets a longer one whole."""
 LONGEST = 32_767
 """Maximum length in characters of a variable on Windows; programs see only a part of a longer PATH."""
 
@@ -195,7 +197,7 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
         lost = _not_found(seen) if beyond else []
         yield make_finding(
             Step.ENVIRONMENT,
-            NOTE if limit.kind == "no answer" else ERROR if lost else WARNING,
+            ERROR if lost else NOTE if limit.kind == "no answer" or limit.limit == OF_DIALOGS else WARNING,
             "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",

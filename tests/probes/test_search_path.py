@@ -220,6 +220,20 @@ def test_on_windows_as_getpath_and_site_have_it(tmp_path: Path):
     ]
 
 
+def test_the_stores_python_has_the_persons_packages_in_its_own_data(tmp_path: Path):
+    """PC/python_uwp.cpp sets PYTHONUSERBASE when it starts, whatever the person has set it to."""
+    family = "PythonSoftwareFoundation.Python.3.11"
+    prefix = rf"C:\Program Files\WindowsApps\{family}_3.11.2544.0_x64__qbz5n2kfra8p0"
+    its = (
+        rf"C:\Users\ada\AppData\Local\Packages\{family}_qbz5n2kfra8p0\LocalCache\local-packages\Python311\site-packages"
+    )
+    write(tmp_path, f"{prefix}/python311.dll".replace("\\", "/"), b"MZ")
+    write(tmp_path, f"{its}/x".replace("\\", "/"))
+    write(tmp_path, "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages/x")
+    env = {"LOCALAPPDATA": r"C:\Users\ada\AppData\Local", "APPDATA": r"C:\Users\ada\AppData\Roaming"}
+    assert [p for p, origin in on_windows(tmp_path, prefix, env) if origin == "user site"] == [its]
+
+
 @pytest.mark.parametrize(
     ("lines", "told"),
     [

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.i18n import translate_fact, use_language
-from core.model.facts import Environment, Mark, PathEntry, Snapshot
+from core.model.facts import Environment, Limit, Mark, PathEntry, Snapshot
 from core.model.steps import Severity
 from core.rules import environment
 from tests import machines as m
@@ -64,6 +64,16 @@ def test_exceeded_limit_is_a_warning_and_a_silent_folder_a_note() -> None:
     problems = ("PATH is 9,000 characters long. cmd.exe cuts it.", "The folder /net/x did not answer within 3 seconds.")
     snapshot = replace(base, environment=replace(base.environment or Environment(), problems=problems))
     assert [f.severity for f in environment.exceeded_limits(snapshot)] == [WARNING, NOTE]
+
+
+@pytest.mark.parametrize(("most", "severity"), [(2_047, NOTE), (8_191, WARNING), (32_767, WARNING)])
+def test_a_path_that_only_old_dialogs_would_cut_is_no_fault(most: int, severity: Severity) -> None:
+    base = m.wheel_machine()
+    limit = Limit(kind="length", text="PATH is long.", variable="PATH", limit=most)
+    snapshot = replace(
+        base, environment=replace(base.environment or Environment(), problems=("PATH is long.",), limits=(limit,))
+    )
+    assert [f.severity for f in environment.exceeded_limits(snapshot)] == [severity]
 
 
 @pytest.mark.parametrize(

@@ -244,6 +244,26 @@ def test_extensions_for_another_python():
     assert (told.severity, told.cause) == (Severity.WARNING, "package_for_another_python")
 
 
+@pytest.mark.parametrize(
+    ("folder", "removed"),
+    [
+        ("/opt/python/lib/python3.10", True),
+        (r"C:\Python310\Lib", True),
+        (r"C:\tools\python-3.9.1\Lib", True),
+        ("/home/ada/lib", False),
+    ],
+)
+def test_anothers_library_on_pythonpath_is_taken_off_and_no_file_of_it_renamed(folder: str, removed: bool):
+    entries = (replace(ENTRIES[1], path=folder), *ENTRIES[2:])
+    hidden = FoundModule(
+        name="re", kind="module", path=f"{folder}/re.py", entry=0, hidden=("/usr/lib/python3.11/re.py",), unlike=True
+    )
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=entries, modules=(), hidden_standard=(hidden,))
+    (told,) = found(replace(wheel_machine(), imports=(search,), pythons=(python(),)))
+    taken = TakeOut(variable="PYTHONPATH", places=(Place(folder=folder, prefix=PREFIX),))
+    assert (told.remedy == taken) is removed
+
+
 def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     random = FoundModule(
         name="random",

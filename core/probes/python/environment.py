@@ -229,9 +229,8 @@ def _package_folders(
 ) -> Iterator[str]:
     version = _minor(prefix, settings, where)
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
-    of_user = user_folder(version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
-    if kind == "store":
-        yield from _store_folder(prefix, env, where)
+    runs = settings.get("home") or prefix if kind == "venv" else prefix
+    of_user = user_folder(runs, version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
     if kind != "venv":
         yield from of_user
     yield from _own_folders(prefix, version, where)
@@ -254,19 +253,19 @@ def _own_folders(prefix: str, version: tuple[int, int] | None, where: Sysroot) -
         yield where.join("/usr/lib", f"python{version[0]}.{version[1]}", "dist-packages")
 
 
-def _store_folder(prefix: str, env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the folder that pip of the Store's Python installs into, below the package's redirected data folder."""
-    family = _STORE.fullmatch(where.name(prefix))
-    if family and env.get("LOCALAPPDATA"):
-        package = f"{family[1]}_{family[4]}"
-        data = where.join(env["LOCALAPPDATA"], "Packages", package, "LocalCache", "local-packages")
-        yield where.join(data, f"Python{family[2]}{family[3]}", "site-packages")
+def _store_base(prefix: str, env: Mapping[str, str], where: Sysroot) -> str:
+    """Return what the Store's Python sets PYTHONUSERBASE to when it starts (PC/python_uwp.cpp); empty for every other."""
+    family = _STORE.fullmatch(where.name(prefix)) if where.system == "windows" else None
+    if not family or not env.get("LOCALAPPDATA"):
+        return ""
+    return where.join(env["LOCALAPPDATA"], "Packages", f"{family[1]}_{family[4]}", "LocalCache", "local-packages")
 
 
-def user_folder(version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
-    """Yield the folder of ``pip install --user`` (PEP 370), also if it does not exist."""
+def user_folder(prefix: str, version: tuple[int, int], env: Mapping[str, str], where: Sysroot) -> Iterator[str]:
+    """Yield the folder of ``pip install --user`` (PEP 370) of the Python in ``prefix``, also if it does not exist."""
     if where.system == "windows":
-        base = env.get("PYTHONUSERBASE") or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
+        base = _store_base(prefix, env, where) or env.get("PYTHONUSERBASE")
+        base = base or (where.join(env["APPDATA"], "Python") if env.get("APPDATA") else "")
         tail = where.join(f"Python{version[0]}{version[1]}", "site-packages")
     else:
         base = env.get("PYTHONUSERBASE") or (where.join(env["HOME"], ".local") if env.get("HOME") else "")

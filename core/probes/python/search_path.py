@@ -310,7 +310,7 @@ def _add_packages(path: _Path, python: Interpreter, env: Mapping[str, str], base
         for folder in _site_folders(python, python.prefix, where):
             path_add(path, folder, "site-packages", where)
     if not alone and not _is_on(env.get("PYTHONNOUSERSITE", "")):
-        for folder in user_folder(python.version, env, where):
+        for folder in user_folder(python.base, python.version, env, where):
             path_add(path, folder, "user site", where)
     if settings is not None:  # site.venv() has added it before; its .pth files run a second time.
         for folder in _site_folders(python, python.prefix, where):

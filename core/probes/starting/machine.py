@@ -12,6 +12,7 @@ from core.host.startup.plain import read_assignments, read_pam
 from core.host.startup.state import State, Surroundings
 from core.host.startup.systemd_files import read_systemd_file
 from core.probes.probe import ProbeRequest
+from core.probes.starting.windows.code_pages import windows_text
 from core.probes.sysroot import Sysroot
 
 MOST_BYTES = 1 << 18
@@ -66,7 +67,10 @@ def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
 
     @functools.cache
     def read(path: str) -> str | None:
-        return where.text(path, MOST_BYTES)
+        if where.system != "windows" or path in where.planned:
+            return where.text(path, MOST_BYTES)
+        data = where.read(path, MOST_BYTES)
+        return None if data is None else windows_text(data, path)
 
     @functools.cache
     def kind(path: str) -> str:

@@ -305,8 +305,15 @@ def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> fr
         if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _is_relevant(n.upper()))
     }
     path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
-    entries = [e for e in searched_entries(path, system, "PATH") if any(w in e.lower() for w in CUDA_WORDS)]
+    entries = [e for e in searched_entries(path, system, "PATH") if _has_libraries(e.lower(), system)]
     return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
+
+
+def _has_libraries(entry: str, system: System) -> bool:
+    """Whether an entry of PATH, in lower case, may have GPU libraries: by its name, or because conda keeps them there on Windows."""
+    return any(w in entry for w in CUDA_WORDS) or (
+        system == "windows" and entry.rstrip("\\").endswith("\\library\\bin")
+    )
 
 
 def _of_packages_alone(start: Start, request: ProbeRequest, known: EnvironmentKnowledge) -> tuple[Variable, ...]:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
@@ -311,9 +312,19 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                     *(home.concerns(name) for name in dict.fromkeys(frameworks)),
                 ],
                 subject=entry.path,
-                fix=_out_of_the_way(home, some[0], entry),
-                remedy=_other_names(home, some, entry),
+                fix=stop_shadowing(home, _own_path(home, some[0]), entry, owner="", foreign=True)
+                if _is_of_another_python(entry)
+                else _out_of_the_way(home, some[0], entry),
+                remedy=removal_remedy(home, entry) if _is_of_another_python(entry) else _other_names(home, some, entry),
             )
+
+
+_LIBRARY = late_pattern(r"[\\/](?:lib[\\/]python3\.\d{1,3}|python[\d.-]{0,16}[\\/]lib)[\\/]?\Z", re.IGNORECASE)
+
+
+def _is_of_another_python(entry: SearchEntry) -> bool:
+    """Whether PYTHONPATH names a folder where a Python has its own library: none of its files is the person's to rename."""
+    return entry.origin == "PYTHONPATH" and _LIBRARY.search(entry.path) is not None
 
 
 # --- for another Python ----------------------------------------------------------------------------------------------

@@ -213,6 +213,34 @@ def test_a_batch_file_is_followed_to_its_python(lines: tuple[str, ...], path: st
     assert state.environment()["Path"] == path
 
 
+@pytest.mark.parametrize(
+    ("line", "activated"),
+    [
+        (r"call C:\conda\Scripts\activate.bat ml", r"C:\conda\envs\ml"),
+        (r'call "C:\conda\Scripts\activate.bat" C:\conda\envs\ml', r"C:\conda\envs\ml"),
+        (r"CALL C:\conda\condabin\conda.bat activate ml", r"C:\conda\envs\ml"),
+        (r"call C:\conda\Scripts\activate.bat", r"C:\conda"),
+        (r"call C:\conda\condabin\conda.bat activate elsewhere", r"D:\elsewhere"),
+        (r"call C:\conda\Scripts\activate.bat none", ""),
+        (r"call C:\conda\condabin\conda.bat info ml", ""),
+    ],
+)
+def test_a_batch_file_that_activates_an_environment_of_condas(line: str, activated: str, tmp_path: Path) -> None:
+    for prefix in (r"C:\conda", r"C:\conda\envs\ml", r"D:\elsewhere"):
+        put(tmp_path, rf"{prefix}\conda-meta\history", b"")
+    put(tmp_path, r"C:\conda\Scripts\activate.bat", "@rem conda's own\r\n")
+    put(tmp_path, r"C:\conda\condabin\conda.bat", "@rem conda's own\r\n")
+    put(tmp_path, r"C:\conda\envs\ml\etc\conda\activate.d\cuda.bat", "@set CUDA_PATH=C:\\its\r\n")
+    put(tmp_path, r"C:\Users\ada\.conda\environments.txt", "C:\\conda\r\nD:\\elsewhere\r\n")
+    put(tmp_path, r"C:\project\run.bat", f"{line}\r\n{PYTHON} train.py\r\n")
+    its = request(tmp_path, system="windows", env=ENV)
+    state = State({**ENV, "USERPROFILE": r"C:\Users\ada", "PWD": r"C:\project"}, set(ENV), separator=";")
+    assert python_of_batch(r"C:\project\run.bat", state, ground_of(its, sysroot_of(its.host), r"C:\project"))
+    first = state.environment()["Path"].partition(";")[0]
+    assert first == (activated or r"C:\Windows\System32")
+    assert state.values.get("CUDA_PATH", "") == (r"C:\its" if activated.endswith("ml") else "")
+
+
 def test_a_line_in_a_condition_makes_its_variable_unknown(tmp_path: Path) -> None:
     put(tmp_path, r"C:\project\run.bat", f"if exist x (\nset PATH=C:\\a\n)\n{PYTHON}\n")
     its = request(tmp_path, system="windows", env=ENV)

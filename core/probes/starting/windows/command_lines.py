@@ -12,12 +12,14 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
+from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
 from core.probes.starting.windows.launcher import is_launched, launched_python
 
 MOST_LINE = 8191
@@ -200,6 +202,9 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
+    if its_prefix := activated_prefix(words, state.values, state.values.get("PWD") or ground.folder, ground):
+        activate(its_prefix, Place(at.file), state, ground, depth)
+        return None
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     path = find_named(
@@ -217,6 +222,25 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1)
     return None
+
+
+def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 0) -> None:
+    """Do what conda's activation does: PATH, the variables that ``conda env config vars`` keeps, and the hooks in activate.d."""
+    join = ground.where.join
+    added = ";".join(join(prefix, f) if f else prefix for f in ON_ACTIVATION)
+    give(state, "PATH", f"{added};{value_of(state, 'PATH') or ''}", at, form="assignments")
+    state.values["CONDA_PREFIX"] = prefix
+    state.exported.add("CONDA_PREFIX")
+    kept = join(prefix, "conda-meta", "state")
+    found = json_value(text) if (text := ground.read(kept)) is not None else None
+    env = found.get("env_vars") if isinstance(found, dict) else None
+    for name, value in (env if isinstance(env, dict) else {}).items():
+        if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
+            give(state, name, value, Place(kept, json_line(text or "", name, "env_vars")), form="json")
+    hooks = join(prefix, "etc", "conda", "activate.d")
+    for name in ground.around.names(hooks):
+        if name.lower().endswith(".bat"):
+            python_of_batch(join(hooks, name), state, ground, depth + 1)
 
 
 def _shell(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:

@@ -16,7 +16,7 @@ from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
-from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_batch, value_of
+from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -79,12 +79,6 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
             yield Reached(kind="notebook", at=path, state=state, prefix=prefix)
 
 
-ON_ACTIVATION = (
-    "", "Library\\mingw-w64\\bin", "Library\\usr\\bin", "Library\\bin", "Scripts", "bin",
-)  # fmt: skip
-"""What activation puts before PATH (conda/activate.py, ``_get_path_dirs``)."""
-
-
 def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     join = ground.where.join
     for python in pythons:
@@ -92,18 +86,7 @@ def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         if python.kind == "venv":
             python_of_batch(join(python.prefix, "Scripts", "activate.bat"), state, ground)
         elif python.kind == "conda":
-            added = ";".join(join(python.prefix, f) if f else python.prefix for f in ON_ACTIVATION)
-            give(state, "PATH", f"{added};{_variable(ground, 'PATH')}", Place(python.prefix), form="assignments")
-            kept = join(python.prefix, "conda-meta", "state")
-            found = json_value(text) if (text := ground.read(kept)) is not None else None
-            env = found.get("env_vars") if isinstance(found, dict) else None
-            for name, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
-                    _give(state, name, value, kept, json_line(text or "", name, "env_vars"))
-            hooks = join(python.prefix, "etc", "conda", "activate.d")
-            for name in ground.around.names(hooks):
-                if name.lower().endswith(".bat"):
-                    python_of_batch(join(hooks, name), state, ground)
+            activate(python.prefix, Place(python.prefix), state, ground)
         else:
             continue
         yield Reached(kind="activation", at=python.prefix, state=state, prefix=python.prefix)
