@@ -25,6 +25,8 @@ class OpenStep(Frozen, frozen=True, kw_only=True, rename={"first": "from", "fall
     """The library that is opened if this fails, before another try."""
     hosted: bool = False
     """It can be opened only in its own program, which passes something to it first: a child opens its dependencies instead."""
+    later: bool = False
+    """The framework's import goes on without it: its first use opens it."""
     of_others: bool = False
     """Plug-ins that other packages put there: each of their symbols must be found, not NVIDIA's alone."""
     is_global: bool = False

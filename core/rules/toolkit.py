@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from core.common.i18n import N_, _, n_, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
@@ -23,6 +24,7 @@ from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
 from core.rules.cudnn.cuda_libraries import family_and_major, unusable_libraries
 from core.rules.cudnn.files import BROKEN_STATES
+from core.rules.frameworks.environment_view import environment_views, is_asked_for
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -44,7 +46,7 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
         better = _newest_toolkit(seen)
         yield make_finding(
             Step.TOOLKIT,
-            WARNING,
+            WARNING if _has_reader(seen) else NOTE,
             "variable-wrong",
             problem,
             cause="cuda_path_env_wrong",
@@ -67,6 +69,27 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
                 right=tuple(t.root for t in _installed_toolkits(seen) if t.origin != "distribution"),
             ),
         )
+
+
+READERS = late_pattern(
+    r"cupy-cuda.*|cupy|numba(-cuda)?|deepspeed|pycuda|cuda-(?:python|core|bindings)|llama-cpp-python|flashinfer.*|vllm|sglang|tilelang"
+    r"|warp-lang|transformer-engine.*"
+)
+"""Packages that read such a variable when they are used."""
+
+
+def _has_reader(seen: Snapshot) -> bool:
+    """Whether something here may read such a variable: a package, or what builds extensions of torch (it imports setuptools, which then no
+    other package requires); yes on Windows, and where no framework is installed, since toolkits alone are for compilers.
+    """
+    homes = [h for h in environment_views(seen) if h.near < 4 and h.builds]
+    if seen.machine.system == "windows" or not homes:
+        return True
+    return any(
+        any(READERS.fullmatch(d.name) for d in home.python.distributions)
+        or (home.installed("torch") and home.installed("setuptools") and not is_asked_for(home, "setuptools"))
+        for home in homes
+    )
 
 
 def _problem(seen: Snapshot, name: str, value: str) -> str:

@@ -268,6 +268,35 @@ def test_the_provider_for_tensorrt_counts_where_a_program_asks_for_it(
 
 
 @pytest.mark.parametrize(
+    ("programs", "lacks"),
+    [
+        ({}, ["libcublasLt.so.12"]),
+        ({"main.py": "import torch\nimport onnxruntime as ort\n"}, []),
+        (
+            {"cell.ipynb": '{"cells": [{"source": ["import torch\\n", "from onnxruntime import InferenceSession"]}]}'},
+            [],
+        ),
+        ({"main.py": "import onnxruntime\nimport torch\n"}, ["libcublasLt.so.12"]),
+        ({"main.py": "import torch, onnxruntime\n", "other.py": "import onnxruntime\n"}, ["libcublasLt.so.12"]),
+    ],
+)
+def test_what_torch_has_loaded_serves_where_each_program_imports_it_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, programs: dict[str, str], lacks: list[str]
+) -> None:
+    cublas = build.library(site(tmp_path) / "nvidia/nccl/lib/libcublasLt.so.12")
+    folder = torch(tmp_path)
+    build.library(folder / "libtorch_cuda.so", *LINK, RPATH, str(cublas))
+    provider(tmp_path)
+    build.library(site(tmp_path) / "onnxruntime/capi/libonnxruntime_providers_cuda.so", *LINK, str(cublas))
+    work = tmp_path / "work"
+    work.mkdir()
+    for name, text in programs.items():
+        (work / name).write_text(text)
+    monkeypatch.setattr(asked_parts, "working_folder", lambda _where: str(work))
+    assert [e.name for e in looked(tmp_path, TORCH, ORT)["onnxruntime-gpu"].edges] == lacks
+
+
+@pytest.mark.parametrize(
     ("plugin", "resources", "gaps", "lacks"),
     [
         ("10.12.0", ("10.12.0",), [], []),

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Gpu, Snapshot
+from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
 from core.model.steps import Severity
 from core.rules import toolkit
 from core.rules.root_cause import diagnose
@@ -133,6 +133,25 @@ def test_cure_names_a_toolkit_that_is_there() -> None:
     finding = next(f for f in diagnose(cuda_path("/usr/local/cuda-11.8", "missing")()) if f.primary)
     assert finding.fix is not None
     assert finding.fix.advice == "export CUDA_PATH=/usr/local/cuda-12.4"
+
+
+@pytest.mark.parametrize(
+    ("packages", "severity"),
+    [
+        (("torch",), NOTE),
+        (("torch", "setuptools"), WARNING),  # builds extensions
+        (("torch", "setuptools", "triton"), NOTE),  # triton requires it
+        (("torch", "numba"), WARNING),
+    ],
+)
+def test_a_variable_that_nothing_reads_is_a_note(packages: tuple[str, ...], severity: Severity) -> None:
+    seen = m.with_variable(m.wheel_machine(), "CUDA_HOME", "/usr/local/cuda-11.0", "missing")
+    wishes = {"triton": ("setuptools>=40",)}
+    its = tuple(Distribution(name=n, version="1.0", requires=wishes.get(n, ())) for n in packages)
+    build = FrameworkBuild(prefix=m.PREFIX, distribution="torch", version="2.8.0")
+    seen = replace(seen, pythons=(m.python(distributions=its),), frameworks=Frameworks(builds=(build,)))
+    found = next(f for f in toolkit.misleading_variables(seen) if f.subject == "CUDA_HOME")
+    assert found.severity is severity
 
 
 def test_two_variables_that_disagree_are_a_note() -> None:

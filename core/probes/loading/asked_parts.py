@@ -1,7 +1,11 @@
-"""Whether a program of the person's asks for a part of a framework that most programs never load."""
+"""What the person's own programs ask for: parts of a framework that most programs never load, and what they import first."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.knowledge.modules import module_of
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
 from core.probes.sysroot import Sysroot
@@ -25,3 +29,40 @@ def is_asked_for(spelt: str, request: ProbeRequest, where: Sysroot) -> bool:
     folder = request.script_folder or working_folder(where)
     names = sorted(n for n in where.names(folder) or () if n.endswith(PROGRAMS))[:MOST_PROGRAMS]
     return any(spelt in (where.text(where.join(folder, n), PROGRAM_BYTES) or "") for n in names)
+
+
+_IMPORT = late_pattern(
+    r"(?m)(?:^[ \t]*|\")(?:import[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)|from[ \t]+([\w.]+)[ \t]+import\b)"
+)
+"""An import at the margin of a program, or in a line of a notebook's cell."""
+
+
+SERVES_OTHERS = "torch"
+"""Its import maps CUDA's libraries, which then serve whatever asks for them by their names.
+
+Source: ONNX Runtime's documentation, "Compatibility with PyTorch".
+"""
+
+
+def is_served(distribution: str, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether each program here that imports a framework imports PyTorch before."""
+    return distribution != SERVES_OTHERS and SERVES_OTHERS in imported_before(module_of(distribution), request, where)
+
+
+def imported_before(module: str, request: ProbeRequest, where: Sysroot) -> frozenset[str]:
+    """Return the modules that each program here imports before this one; empty where none imports it."""
+    folder = request.script_folder or working_folder(where)
+    names = sorted(n for n in where.names(folder) or () if n.endswith((".py", ".ipynb")))[:MOST_PROGRAMS]
+    found: list[frozenset[str]] = []
+    for name in names:
+        text = where.text(where.join(folder, name), PROGRAM_BYTES) or ""
+        order = list(_imported(text)) if module in text else []
+        if module in order:
+            found.append(frozenset(order[: order.index(module)]))
+    return frozenset.intersection(*found) if found else frozenset()
+
+
+def _imported(text: str) -> Iterator[str]:
+    for row in _IMPORT.finditer(text):
+        for name in (row[1] or row[2]).split(","):
+            yield name.strip().partition(".")[0]

@@ -25,7 +25,7 @@ from core.loader.read_image import read_image
 from core.model.facts import Distribution, PythonEnvironment, marker_facts, path_text
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.kept_looks import kept_look
-from core.probes.loading.asked_parts import is_asked_for
+from core.probes.loading.asked_parts import SERVES_OTHERS, is_asked_for, is_served
 from core.probes.loading.built_for import built_for
 from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
 from core.probes.loading.linux import consumer_policy
@@ -126,6 +126,8 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
     known = gpu_binaries()
     its = setting.python.distributions
     rows = [(d, row) for d in its for row in known.frameworks if re.fullmatch(row.distribution, d.name)]
+    if len(rows) > 1:
+        rows = [(d, _behind_another(row, d, rows, setting)) for d, row in rows]
     extensions = [d for d in its if not any(d is one for one, _row in rows)]
     for distribution, row in rows:
         if row.after:
@@ -157,6 +159,15 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
                 if walk.binaries:
                     yield walk.closure()
     yield from _other_closures(setting, {d.name for d, _row in rows})
+
+
+def _behind_another(
+    row: GpuFramework, its: Distribution, rows: list[tuple[Distribution, GpuFramework]], setting: Setting
+) -> GpuFramework:
+    """Return a framework's row; it comes after PyTorch where each program of the person that imports it imports PyTorch before."""
+    if row.after or its.name == SERVES_OTHERS or not any(d.name == SERVES_OTHERS for d, _row in rows):
+        return row
+    return replace(row, after=SERVES_OTHERS) if is_served(its.name, setting.request, setting.where) else row
 
 
 def _other_closures(setting: Setting, frameworks: set[str]) -> Iterator[Closure]:
@@ -515,10 +526,10 @@ class Walk:
         for one in opened:
             if len(self.gaps) > 20:
                 return
-            mine = self._base is not None and one.file.path in self.binaries
-            mine = mine or (
-                one.file.path.startswith(own) and one.file.path not in self._hosted and bool(self.altered_files)
+            mine = (
+                one.file.path in self.binaries if self._base else one.file.path.startswith(own) and self.altered_files
             )
+            mine = bool(mine) and one.file.path not in self._hosted
             scope = [*self._process.scope([one]), *self.global_scope]
             if one.file.path in self._of_others:
                 mine, scope = True, [*scope, *self._process.loaded.values()]

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import msgspec
+from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.patience import map_in_threads
 from core.knowledge.cudnn import CudnnKnowledge, cudnn_knowledge
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
+from core.probes.loading.asked_parts import SERVES_OTHERS, is_served
 from core.probes.loading.consumer_load import test_load
 from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements
 from core.probes.loading.plan import LoadContext, plan_load
@@ -70,7 +72,7 @@ def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge)
         asked = cudnn_requirements(python, where, known, request.seen.machine.architecture)
         majors = {wish.major for wish in asked}
         for wish in asked:
-            yield ConsumerRequirement(python.consumer(wish.framework), wish, python)
+            yield ConsumerRequirement(python.consumer(wish.framework), _served(wish, asked, request, where), python)
         for copy in copies:
             idle = copy.environment == python.prefix and copy.origin == "wheel" and copy.major not in majors
             if idle and (main := _main(copy, where)):
@@ -78,6 +80,16 @@ def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge)
     for major in sorted({copy.major for copy in copies if _is_everyones(copy)}):
         label = fact_text("any program that looks for cuDNN by its name")
         yield ConsumerRequirement(Consumer(id="plain", kind="plain", label=label), CudnnRequirement(major=major))
+
+
+def _served(
+    wish: CudnnRequirement, asked: tuple[CudnnRequirement, ...], request: ProbeRequest, where: Sysroot
+) -> CudnnRequirement:
+    """Return a requirement that is met as PyTorch's binaries find it, where the person's programs import PyTorch before."""
+    first = next((w for w in asked if w.framework.startswith(f"{SERVES_OTHERS} ")), None)
+    if first is None or where.system == "windows" or not is_served(wish.framework.partition(" ")[0], request, where):
+        return wish
+    return replace(wish, askers=(*wish.askers, *first.askers))
 
 
 def _main(copy: CudnnCopy, where: Sysroot) -> str:

@@ -99,7 +99,7 @@ def _for_a_card_alone(lack: Lack) -> bool:
     if has_gpu_on_bus(lack.home.seen) is not False or lack.gaps or any(o.ended for o in lack.closure.openings or ()):
         return False
     rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
-    later = [s.file for r in rows for s in r.linux if s.hosted]
+    later = [s.file for r in rows for s in r.linux if s.hosted or s.later]
     return bool(lack.edges) and all(
         e.state == "absent" and (e.by_name or any(fnmatchcase(e.wanted_by, f"*/{part}") for part in later))
         for e in lack.edges
