@@ -27,23 +27,44 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
     rows = dict.fromkeys(r for s in starts if _concerns(finding, s) for r in s.ignored if _would_help(finding, r))
     if not rows:
         return finding
-    why = join_sentences(
-        finding.why,
-        *(
-            _(
-                "Line {line} of {file} has no effect: such a file takes NAME=value alone, without export.",
-                line=r.line,
-                file=r.file,
-            )
-            for r in rows
-        ),
-    )
-    first = next(iter(rows))
-    fix = manual_fix(
-        _("Remove the word export from line {line} of {file}", line=first.line, file=first.file),
-        _("Then start the service again."),
-    )
+    why = join_sentences(finding.why, *map(_no_effect, rows))
+    fix = manual_fix(*_advice(next(iter(rows))))
     return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)), fix=fix, remedy=None)
+
+
+def _is_literal(row: StartLine) -> bool:
+    """Whether the line counts, but not as it was meant: "$HOME" or "~" are letters there."""
+    return not row.overridden
+
+
+def _no_effect(row: StartLine) -> str:
+    if _is_literal(row):
+        return _(
+            'Line {line} of {file} names a place that does not exist: what reads it takes "$" and "~" as letters.',
+            line=row.line,
+            file=row.file,
+        )
+    if row.form == "posix":
+        return _(
+            "Line {line} of {file} has no effect: each line of these commands runs in a shell of its own.",
+            line=row.line,
+            file=row.file,
+        )
+    return _(
+        "Line {line} of {file} has no effect: such a file takes NAME=value alone, without export.",
+        line=row.line,
+        file=row.file,
+    )
+
+
+def _advice(row: StartLine) -> tuple[str, str]:
+    again = _("Then start it again.")
+    if _is_literal(row):
+        return _("Write the whole path in line {line} of {file}", line=row.line, file=row.file), again
+    if row.form == "posix":
+        text = _("Put line {line} of {file} before the command, in the same line", line=row.line, file=row.file)
+        return text, _("End it with: && \\")
+    return _("Remove the word export from line {line} of {file}", line=row.line, file=row.file), again
 
 
 def _concerns(finding: Finding, start: Start) -> bool:
@@ -58,4 +79,9 @@ def _would_help(finding: Finding, row: StartLine) -> bool:
 
 
 def _row(row: StartLine) -> Evidence:
-    return observation(_("Ignored line that sets {name}", name=row.name), row.value, f"{row.file}:{row.line}")
+    label = (
+        _("Line that sets {name}", name=row.name)
+        if _is_literal(row)
+        else _("Ignored line that sets {name}", name=row.name)
+    )
+    return observation(label, row.value, f"{row.file}:{row.line}")

@@ -6,6 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, Snapshot, Start, StartLine
+from core.model.facts.starting import LineForm
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.ignored_lines import with_ignored_lines
@@ -15,8 +16,8 @@ from tests.machines import PREFIX, python, wheel_machine
 FILE = "/srv/serve.env"
 
 
-def machine(name: str = "LD_LIBRARY_PATH") -> Snapshot:
-    row = StartLine(name=name, does="set", value="/opt/lib", file=FILE, line=2, form="assignments", overridden=True)
+def machine(name: str = "LD_LIBRARY_PATH", form: LineForm = "assignments") -> Snapshot:
+    row = StartLine(name=name, does="set", value="/opt/lib", file=FILE, line=2, form=form, overridden=form != "systemd")
     start = Start(id="service:x", kind="service", at="/u/serve.service", prefix=PREFIX, ignored=(row,))
     return replace(wheel_machine(), starts=(start,))
 
@@ -45,3 +46,11 @@ def test_what_is_not_found_says_which_line_has_no_effect(finding: Finding, name:
     assert any(e.source == f"{FILE}:2" for e in made.evidence) is told
     assert (FILE in made.why) is told
     assert (made.fix is not None and FILE in made.fix.title) is told
+
+
+@pytest.mark.parametrize(
+    ("form", "words"), [("assignments", "without export"), ("posix", "a shell of its own"), ("systemd", "as letters")]
+)
+def test_it_says_why_the_line_has_no_effect(form: LineForm, words: str):
+    (made,) = with_ignored_lines([lacking("cuda_not_on_search_path")], machine(form=form))
+    assert words in made.why

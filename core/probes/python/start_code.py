@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     import ast
@@ -48,6 +48,59 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
                 elif called == "update" and _is_environment(place) and arguments and isinstance(arguments[0], ast.Dict):
                     for key, content in zip(arguments[0].keys, arguments[0].values, strict=True):
                         keep(key, content)
+    return tuple(found)
+
+
+class DotenvCall(NamedTuple):
+    """A call that reads a file of variables into os.environ."""
+
+    module: str
+    """Of the package that does it."""
+    file: str
+    """As the code names it; empty where the package looks for ".env" in the folders above."""
+    overrides: bool
+    line: int
+
+
+def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
+    """Return the calls that read a file of variables, outside conditions, loops and functions, in order.
+
+    Sources: the documentations of python-dotenv (load_dotenv), environs (Env.read_env) and django-environ (Env.read_env).
+    """
+    if "load_dotenv" not in text and "read_env" not in text:
+        return ()
+    import ast
+
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return ()
+    module = "environs" if "environs" in text else "environ"
+    known = {"__file__": file}
+    found = []
+    for statement in tree.body:
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (its := _place(value, known)) is not None:
+                known[name] = its
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                if called not in ("load_dotenv", "read_env"):
+                    continue
+                options = {k.arg: k.value for k in call.keywords}
+                first = call.args[0] if call.args else options.get("dotenv_path") or options.get("path")
+                searched = (
+                    isinstance(first, ast.Call)
+                    and getattr(first.func, "id", getattr(first.func, "attr", "")) == "find_dotenv"
+                )
+                place = None if first is None or searched else _place(first, known)
+                if first is not None and place is None and not searched:
+                    continue
+                told = options.get("override") or options.get("overwrite")
+                overrides = isinstance(told, ast.Constant) and told.value is True
+                its_module = "dotenv" if called == "load_dotenv" else module
+                found.append(DotenvCall(its_module, place or "", overrides, statement.lineno))
+            case _:
+                pass
     return tuple(found)
 
 

@@ -6,10 +6,15 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.host.startup.plain import read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
+from core.model.facts import PythonEnvironment, StartedPython
+from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 
 MISE_FILES = (
@@ -24,11 +29,32 @@ MISE_FILES = (
 """Of several in one folder, the last takes precedence (mise's documentation, "Configuration")."""
 
 
-def folder_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
+def folder_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...] = ()) -> Iterator[Reached]:
     """Yield the ways of starting that the working folder's files define."""
-    yield from _direnv(ground, _here(ground, terminal))
-    yield from _mise(ground, _here(ground, terminal))
+    for way in (*_direnv(ground, _here(ground, terminal)), *_mise(ground, _here(ground, terminal))):
+        yield replace(way, runs=tuple(_other_python(way, ground, pythons)))
     yield from _uv(ground, _here(ground, terminal))
+
+
+MOST_PROGRAMS = 20
+"""Programs of the folder that are read."""
+
+
+def _other_python(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[StartedPython]:
+    """Yield the Python that these files put first, if it lacks what a program of the folder imports and the active environment has."""
+    active = {ground.env.get(n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
+    if not way.state.lines.get("PATH") or not any(p.prefix in active for p in pythons):
+        return
+    programs = [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]
+    for name in ("python", "python3"):
+        for program in programs:
+            its = way.state.copy()
+            its.values["PWD"] = ground.folder
+            found = python_of_command([name, program], Line(way.at, 1), its, ground)
+            runs = tuple(lacking_pythons(found, replace(way, state=its), ground, pythons)) if found else ()
+            if runs and runs[0].seems in active:
+                yield runs[0]
+                return
 
 
 def _here(ground: Ground, terminal: State) -> State:

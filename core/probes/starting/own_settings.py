@@ -9,13 +9,14 @@ import ast
 import posixpath
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_value
+from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
-from core.probes.python.start_code import path_changes, variable_lines
+from core.probes.python.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import TOLD_ELSEWHERE, TOO_LATE, add_to_sys_path
 from core.probes.starting.ways import Reached
@@ -24,7 +25,9 @@ FOLDERS = ("", "scripts", "src", "app", "notebooks")
 MOST_PROGRAMS = 40
 """Maximum number of files read in one folder."""
 MOST_BYTES = 1 << 18
-SETS = late_pattern(r"os\.environ\[|environ\.(?:setdefault|update)|putenv|sys\.path\.insert|%(?:set_)?env ")
+SETS = late_pattern(
+    r"os\.environ\[|environ\.(?:setdefault|update)|putenv|sys\.path\.insert|%(?:set_)?env |load_dotenv|read_env"
+)
 _MAGIC = late_pattern(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t]*$")
 
 
@@ -36,7 +39,7 @@ def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
         names = [n for n in ground.around.names(folder) if n.endswith((".py", ".ipynb"))]
         for path in [f"{folder}/{n}" for n in names if n != "conftest.py"][:MOST_PROGRAMS]:
             text = ground.where.text(path, MOST_BYTES)
-            if text is None or not SETS.search(text):
+            if text is None or not (SETS.search(text) or _imports_own(text, folder, ground)):
                 continue
             state = State(dict(ground.env), set(ground.env), files=[path])
             kind: StartKind = "script"
@@ -50,34 +53,108 @@ def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
 
 
 def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
-    text: str, path: str, line: int, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+    text: str,
+    path: str,
+    line: int,
+    state: State,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    depth: int = 0,
 ) -> None:
     """Let a state have what code does before its first import of a package; ``line``: where all of it stands, 0 as it is."""
-    last = _first_import(text)
+    own, last = _first_import(text, posixpath.dirname(path), ground)
+    rows: list[tuple[int, Callable[[], None]]] = []
     for name, value, number in variable_lines(text):
+        rows.append((number, partial(_set, name, value, path, line or number, state, ground)))
+    for call in dotenv_calls(text, path):
+        rows.append((call.line, partial(_read_dotenv, call, path, state, ground, pythons)))
+    for module, number in own if depth < MOST_DEPTH else ():
+        inner = ground.where.text(module, MOST_BYTES) or ""
+        if SETS.search(inner):
+            rows.append((number, partial(_run, inner, module, 0, state, ground, pythons, depth + 1)))
+    for number, take in sorted(rows, key=lambda r: r[0]):
         if number < last:
-            _set(name, value, path, line or number, state, ground)
+            take()
     for at, place, number in path_changes(text, path, ground.person.home):
         folder = posixpath.normpath(posixpath.join(ground.folder, place))
         if number < last and at == 0 and _hides(folder, path, ground, pythons):
             add_to_sys_path(state, folder, path, line or number, at)
 
 
-def _first_import(text: str) -> int:
-    """Return the line of the first statement that imports more than Python's own modules; beyond the end where there is none."""
+READS_FILES = ("dotenv", "environs", "environ", "decouple")
+"""Modules that read a file of variables, and import nothing of a framework."""
+MOST_DEPTH = 3
+"""Depth of the project's own modules that are followed."""
+
+
+def _imports_own(text: str, folder: str, ground: Ground) -> bool:
+    """Whether a program begins with a module of its own that may set variables."""
+    if "import" not in text:
+        return False
+    return any(
+        SETS.search(ground.where.text(m, MOST_BYTES) or "") for m, _line in _first_import(text, folder, ground)[0]
+    )
+
+
+def _read_dotenv(
+    call: DotenvCall, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> None:
+    """Note the variables of the file that a call reads, those apart that this session has, unless the call overrides them."""
+    if not any(ground.around.kind(f"{site}/{call.module}") == "folder" for p in pythons for site in p.site_packages):
+        return
+    named = posixpath.join(ground.folder, call.file) if call.file else ""
+    file = named or _upward(".env", posixpath.dirname(path), ground)
+    text = ground.read(file) if file else None
+    if text is None:
+        return
+    told = State(dict(ground.env), set(ground.env))
+    read_dotenv(text, file, told, () if call.overrides else {**ground.env, **state.lines})
+    state.files.append(file)
+    for name, rows in told.lines.items():
+        if not name.startswith(TOO_LATE) and name not in TOLD_ELSEWHERE:
+            state.values[name], state.lines[name] = told.values[name], rows
+            state.exported.add(name)
+
+
+def _upward(name: str, folder: str, ground: Ground) -> str:
+    """Return the file of this name in a folder or the nearest one above; empty if there is none."""
+    while folder not in ("/", ""):
+        if ground.around.kind(f"{folder}/{name}") == "file":
+            return f"{folder}/{name}"
+        folder = posixpath.dirname(folder)
+    return ""
+
+
+def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[str, int]], int]:
+    """Return the files of the project's own modules that code imports first, with their lines, and the line of the first statement that
+    imports a package; that is beyond the end where there is none.
+    """
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
+        return [], 0
+    own: list[tuple[str, int]] = []
     for node in body:
         match node:
-            case ast.Import(names=names) if any(n.name.partition(".")[0] not in sys.stdlib_module_names for n in names):
-                return node.lineno
-            case ast.ImportFrom(module=module) if (module or "").partition(".")[0] not in sys.stdlib_module_names:
-                return node.lineno
+            case ast.Import(names=names):
+                modules = [n.name for n in names]
+            case ast.ImportFrom(module=str(module), level=0):
+                modules = [module]
+            case ast.ImportFrom():
+                modules = []
             case _:
-                pass
-    return text.count("\n") + 2
+                continue
+        for module in modules:
+            top = module.partition(".")[0]
+            place = posixpath.join(folder, *module.split("."))
+            files = (f"{place}.py", f"{place}/__init__.py")
+            if top in sys.stdlib_module_names or top in READS_FILES:
+                continue
+            file = next((f for f in files if ground.around.kind(f) == "file"), "")
+            if not file:
+                return own, node.lineno
+            own.append((file, node.lineno))
+    return own, text.count("\n") + 2
 
 
 def _set(name: str, value: str, path: str, line: int, state: State, ground: Ground) -> None:  # noqa: PLR0917 - one assignment
@@ -115,7 +192,7 @@ def _notebook(text: str, path: str, state: State, ground: Ground, pythons: tuple
         first = next((r for r in plain if SETS.search(r)), "")
         if first:
             _run(code, path, _line(text, first), state, ground, pythons)
-        if _first_import(code) <= code.count("\n") + 1:
+        if _first_import(code, posixpath.dirname(path), ground)[1] <= code.count("\n") + 1:
             return
 
 

@@ -16,6 +16,7 @@ from typing import Any, TypeVar
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
@@ -31,6 +32,7 @@ from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
+from core.probes.starting.given_inside import given_inside_ways
 from core.probes.starting.hub import hub_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
@@ -140,11 +142,12 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from task_ways(ground, pythons)
     yield from described_ways(ground, pythons)
     yield from own_settings_ways(ground, pythons)
+    yield from given_inside_ways(ground, pythons)
     yield from pytest_ways(ground, pythons)
     yield from flask_ways(ground, pythons)
     yield from pipenv_ways(ground, pythons)
     yield from editor_ways(ground, terminal, pythons)
-    yield from folder_ways(ground, terminal)
+    yield from folder_ways(ground, terminal, pythons)
     yield from multiplexer_ways(ground, terminal)
     yield from module_ways(ground, terminal)
     yield from launcher_ways(ground, desktop, pythons)
@@ -214,11 +217,23 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
         gone=tuple(_with_neighbours(g, ground) for g in state.gone),
         ignored=tuple(
             r
-            for r in state.ignored
-            if is_relevant_variable(Variable(name=r.name, value=r.value), known) and r.name not in env
+            for r in (*state.ignored, *_unreplaced(state, env, matter))
+            if is_relevant_variable(Variable(name=r.name, value=r.value), known) and env.get(r.name) in (None, r.value)
         ),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )
+
+
+UNREPLACED = late_pattern(r"(?:^|:)~(?=/)|\$(?!\{?(?:ORIGIN|LIB|PLATFORM)\b)\{?[A-Za-z_]")
+"""A home or a variable in a value that no reader has replaced; ld.so itself replaces three."""
+
+
+def _unreplaced(state: State, env: dict[str, str], names: Iterable[str]) -> Iterator[StartLine]:
+    """Yield the lines whose reader takes ``$HOME`` or ``~`` for letters, so that the place that they name is none."""
+    for name in names:
+        rows = [r for r in state.lines.get(name, ()) if not r.overridden and r.does != "unset"]
+        if name in env and rows and UNREPLACED.search(env[name]):
+            yield replace(rows[-1], value=env[name])
 
 
 def _removed_variables(state: State, env: dict[str, str], known: EnvironmentKnowledge) -> Iterator[StartLine]:

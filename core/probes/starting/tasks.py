@@ -9,11 +9,13 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
 from core.host.startup.state import UNKNOWN, State
-from core.model.facts import PythonEnvironment
+from core.model.facts import PythonEnvironment, StartLine
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.launching_code import launching_calls, launching_files
+from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import pixi_tasks, pyproject_tasks
 from core.probes.starting.started_code import program_ways
@@ -58,6 +60,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
     launching = [((n,), launching_calls) for n in launching_files(ground)]
+    launching += [((n,), node_calls) for n in node_files(ground)]
     for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None
@@ -66,12 +69,25 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         state = State(dict(ground.env), set(ground.env))
         state.values["PWD"] = ground.folder
         state.files.append(path)
+        lost: dict[str, list[StartLine]] = {}
         for number, (name, line, command, its) in enumerate(read(text, path, state, ground)):
             if number >= MOST_TASKS:
                 break
+            its.ignored += lost.get(name, [])
+            lost.setdefault(name, []).extend(_lost_behind(command, line, path, its))
             found = python_of_text(command, Line(path, line), its, ground)
             way = Reached(kind="task", at=f"{path}: {name}", state=its, argv=(found.path,) if found else ())
             yield from program_ways(found, way, ground, pythons)
+
+
+_SETS_ALONE = late_pattern(r"(?:export\s+)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*;?\s*\\?$")
+
+
+def _lost_behind(command: str, line: int, path: str, state: State) -> Iterator[StartLine]:
+    """Yield the variable that a command sets for nothing: each line of a recipe has a shell of its own."""
+    if found := _SETS_ALONE.match(command.strip()):
+        value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), found[2].strip("\"'"))
+        yield StartLine(name=found[1], does="set", value=value, file=path, line=line, form="posix", overridden=True)
 
 
 Task = tuple[str, int, str, State]

@@ -116,3 +116,21 @@ def test_other_files(name: str, text: str, home: Path):
 )
 def test_odd_files_start_nothing(name: str, text: str, home: Path):
     assert values(home, name, text) == []
+
+
+LOST = {
+    "make": ("work/Makefile", f"run:\n\texport {VALUE}\n\t.venv/bin/python main.py\n", ["/a"]),
+    "one shell": ("work/Makefile", f".ONESHELL:\nrun:\n\texport {VALUE}\n\t.venv/bin/python main.py\n", []),
+    "joined": ("work/Makefile", f"run:\n\texport {VALUE} && .venv/bin/python main.py\n", []),
+    "another recipe": ("work/Makefile", f"a:\n\texport {VALUE}\nrun:\n\t.venv/bin/python main.py\n", []),
+    "just": ("work/justfile", f"run:\n    export {VALUE}\n    .venv/bin/python main.py\n", ["/a"]),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_line_that_only_sets_a_variable_is_lost_behind_it(name: str, home: Path):
+    file, text, lost = LOST[name]
+    (home / file).write_text(text)
+    its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
+    ways = [w for w in task_ways(in_project(home), its) if w.prefix]
+    assert [r.value for w in ways[-1:] for r in w.state.ignored] == lost
