@@ -68,7 +68,8 @@ def node_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[
 
 def _tokens(text: str, at: int, ends: str = "") -> list[str]:
     """Return the words of the code from a place to the bracket that closes it, or to one of ``ends``, without blanks and comments."""
-    depth, out = 0, []
+    depth = 0
+    out: list[str] = []
     for found in _TOKEN.finditer(text, at):
         word = found[0]
         if ends and not depth and (word in ends or (word.isspace() and "\n" in word)):
