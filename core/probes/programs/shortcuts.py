@@ -6,7 +6,12 @@ Source: [MS-SHLLINK], "Shell Link (.LNK) Binary File Format": ShellLinkHeader (2
 
 from __future__ import annotations
 
+import ntpath
+from collections.abc import Callable, Iterable, Iterator, Mapping
+
 import msgspec
+
+from core.host.windows.environment import expand_variables
 
 HEADER_SIZE = 76
 CLASS = bytes.fromhex("0114020000000000c000000000000046")
@@ -28,6 +33,52 @@ class Shortcut(msgspec.Struct, frozen=True):
     arguments: str = ""
     folder: str = ""
     """The folder that the program starts in."""
+
+
+MOST_FOLDERS, MOST_SHORTCUTS = 80, 300
+MOST_BYTES = 1 << 18
+MENU = ("Microsoft", "Windows", "Start Menu", "Programs")
+
+
+def shortcut_files(env: Mapping[str, str], names: Callable[[str], Iterable[str] | None]) -> Iterator[str]:
+    """Yield the shortcuts of the desktop and of the Start menu, the person's and everybody's. ``names``: those in a folder."""
+    told = {n.upper(): v for n, v in env.items()}
+    places = [ntpath.join(told[n], "Desktop") for n in ("USERPROFILE", "PUBLIC") if told.get(n)]
+    places += [ntpath.join(told[n], *MENU) for n in ("APPDATA", "PROGRAMDATA") if told.get(n)]
+    seen = 0
+    for folder in places:
+        for name in names(folder) or ():
+            path = ntpath.join(folder, name)
+            if name.lower().endswith(".lnk"):
+                seen += 1
+                if seen > MOST_SHORTCUTS:
+                    return
+                yield path
+            elif len(places) < MOST_FOLDERS and ntpath.basename(folder).lower() != "desktop" and "." not in name:
+                places.append(path)  # a folder of the menu
+
+
+def target_of(link: Shortcut, path: str) -> str:
+    """Return the full path of what the shortcut in ``path`` starts; empty where it does not say."""
+    beside = ntpath.normpath(ntpath.join(ntpath.dirname(path), link.relative)) if link.relative else ""
+    return link.target or beside
+
+
+def starting_folders(
+    program: str,
+    env: Mapping[str, str],
+    names: Callable[[str], Iterable[str] | None],
+    read: Callable[[str, int], bytes | None],
+) -> tuple[str, ...]:
+    """Return the folders in which shortcuts start a program, if that is not the program's own."""
+    own = {ntpath.normcase(ntpath.dirname(program))}
+    found: dict[str, str] = {}
+    for path in shortcut_files(env, names):
+        link = read_shortcut(read(path, MOST_BYTES) or b"")
+        if link and link.folder and ntpath.normcase(target_of(link, path)) == ntpath.normcase(program):
+            folder = expand_variables(link.folder, env).rstrip("\\")
+            found.setdefault(ntpath.normcase(folder), folder)
+    return tuple(folder for key, folder in found.items() if key not in own)
 
 
 def read_shortcut(data: bytes) -> Shortcut | None:

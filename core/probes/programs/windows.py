@@ -18,6 +18,7 @@ from core.loader.windows.policy import DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
 from core.model.facts import Gap, Resolution
 from core.probes.loading.fit_windows import unmet_functions
+from core.probes.programs.shortcuts import starting_folders
 from core.probes.sysroot import Sysroot
 
 MOST_PLUGINS = 200
@@ -31,16 +32,37 @@ Opens = Callable[[str], Iterable[str]]
 """Returns the names of the libraries that a file opens at run time."""
 
 
-def dlls_of(
-    path: str, variables: Mapping[str, str], where: Sysroot, opens: Opens
-) -> tuple[tuple[Resolution, ...], tuple[Gap, ...], tuple[str, ...]]:
+Dlls = tuple[tuple[Resolution, ...], tuple[Gap, ...], tuple[str, ...]]
+
+
+def dlls_of(path: str, variables: Mapping[str, str], where: Sysroot, opens: Opens) -> Dlls:
     """Return the resolutions of a program's DLLs, the functions that are missing from them, and files nearby that are
     not found.
+
+    The folder in which a program starts comes before PATH. It is that of a shortcut, if one starts the program in a folder where it
+    gets an unfit DLL; else it is not known, and not searched.
     """
+    plain = _dlls_from("", path, variables, where, opens)
+    wanted = {r.name.lower() for r in plain[0]}
+    for folder in starting_folders(path, variables, where.names, where.read):
+        if wanted & {name.lower() for name in where.names(folder) or ()}:
+            there = _dlls_from(folder, path, variables, where, opens)
+            if _unfit(there) - _unfit(plain):
+                return there
+    return plain
+
+
+def _unfit(dlls: Dlls) -> set[str]:
+    """Return the names that are not found, or lead to no file that this program can load or to one that lacks a function."""
+    lost = {r.name.lower() for r in dlls[0] if r.winner is None or r.winner.outcome != "found"}
+    return lost | {ntpath.basename(gap.provider).lower() for gap in dlls[1]}
+
+
+def _dlls_from(current: str, path: str, variables: Mapping[str, str], where: Sysroot, opens: Opens) -> Dlls:
     env = {name.upper(): value for name, value in variables.items()}
     folder = where.parent(path)
     bundle = ntpath.join(folder, "_internal")
-    plain = plain_policy(folder, env.get("PATH", ""), root=where.root)
+    plain = plain_policy(folder, env.get("PATH", ""), current=current, root=where.root)
     if where.is_folder(bundle):
         plain = replace(plain, set_directory=bundle)
     search = DllSearch(plain)

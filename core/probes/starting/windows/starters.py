@@ -17,14 +17,13 @@ from xml.etree.ElementTree import Element, XMLParser
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
-from core.probes.programs.shortcuts import read_shortcut
+from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_line
 
-MOST_TASKS, MOST_FOLDERS, MOST_SHORTCUTS = 400, 80, 300
-MOST_BYTES = 1 << 18
+MOST_TASKS, MOST_FOLDERS = 400, 80
 OF_SYSTEM = re.compile(
     r"S-1-5-(?:18|19|20)|(?:nt authority\\)?(?:local ?system|system|(?:local|network) ?service)", re.IGNORECASE
 )
@@ -165,28 +164,14 @@ def _text(parent: Element, name: str) -> str:
 
 
 def _shortcuts(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the shortcuts of the desktop and of the Start menu, the person's and everybody's."""
-    told = {n.upper(): v for n, v in ground.env.items()}
-    menu = ("Microsoft", "Windows", "Start Menu", "Programs")
-    places = [ntpath.join(told[n], "Desktop") for n in ("USERPROFILE", "PUBLIC") if told.get(n)]
-    places += [ntpath.join(told[n], *menu) for n in ("APPDATA", "PROGRAMDATA") if told.get(n)]
-    seen = 0
-    for folder in places:
-        for name in ground.around.names(folder):
-            path = ntpath.join(folder, name)
-            if not name.lower().endswith(".lnk"):
-                if len(places) < MOST_FOLDERS and folder.lower().rpartition("\\")[2] != "desktop" and "." not in name:
-                    places.append(path)  # a folder of the menu
-                continue
-            seen += 1
-            if seen > MOST_SHORTCUTS:
-                return
-            link = read_shortcut(ground.where.read(path, MOST_BYTES) or b"")
-            target = link and (link.target or (link.relative and ntpath.normpath(ntpath.join(folder, link.relative))))
-            if not link or not target:
-                continue
-            state = State(dict(ground.env), set(ground.env), separator=";")
-            state.files.append(path)
-            state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
-            command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
-            yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground, pythons)
+    """Yield the shortcuts that start a Python."""
+    for path in shortcut_files(ground.env, ground.around.names):
+        link = read_shortcut(ground.where.read(path, MOST_BYTES) or b"")
+        target = target_of(link, path) if link else ""
+        if not link or not target:
+            continue
+        state = State(dict(ground.env), set(ground.env), separator=";")
+        state.files.append(path)
+        state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
+        command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
+        yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground, pythons)
