@@ -21,7 +21,7 @@ from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.facts import GoneFile, Start, StartLine, StartLook, System, Variable, path_text
+from core.model.facts import Closure, GoneFile, Start, StartLine, StartLook, System, Variable, path_text
 from core.model.path_list import searched_entries
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
@@ -387,12 +387,30 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
-        closures=once(closure.look_again) if differ and request.seen.closures is not None else None,
+        closures=_closures(starts, its, done, searched) if differ and request.seen.closures is not None else None,
         imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES)
         if pythons and request.seen.imports is not None
         else None,
         counting=(*(n for n, one, other in zip(loaders, searched, ours, strict=True) if one != other), *pythons),
     )
+
+
+def _closures(
+    starts: list[Start], its: ProbeRequest, done: dict[Hashable, Any], searched: Hashable
+) -> tuple[Closure, ...]:
+    """Return the closures with a way's variables. On Windows, where each DLL is looked for anew and each environment of conda has a PATH
+    of its own, ways that start single environments leave the others' closures as they are.
+    """
+    only = frozenset(s.prefix for s in starts)
+    if "" in only or its.host.system != "windows":
+        only = frozenset(p.prefix for p in its.seen.pythons or ())
+    key = (closure.look_again, searched, only)
+    if key not in done:
+        pythons = tuple(p for p in its.seen.pythons or () if p.prefix in only)
+        kept = tuple(c for c in its.seen.closures or () if c.consumer.prefix not in only)
+        done[key] = kept + closure.look_again(replace(its, seen=replace(its.seen, pythons=pythons)))
+    found: tuple[Closure, ...] = done[key]
+    return found
 
 
 def _nothing(_part: object) -> None:

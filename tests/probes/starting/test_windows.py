@@ -8,13 +8,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Machine, PythonEnvironment, Snapshot
+from core.model.facts import Distribution, Machine, PythonEnvironment, Snapshot
+from core.probes.loading import closure
 from core.probes.starting import probe
 from core.probes.starting.machine import ground_of
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.host.fake import FakeHost
-from tests.probes.request import request
+from tests.loader import build
+from tests.probes.request import request, write
 
 CONDA = r"C:\ml\conda"
 ENV = {"APPDATA": r"C:\Users\ada\AppData\Roaming", "Path": r"C:\Windows\System32", "SystemRoot": r"C:\Windows"}
@@ -110,3 +112,36 @@ def test_a_launch_configuration_is_a_way(value: str, told: str, tmp_path: Path) 
     put(tmp_path, PROJECT + r"\.env", "PYTHONPATH=C:\\old\n")
     prefix, env = ways(tmp_path)["editor"]
     assert (prefix, env["Path"], env["PYTHONPATH"]) == (r"C:\ml", told, r"C:\old")
+
+
+def test_an_activation_of_condas_is_examined_for_its_own_environment_alone(tmp_path: Path) -> None:
+    """The other environment's closure stays as it is: to look for each DLL anew takes time."""
+    pythons, dll = [], "cublas64_12.dll"
+    for name in ("one", "two"):
+        prefix = rf"C:\conda\envs\{name}"
+        site = prefix + r"\Lib\site-packages"
+        write(tmp_path, f"{prefix}/conda-meta/history".replace("\\", "/"))
+        write(tmp_path, f"{prefix}/Library/bin/{dll}".replace("\\", "/"), build.pe())
+        provider = f"{site}/onnxruntime/capi/onnxruntime_providers_cuda.dll"
+        write(tmp_path, provider.replace("\\", "/"), build.pe([dll]))
+        its = Distribution(name="onnxruntime-gpu", version="1.20.0", location=site)
+        pythons.append(
+            PythonEnvironment(
+                prefix=prefix,
+                executable=prefix + r"\python.exe",
+                kind="conda",
+                site_packages=(site,),
+                distributions=(its,),
+            )
+        )
+    asked = request(tmp_path, ENV, system="windows", pythons=tuple(pythons))
+    asked = replace(asked, seen=replace(asked.seen, closures=closure.look(asked)))
+    asked = replace(asked, seen=replace(asked.seen, starts=probe.look(asked)))
+    looks = {look.starts: look for look in probe.look_again(asked)}
+    assert len(looks) == 2
+    for (start,), look in looks.items():
+        found = {c.consumer.prefix: {e.name: e.state for e in c.edges} for c in look.closures or ()}
+        own = start.partition(":")[2]
+        assert {p: its.get(dll, "found") for p, its in found.items()} == {
+            p.prefix: "found" if p.prefix == own else "absent" for p in pythons
+        }
