@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, DottedModules, Module
 from core.probes.python.endings import Endings
 from core.probes.python.followed_frame import Frame
-from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES, binds
+from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 
@@ -80,7 +80,7 @@ class Absence:
     def has_another(self, its: Module, name: str) -> bool:
         """Whether a package may have the name of a module that is gone from somewhere else."""
         names = self._found.names(its)
-        return binds(self._found.text(its), name) or (names is not None and bool(names.stars))
+        return self._found.binds(its, name) or (names is not None and bool(names.stars))
 
     def lacking_part(
         self, module: str, names: Iterable[str], frame: Frame, *, by_text: bool = False
@@ -94,7 +94,7 @@ class Absence:
             if not self.is_anothers(module, its, frame) or name.startswith("__"):
                 return None
             if its.folders and self._found.find(f"{module}.{name}").kind != "none":
-                if binds(self._found.text(its), name):
+                if self._found.binds(its, name):
                     return None
                 module = f"{module}.{name}"
                 continue

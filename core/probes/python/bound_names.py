@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import children, walk
 from core.probes.python.module_getattr import OwnGetattr, exported, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
@@ -128,7 +129,7 @@ def read_names(text: str) -> BoundNames | None:
     refused: frozenset[str] = frozenset()
     if rule is not None or factory is not None:
         quoted = {
-            n.value for n in ast.walk(ast.Module(body, [])) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+            n.value for n in walk(ast.Module(body, [])) if isinstance(n, ast.Constant) and isinstance(n.value, str)
         }
         refused = frozenset(_keys_without_value(body)) if rule is None or rule.refuses_none else frozenset()
         getattr_names = frozenset(q for q in quoted if q.isidentifier())
@@ -184,15 +185,15 @@ def _bind(nodes: Iterable[ast.AST], bound: set[str], stars: list[tuple[int, str]
                 continue
             case ast.Lambda():
                 continue
-        todo.extend(ast.iter_child_nodes(node))
+        todo.extend(children(node))
 
 
 def _bind_executed(body: list[ast.stmt], bound: set[str], stars: list[tuple[int, str]]) -> None:
     """Bind what ``exec`` of a text that is spelt out binds; any other text may bind any name, but in a function's own names."""
     whole = ast.Module(body, [])
-    functions = (f for f in ast.walk(whole) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
-    inner = {n for function in functions for n in ast.walk(function)}
-    for node in ast.walk(whole):
+    functions = (f for f in walk(whole) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda))
+    inner = {n for function in functions for n in walk(function)}
+    for node in walk(whole):
         match node:
             case ast.Call(func=ast.Name(id="exec"), args=[_], keywords=[]) if node in inner:
                 pass
@@ -206,7 +207,7 @@ def _bind_executed(body: list[ast.stmt], bound: set[str], stars: list[tuple[int,
 
 
 def _bind_globals(function: ast.AST, bound: set[str]) -> None:
-    for node in ast.walk(function):
+    for node in walk(function):
         if isinstance(node, ast.Global):
             bound.update(node.names)
 
@@ -230,7 +231,7 @@ def _getattr_rule(body: list[ast.stmt]) -> tuple[GetattrRule | None, Factory | N
             case ast.FunctionDef(name="__getattr__"):
                 found.append(node)
             case ast.Assign(targets=targets, value=value) if any(
-                isinstance(n, ast.Name) and n.id == "__getattr__" for t in targets for n in ast.walk(t)
+                isinstance(n, ast.Name) and n.id == "__getattr__" for t in targets for n in walk(t)
             ):
                 found.append(value)
     if len(found) != 1:
@@ -295,7 +296,7 @@ def _tables(body: list[ast.stmt]) -> Iterator[str]:
             case ast.AugAssign(target=ast.Name(id=name)):
                 count[name] = 2
             case ast.For() | ast.While() | ast.With():
-                for n in ast.walk(node):
+                for n in walk(node):
                     if isinstance(n, ast.Name):
                         count[n.id] = 2
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
@@ -343,7 +344,7 @@ def factory_getattr_rule(text: str, name: str) -> GetattrRule | None:
     if outer is None or len(its) != 1:
         return None
     own = {a.arg for a in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)}
-    own |= {n.id for s in outer.body for n in ast.walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    own |= {n.id for s in outer.body for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     return _of_function(its[0], own)
 
 
@@ -358,7 +359,7 @@ def _of_function(function: ast.FunctionDef, tables: set[str]) -> GetattrRule:
         and isinstance(n.test.comparators[0], ast.Constant)
         and n.test.comparators[0].value is None
         and ends_with_raise(n.body)
-        for n in ast.walk(function)
+        for n in walk(function)
     )
     return GetattrRule(
         ends_with_raise(function.body) and _is_by_table(function.body, arguments[0].arg, tables), refuses_none=refuses
@@ -380,8 +381,8 @@ def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
                 if not _is_by_table(second, name, tables):
                     return False
             case ast.For(target=target, iter=where, body=inner):
-                over = {n.id for n in ast.walk(where) if isinstance(n, ast.Name)}
-                loop = {n.id for n in ast.walk(target) if isinstance(n, ast.Name)}
+                over = {n.id for n in walk(where) if isinstance(n, ast.Name)}
+                loop = {n.id for n in walk(target) if isinstance(n, ast.Name)}
                 if not (over <= tables and _is_by_table(inner, name, tables | loop)):
                     return False
             case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
@@ -398,7 +399,7 @@ def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
 
 
 def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in ast.walk(node))
+    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
 
 
 def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
@@ -433,7 +434,7 @@ def _looks_up(node: ast.AST, name: str, tables: set[str]) -> bool:
             return False
         case ast.Name(id=its):
             return its == name
-    return any(_looks_up(inner, name, tables) for inner in ast.iter_child_nodes(node))
+    return any(_looks_up(inner, name, tables) for inner in children(node))
 
 
 def ends_with_raise(body: list[ast.stmt]) -> bool:

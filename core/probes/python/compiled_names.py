@@ -40,15 +40,15 @@ class Compiled(NamedTuple):
 
     def spells(self, name: bytes) -> bool:
         """Whether the code may name a word: what stands within a mangled symbol is C++'s own."""
-        data, at = self.data, self.data.find(name)
+        data, word = self.data, name if self.ends_anywhere else name + b"\0"
+        at = data.find(word)
         while at >= 0:
-            begin, end = at, data[at + len(name) : at + len(name) + 1]
+            begin = at
             while begin and _is_word(data[begin - 1 : begin]):
                 begin -= 1
-            mangled = data.startswith(b"_Z", begin) or data[begin:at].endswith(b"%d" % len(name))
-            if not mangled and (self.ends_anywhere or end == b"\0"):
+            if not (data.startswith(b"_Z", begin) or data[begin:at].endswith(b"%d" % len(name))):
                 return True
-            at = data.find(name, at + 1)
+            at = data.find(word, at + 1)
         return False
 
 

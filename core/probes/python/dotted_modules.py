@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import islice
 from typing import NamedTuple
 
@@ -20,11 +20,11 @@ from core.probes.python.bound_names import (
     spells_its_names,
 )
 from core.probes.python.compiled_names import CompiledModules, compiled
-from core.probes.python.module_text import absolute, bound_names, fills_modules
+from core.probes.python.module_text import absolute, binds, bound_names, fills_modules
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.package_contents import MAX_FILE_BYTES, MAX_PACKAGE_BYTES, PackageContents
+from core.probes.python.starred_words import Behind, StarredWords
 from core.probes.sysroot import Sysroot
-
-MAX_FILE_BYTES, MAX_PACKAGE_BYTES = 4 << 20, 96 << 20
 
 STANDARD = frozenset(sys.stdlib_module_names) | {"distutils", "imp", "asyncore", "asynchat", "smtpd", "binhex"}
 
@@ -74,10 +74,13 @@ class DottedModules:
         self._filling: tuple[int, list[str]] = 0, []
         self._modules: dict[str, Module] = {}
         self._names: dict[str, BoundNames | None] = {}
+        self._binds: dict[tuple[str, str], bool] = {}
         self._compiled = CompiledModules(where)
         self._likely: dict[str, frozenset[str]] = {}
         self._spelt: dict[str, bool] = {}
         self._starred: dict[str, list[str]] = {}
+        self._stars = StarredWords(self._behind)
+        self._contents = PackageContents(where)
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
         self._factories: dict[tuple[str, str], GetattrRule | None] = {}
@@ -150,6 +153,13 @@ class DottedModules:
         filling += [text for text in new if fills_modules(text)]
         self._filling = len(self.texts), filling
         return filling
+
+    def binds(self, its: Module, name: str) -> bool:
+        """Whether a package's own text binds the name to something other than its submodule of that name."""
+        key = its.path, name
+        if key not in self._binds:
+            self._binds[key] = binds(self.text(its), name)
+        return self._binds[key]
 
     def names(self, its: Module) -> BoundNames | None:
         """Return the names in a module's text; None if it has no Python source."""
@@ -236,12 +246,13 @@ class DottedModules:
         if self._may_bind(its, name) or self._may_bring(dotted, its, name, depth):
             return False
         if name not in text and self._spells_its_names(its, text):
-            return all(self._star_lacks(star, name, depth) for star in self._stars_of(dotted, its))
+            starred = self._stars.left(its.path, self._stars_of(dotted, its), name)
+            return all(self._star_lacks(star, name, depth) for star in starred)
         names = self.names(its)
         if names is None or name in names.bound:
             return False
         stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
-        if not all(self._star_lacks(star, name, depth) for star in stars):
+        if not all(self._star_lacks(star, name, depth) for star in self._stars.left(its.path, stars, name)):
             return False
         if names.getattr is not None and names.getattr.refuses(name):
             return True
@@ -272,12 +283,20 @@ class DottedModules:
         """Whether a star import may bring the name, by what the texts spell; Python's parser takes a hundred times as long."""
         if depth >= MOST_STARS or name.startswith("_"):
             return False
-        for star in self._stars_of(dotted, its):
+        for star in self._stars.left(its.path, self._stars_of(dotted, its), name):
             other = self.find(star) if star else NONE
             text = self.text(other)
             if self._may_bind(other, name) and ("__all__" not in text or f'"{name}"' in text or f"'{name}'" in text):
                 return True
         return False
+
+    def _behind(self, module: str) -> Behind:
+        """Return what is known of a module behind a star, as far as it was read."""
+        its = self.find(module) if module else NONE
+        text = self.texts.get(its.path, "") if its.kind in ("package", "module") else ""
+        is_closed = bool(text) and its.path not in self.of_other_text and self._spells_its_names(its, text)
+        parts = [name for folder in its.folders for name in self.search.top_names(folder)]
+        return Behind(text, self._stars_of(module, its) if text else [], parts, is_closed)
 
     def _star_lacks(self, module: str, name: str, depth: int) -> bool:
         """Whether a star import of this module does not bring the name."""
@@ -290,6 +309,8 @@ class DottedModules:
             return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
         if its.kind not in ("package", "module", "extension"):
             return False
+        if self._is_exported(its, name):
+            return False
         if self.binds_nowhere(module, its, name, depth + 1):
             return True
         names = self.names(its) if its.kind != "extension" else None
@@ -297,6 +318,14 @@ class DottedModules:
             return False
         private = name.startswith("_") and "__all__" not in self.text(its)
         return private or (names.exported is not None and name not in names.exported)
+
+    def _is_exported(self, its: Module, name: str) -> bool:
+        """Whether a module's ``__all__`` has the name: then a star import brings it, or ends itself."""
+        text = self.text(its)
+        if "__all__" not in text or not (f"'{name}'" in text or f'"{name}"' in text):
+            return False
+        names = self.names(its)
+        return names is not None and names.exported is not None and name in names.exported
 
     # --- what the files of a package say ------------------------------------------------------------------------------
 
@@ -307,7 +336,7 @@ class DottedModules:
         word, spelt = re.compile(rf"\b{name}\b"), name.encode()
         return not any(
             data is None or (name in data and word.search(data) if isinstance(data, str) else spelt in data)
-            for data in self._contents(its)
+            for data in self._contents.of(its.folders)
         )
 
     def is_set_elsewhere(self, dotted: str, name: str) -> bool:
@@ -326,31 +355,8 @@ class DottedModules:
         return any(sets(text) for text in self.texts.values()) or any(
             data is None
             or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and compiled(data).spells(spelt))
-            for data in self._contents(top)
+            for data in self._contents.of(top.folders)
         )
-
-    def _contents(self, its: Module) -> Iterator[str | bytes | None]:
-        """Yield the text of each file of a package and the bytes of compiled ones; None for an unreadable file or past
-        the limit.
-        """
-        todo, left = [(folder, False) for folder in its.folders], MAX_PACKAGE_BYTES
-        while todo:
-            folder, is_library = todo.pop()
-            for one in sorted(self._where.names(folder) or ()):
-                path = self._where.join(folder, one)
-                if one.endswith((".py", ".pyi")):
-                    text = self._where.text(path, MAX_FILE_BYTES) or ""
-                    left -= len(text)
-                    yield text
-                elif one.endswith((".so", ".pyd", ".pyc")) and (not is_library or "python" in one):
-                    data = self._where.read(path, MAX_PACKAGE_BYTES) or b""
-                    left -= len(data)
-                    yield data or None
-                elif "." not in one and one != "__pycache__" and self._where.is_folder(path):
-                    todo.append((path, is_library or one == "lib"))  # torch/lib: no modules, but the one of Python
-                if left < 0:
-                    yield None
-                    return
 
 
 def package_of(dotted: str, its: Module) -> str:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import children
 from core.common.versions import parse_python_version, whole_number
 from core.probes.python.bound_names import is_for_the_checker
 
@@ -273,7 +274,7 @@ def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
             yield from chains(left)
             yield from chains(several[0])
         case _:
-            for part in ast.iter_child_nodes(node):
+            for part in children(node):
                 yield from chains(part)
 
 
@@ -360,7 +361,7 @@ def may_return(node: ast.stmt) -> bool:
         if isinstance(its, ast.Return):
             return True
         if not isinstance(its, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-            todo.extend(ast.iter_child_nodes(its))
+            todo.extend(children(its))
     return False
 
 

@@ -48,7 +48,6 @@ from core.probes.python.module_text import (
     absolute,
     attributes_of,
     behind_docstring,
-    binds,
     has_blocks,
     has_guard,
     imported,
@@ -363,7 +362,7 @@ class Follower:
         for name in names or ():
             inner = self._found.find(f"{module}.{name}") if its.folders else NONE
             if inner.kind not in ("none", "foreign"):
-                if module in (frame.name, frame.package) or not binds(self._found.text(its), name):
+                if module in (frame.name, frame.package) or not self._found.binds(its, name):
                     yield f"{module}.{name}"
             elif inner.kind == "foreign":
                 raise self._end("foreign", frame, f"{module}.{name}", inner)

@@ -9,6 +9,8 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
+from core.common.syntax_tree import children, walk
+
 _SEQUENCES = ("frozenset", "set", "tuple", "list", "dict", "sorted")
 _READS = ("get", "keys", "values", "items", "copy")
 
@@ -46,7 +48,7 @@ def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
     yield node
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return
-    for inner in ast.iter_child_nodes(node):
+    for inner in children(node):
         if isinstance(inner, ast.stmt):
             yield from _statements(inner)
         elif isinstance(inner, ast.ExceptHandler):
@@ -64,12 +66,12 @@ def _tables(statements: Iterable[ast.stmt]) -> Iterator[tuple[str, frozenset[str
             case ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value):
                 found[name] = None if name in found else _members(value, found)
             case ast.FunctionDef() | ast.AsyncFunctionDef() | ast.ClassDef():
-                changed = (n.id for n in ast.walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+                changed = (n.id for n in walk(node) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
                 found.update(dict.fromkeys((n for n in changed if n in found), None))
             case ast.AugAssign(target=target) | ast.For(target=target):
-                found.update((n.id, None) for n in ast.walk(target) if isinstance(n, ast.Name))
+                found.update((n.id, None) for n in walk(target) if isinstance(n, ast.Name))
             case ast.Assign(targets=targets):
-                named = (n.id for t in targets for n in ast.walk(t) if isinstance(n, ast.Name))
+                named = (n.id for t in targets for n in walk(t) if isinstance(n, ast.Name))
                 found.update(dict.fromkeys(named, None))
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
                 found[name] = None  # update, append: by whatever
@@ -127,14 +129,14 @@ def _end(node: ast.stmt, asked: str, name: str, tables: Mapping[str, frozenset[s
         case ast.With(body=inner):
             return _ends(inner, asked, name, tables)
         case ast.Try() | ast.For() | ast.While() | ast.Match():
-            return {"on"} | ({"return"} if any(isinstance(n, ast.Return) for n in ast.walk(node)) else set())
+            return {"on"} | ({"return"} if any(isinstance(n, ast.Return) for n in walk(node)) else set())
         case ast.Return():
             return {"return"}
         case ast.Global() | ast.Nonlocal():
             return {"return"}
         case ast.Assign() | ast.AugAssign() | ast.AnnAssign():
             changed = any(
-                isinstance(n, ast.Name) and n.id == asked and isinstance(n.ctx, ast.Store) for n in ast.walk(node)
+                isinstance(n, ast.Name) and n.id == asked and isinstance(n.ctx, ast.Store) for n in walk(node)
             )
             return {"on", "return"} if changed else {"on"}  # another name from here on
     return {"on"}
@@ -169,7 +171,7 @@ def _holds(test: ast.expr, asked: str, name: str, tables: Mapping[str, frozenset
 def put_into_globals(body: Sequence[ast.stmt]) -> frozenset[str] | None:
     """Return the names that code puts into globals(); None where that is open."""
     tree = ast.Module(list(body), [])
-    above = {inner: node for node in ast.walk(tree) for inner in ast.iter_child_nodes(node)}
+    above = {inner: node for node in walk(tree) for inner in children(node)}
     found: set[str] = set()
     for node in above:
         match node:
@@ -237,7 +239,7 @@ def _passed_as(variable: str, node: ast.AST, above: Mapping[ast.AST, ast.AST]) -
     while its is not None and not isinstance(its, ast.FunctionDef):
         its = above.get(its)
     names = [a.arg for a in its.args.args] if its else []
-    if its is None or variable not in names or any(_stores(variable, n) for n in ast.walk(its)):
+    if its is None or variable not in names or any(_stores(variable, n) for n in walk(its)):
         return None
     at, words = names.index(variable), set[str]()
     for use in (n for n in above if isinstance(n, ast.Name) and n.id == its.name):

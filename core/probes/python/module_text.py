@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import children
 
 IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
@@ -213,5 +214,5 @@ def bound_names(text: str, name: str) -> frozenset[str]:
                 return frozenset((name,))
             case ast.Global() | ast.MatchAs():
                 return frozenset((name,))
-        todo.extend(ast.iter_child_nodes(node))
+        todo.extend(children(node))
     return frozenset()

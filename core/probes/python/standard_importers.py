@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from core.probes.python.dotted_modules import MAX_FILE_BYTES
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.package_contents import MAX_FILE_BYTES
 from core.probes.sysroot import Sysroot
 
 
