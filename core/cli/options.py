@@ -34,13 +34,15 @@ def add_depth(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thorough",
         action="store_true",
-        help=_("as --try, and also compare every file with its wheel's hashes"),
+        help=_("as --try, with all packages, and also compare every file with its wheel's hashes"),
     )
     parser.add_argument(
         "--try",
         action="store_true",
         dest="trials",
-        help=_("also import the frameworks and packages that use them, and run a convolution, in their interpreters"),
+        help=_(
+            "also import the frameworks in their interpreters, run a convolution, and import what packages take little time"
+        ),
     )
 
 

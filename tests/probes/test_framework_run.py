@@ -79,6 +79,12 @@ def base(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
+@pytest.fixture(autouse=True)
+def every_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stand-in is imported in no time, and so is what a share of that would be."""
+    monkeypatch.setattr(trial_run, "PACKAGE_SHARE", 1000.0)
+
+
 @pytest.fixture
 def environment(base: Path) -> Path:
     """An environment with nothing in it but the mark of a real torch."""
@@ -447,6 +453,28 @@ def test_what_there_was_no_time_for_is_not_tried(own: Path, monkeypatch: pytest.
     monkeypatch.setattr(trial_run, "PACKAGE_SECONDS", -1.0)
     with_package(own, "late", "raise ImportError('never run')\n")
     assert packages_of(own)["late"].state == "not tried"
+
+
+BUSY = "import time\nend = time.process_time() + {seconds}\nwhile time.process_time() < end: pass\n"
+
+
+def test_a_package_gets_a_share_of_the_frameworks_time_unless_it_is_in_doubt(
+    own: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trial_run, "PACKAGE_SHARE", 1.5)
+    with_package(own, "long", f"try:\n    import inner\nexcept Exception:\n    pass\n{BUSY.format(seconds=30)}")
+    with_package(own, "doubtful", BUSY.format(seconds=0.1), requires="torch==1.0")
+    trial = tried(own, BUSY.format(seconds=0.3) + STANDIN.format(devices=0))
+    assert [(p.distribution, p.state) for p in trial.packages] == [("doubtful", "imported"), ("long", "not tried")]
+    assert not trial.ended
+
+
+def test_a_thorough_scan_imports_every_package(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(trial_run, "PACKAGE_SHARE", 0.0)
+    with_package(own, "whole", "")
+    assert packages_of(own)["whole"].state == "not tried"
+    (trial,) = framework_run.look(replace(asked(own), thorough=True)) or ()
+    assert trial.packages[0].state == "imported"
 
 
 def test_nothing_is_imported_after_a_framework_that_fails(own: Path):

@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--oracle-only", action="store_true", help="ask the real programs alone; no scan is run")
     parser.add_argument(
-        "--try", action="store_true", dest="tries", help="scan with --try: the real imports are evidence"
+        "--try", action="store_true", dest="tries", help="scan with --thorough: the real imports are evidence"
     )
     parser.add_argument("--markdown", action="store_true", help="write the table into its page in docs")
     parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")

@@ -74,7 +74,7 @@ def examine(
             return Outcome(scene, "borne out", "no scan was asked for", said=_last_line(real.said))
         started = time.monotonic()
         done = convalesce(
-            world, scene, "scan", "--json", "--full-names", *(["--try"] if tries else []), *world.arguments
+            world, scene, "scan", "--json", "--full-names", *(["--thorough"] if tries else []), *world.arguments
         )
         seconds = time.monotonic() - started
         if keep:
@@ -99,7 +99,9 @@ def _refuted(scene: Scene, real: Ran) -> str:
 
 
 def convalesce(world: World, scene: Scene, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    real = scene.no_card or "--try" in arguments  # what is really imported sees this machine as it is
+    real = scene.no_card or not {"--try", "--thorough"}.isdisjoint(
+        arguments
+    )  # what is really imported sees this machine as it is
     starter = "without_card.py" if real else "with_card.py"
     start = ["-I", str(CHECKOUT / "tests" / "worldlab" / starter)]
     named = () if arguments[0] == "undo" else ("--python", str(world.prefix))

@@ -237,27 +237,57 @@ def import_only(module):
     emit(stage="import")
 
 
-def import_packages(mark, seconds, *given):
-    """Import what uses the framework, one package after another, as long as there is time."""
+class OutOfTime(BaseException):
+    """Ends an import for which there is no time; no handler of errors takes it for one."""
+
+
+def import_packages(mark, seconds, share, *given):
+    """Import packages one after another: those in doubt, which end with a question mark, within so many seconds of the processor; then
+    the others as long as the process has not taken more than that share of the framework's import again.
+    """
     import time
     sys.stdout.flush()
     sys.stderr.write("\n%s\n" % mark)
     sys.stderr.flush()
-    clock = getattr(time, "process_time", time.time)  # a busy machine is no reason to try less
     end = clock() + float(seconds)
-    for word in given:
-        name, _equals, module = word.partition("=")
+    end_of_others = end if share == "all" else min(end, imported_at * (1 + float(share)))
+    doubtful = [word for word in given if word.endswith("?")]
+    late = []
+
+    def stop(*_signal):
+        late.append(True)
+        raise OutOfTime
+
+    for word in doubtful + [word for word in given if not word.endswith("?")]:
+        name, _equals, module = word.rstrip("?").partition("=")
+        its_end = end if word in doubtful else end_of_others
         start = time.time()
-        if clock() > end:
+        if late or clock() > its_end:
             emit(package=name, state="no time")
             continue
         emit(package=name, state="began")
         try:
+            if word not in doubtful and share != "all":
+                call_at(stop, its_end - clock())
             imported(module)
         except BaseException as e:  # SystemExit, too: it becomes data
+            call_at(None, 0)
+            if late:
+                emit(package=name, state="no time")
+                continue
             emit(package=name, state="failed", problem=error_text(e), seconds=time.time() - start)
             for row in failures(e):
                 emit(package=name, failure=row)
         else:
-            emit(package=name, state="imported", seconds=time.time() - start)
+            call_at(None, 0)
+            emit(package=name, state="no time" if late else "imported", seconds=time.time() - start)
+
+
+def call_at(function, seconds):
+    """Call something after so much processor time, and again, since a handler may have taken its exception; None: do not."""
+    import signal
+    if hasattr(signal, "setitimer"):
+        if function:
+            signal.signal(signal.SIGPROF, function)
+        signal.setitimer(signal.ITIMER_PROF, max(seconds, 1e-3) if function else 0, 0.05 if function else 0)
 '''

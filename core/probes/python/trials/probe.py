@@ -20,6 +20,8 @@ from core.model.facts import Distribution, FrameworkTrial, PythonEnvironment, Un
 from core.probes.loading.origin import PATH_VARIABLE, runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, recorded_module, required_name
+from core.probes.python.gone_files import every_distribution
+from core.probes.python.import_hints import is_unmet
 from core.probes.python.trials.experiments import Laboratory
 from core.probes.python.trials.run import MAX_PACKAGES, TRIAL_TIMEOUT_SECONDS, Trial, run_trial
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -127,7 +129,10 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
             if wanted is trial and key not in given and (module := recorded_module(distribution, where, compiled=True)):
                 given.add(key)
                 mine.append((distribution, module))
-        yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]))
+        installed = {d.name: d.version for d in (*every_distribution(trial.python, where), *trial.python.distributions)}
+        doubtful = frozenset(d.name for d, _module in mine if is_unmet(d, installed))
+        mine.sort(key=lambda one: one[0].name not in doubtful)
+        yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]), doubtful=doubtful)
 
 
 def required_by(name: str, python: PythonEnvironment) -> frozenset[str]:

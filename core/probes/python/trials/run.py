@@ -41,6 +41,10 @@ PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
 """
 PACKAGE_WAIT_SECONDS = 30.0
 """Seconds of wall time that a trial may take longer for them."""
+PACKAGE_SHARE = 0.4
+"""What the process of a framework may take besides its import, as a share of that: a program that has imported one takes as much time to
+take all down at its end, which a trial does not do.
+"""
 PACKAGES_FOLLOW = "-- convalesce: packages --"
 """Separates the output of a framework from that of the other packages."""
 
@@ -105,6 +109,8 @@ class Trial(msgspec.Struct, frozen=True):
     module: str
     packages: tuple[tuple[Distribution, str], ...] = ()
     """The distributions to import after it, each with its module."""
+    doubtful: frozenset[str] = frozenset()
+    """Those of them whose requirements are not met, which are imported first, however long that takes."""
 
 
 def run_trial(
@@ -135,6 +141,7 @@ def run_trial(
         at_once=by_itself,
         with_packages=with_packages,
         bare=bool(change and change.start_up),
+        every=request.thorough,
     )
     start = time.monotonic()
     env = {**env, "PYTHONDONTWRITEBYTECODE": "1"}
@@ -184,13 +191,15 @@ def run_trial(
     )
 
 
-def _command(trial: Trial, folder: str, *, at_once: bool, with_packages: bool, bare: bool = False) -> tuple[str, ...]:
+def _command(
+    trial: Trial, folder: str, *, at_once: bool, with_packages: bool, bare: bool = False, every: bool = False
+) -> tuple[str, ...]:
     packages = trial.packages if with_packages else ()
     return (
         *(trial.python.executable, "-B", *(("-S",) if bare else ()), "-c", TRIAL_SCRIPT),
         *(trial.module, folder, "at once" if at_once else ""),
-        *((PACKAGES_FOLLOW, f"{PACKAGE_SECONDS:g}") if packages else ()),
-        *(f"{d.name}={module}" for d, module in packages),
+        *((PACKAGES_FOLLOW, f"{PACKAGE_SECONDS:g}", "all" if every else f"{PACKAGE_SHARE:g}") if packages else ()),
+        *(f"{d.name}={module}{'?' if d.name in trial.doubtful else ''}" for d, module in packages),
     )
 
 

@@ -29,7 +29,18 @@ except Exception:  # stderr is closed, or is no file
 _out = os.fdopen(_out, "wb", 0)
 
 
+def clock():
+    import time
+    return getattr(time, "process_time", time.time)()  # a busy machine is no reason to try less
+
+
+imported_at = 0.0
+
+
 def emit(**said):
+    global imported_at
+    if said.get("stage") == "import":
+        imported_at = clock()
     _out.write(("\n+" + json.dumps(said, ensure_ascii=False) + "\n").encode("utf-8", "replace"))
 
 
