@@ -5,7 +5,7 @@ source.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Literal
 
 from core.knowledge.tables import read_table
@@ -34,6 +34,7 @@ ContractKind = Literal[
     "together",
     "apart",
     "header",
+    "offline",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -43,6 +44,7 @@ requirement, capabilities and devices: what a container asked of its driver, aga
 proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take.
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
 have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
+offline: a switch that forbids downloads, so that files come from the hub's cache alone.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"
@@ -255,6 +257,19 @@ def proxy_scheme(value: str) -> str:
     """Return the scheme of a proxy's address in lower case; empty without one, which clients take for http."""
     scheme, mark, _rest = value.strip().partition("://")
     return scheme.lower() if mark else ""
+
+
+OFFLINE = ("1", "on", "yes", "true")
+"""Values, in small letters, with which huggingface_hub asks no server (its constants.py)."""
+
+
+def hub_cache(env: Mapping[str, str], home: str) -> str:
+    """Return the folder of the hub's cache (huggingface_hub's documentation, "Environment variables"); empty where a value is no whole path."""
+    above = env.get("XDG_CACHE_HOME") or f"{home}/.cache"
+    own = env.get("HF_HOME") or f"{above}/huggingface"
+    path = env.get("HF_HUB_CACHE") or env.get("HUGGINGFACE_HUB_CACHE") or f"{own}/hub"
+    path = f"{home}{path[1:]}" if path.startswith("~/") else path
+    return path if home and path.startswith("/") and "$" not in path else ""
 
 
 def named_places(contract: Contract, value: str, system: System) -> Iterator[str]:

@@ -157,3 +157,22 @@ def test_an_egg_lists_its_own_files(tmp_path: Path):
     (what,) = every_distribution(python, Sysroot("linux"))
     assert (what.name, what.version, what.location) == ("odd", "1.0", str(egg))
     assert sorted(record_rows(what, r"\.so,", Sysroot("linux"))) == [str(egg / "odd" / "_C.so")]
+
+
+@pytest.mark.parametrize(
+    ("start", "removed"),
+    [
+        ("x = 1\n", True),
+        ('_import_structure = {"core": [], "extra.one": ["One"]}\n', False),
+        ("names = ['extra']\n", True),
+    ],
+)
+def test_a_folder_that_a_package_imports_later_was_not_left_out_on_purpose(
+    tmp_path: Path, start: str, removed: bool
+) -> None:
+    site = install(tmp_path / "site")
+    (site / "odd/__init__.py").write_text(start)
+    for name in ("one.py", "two.py"):
+        (site / "odd/extra" / name).unlink()
+    (site / "odd/extra").rmdir()
+    assert gone(site) == [("odd/extra/one.py", removed), ("odd/extra/two.py", removed)]

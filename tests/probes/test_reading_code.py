@@ -179,3 +179,15 @@ def test_paths_whose_absence_ends_in_an_exception(code: str, takes: list[str]) -
     found = [*values_read(f"{HEAD}from pathlib import Path\nX = os.environ.get('X_A')\n{code}\n")]
     assert [v.takes for v in found if v.required] == takes
     assert takes or not found
+
+
+def test_a_name_that_is_put_together_and_kept_in_an_object():
+    code = (
+        "import os\nfrom enum import Enum\n\n\nclass Kind(str, Enum):\n    EAGER = 'EAGER'\n    NONE = 'NONE'\n\n\nclass Plugin:\n"
+        "    def __post_init__(self):\n        start = 'LAB_'\n        if self.kind is None:\n"
+        "            self.kind = os.environ.get(start + 'KIND', 'none')\n        self.kind = Kind(self.kind.upper())\n"
+        "        self.size = int(os.environ.get(f'{start}SIZE', 1))\n"
+    )
+    found = {(v.variable, v.takes, v.words, v.case) for v in values_read(code)}
+    assert ("LAB_KIND", "words", ("EAGER", "NONE"), "upper") in found
+    assert ("LAB_SIZE", "whole number", (), "") in found

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.faults import environment_faults
+from core.model.facts import SearchEntry
+from core.probes.python.faults import environment_faults, ignored_lines
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
@@ -257,6 +258,44 @@ def test_packages_that_a_pth_file_leaves_out_are_a_fault(lines: str, told: bool,
     found = [(f.kind, f.path, f.detail) for f in environment_faults(r"C:\tool", python, {}, where)]
     left_out = ("packages not named", r"C:\tool\python312._pth", r"C:\tool\Lib\site-packages")
     assert found == ([left_out] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("\ufeff{src}", True),
+        ("'{src}'", True),
+        ("~/src", True),
+        ("{src}", False),
+        ("\ufeff{src}/gone", False),
+        ("# '{src}'", False),
+    ],
+)
+def test_a_line_of_a_pth_file_that_python_passes_over(line: str, told: bool, tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site/lab.pth").write_text(line.format(src=tmp_path / "src") + "\n")
+    entries = [SearchEntry(path=str(tmp_path / "site"), origin="site-packages")]
+    entries += [] if told else [SearchEntry(path=str(tmp_path / "src"), origin="pth")]
+    found = list(ignored_lines(entries, str(tmp_path), Sysroot("linux")))
+    assert [(f.kind, f.path, f.line) for f in found] == ([("line ignored", str(tmp_path / "src"), 1)] if told else [])
+
+
+@pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python takes the mark away")
+def test_a_mark_belongs_to_the_first_line(tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    site_packages = tmp_path / "site"
+    site_packages.mkdir()
+    (site_packages / "lab.pth").write_text(f"\ufeff{tmp_path}/src\n")
+    code = "import site, sys; site.addsitedir(sys.argv[1]); print(sys.argv[2] in sys.path)"
+    done = subprocess.run(
+        [sys.executable, "-I", "-c", code, site_packages, tmp_path / "src"],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stdout.strip() == "False"
 
 
 def test_a_pth_file_of_its_own_replaces_the_search(tmp_path: Path):

@@ -139,11 +139,12 @@ class EnvironmentFault(Frozen, frozen=True, kw_only=True):
 
     kind: Literal[
         "base gone", "interpreter gone", "upgraded beneath", "moved", "copied", "library gone", "no standard library",
-        "no configuration", "another library", "packages not named", "ended at its start", "packages taken away",
+        "no configuration", "another library", "packages not named", "line ignored", "ended at its start", "packages taken away",
         "import refused",
     ]  # fmt: skip
     """no configuration: an environment without pyvenv.cfg. another library: the standard library of another Python is before its own. packages not
-    named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. The last three: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
+    named: by the ._pth file of an embeddable Python for Windows, whose lines alone are searched. line ignored: of a .pth file, by letters that
+    are no part of the folder's name. The last three: by its start-up code, seen in a child process. moved, copied: its scripts name another folder, which is gone or still there."""
     path: str
     """What was examined: a file, a link, a setting's value."""
     source: str = ""

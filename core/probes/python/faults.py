@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
 from core.loader import read_image
@@ -13,7 +13,7 @@ from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.model.paths import normalise
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
 from core.probes.python.environment import find_interpreter, goes_without_home
-from core.probes.python.search_path import Interpreter, own_pth, search_of_pth
+from core.probes.python.search_path import MARK, MAX_PTH_BYTES, Interpreter, own_pth, search_of_pth
 from core.probes.sysroot import Sysroot
 
 _ACTIVATE = late_pattern(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")
@@ -96,6 +96,32 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
     ):
         file = where.join(python.prefix, "pyvenv.cfg")
         yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
+
+
+def ignored_lines(entries: Iterable[SearchEntry], home: str, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Yield the lines of .pth files that name a folder which is there, in letters that Python takes as they are: behind an editor's mark,
+    in quotes, with "~" or a variable (site.addpackage).
+    """
+    listed = tuple(entries)
+    known = {where.real_path(e.path) for e in listed}
+    for folder in dict.fromkeys(e.path for e in listed if e.origin in ("site-packages", "user site")):
+        for name in [n for n in where.names(folder) or () if n.endswith(".pth")]:
+            file = where.join(folder, name)
+            for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").splitlines(), 1):
+                told = line.strip()
+                bare = told.removeprefix(MARK).strip().strip("\"'")
+                bare = re.sub(r"^~(?=[/\\])|\$HOME\b|\$\{HOME\}", lambda _m: home, bare) if home else bare
+                if bare in (told, "") or told.startswith(("#", "import ", "import\t")):
+                    continue
+                meant, taken = (str(where.path_module.normpath(where.join(folder, t))) for t in (bare, told))
+                if where.is_folder(meant) and where.real_path(meant) not in known and not where.exists(taken):
+                    yield EnvironmentFault(
+                        kind="line ignored",
+                        path=path_text(meant),
+                        source=path_text(file),
+                        line=number,
+                        detail=ascii(told)[1:-1],
+                    )
 
 
 def _packages_not_named(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:

@@ -193,10 +193,27 @@ def _of_distribution(
         place = place_of(what, folder, where)
         lacking = _missing_names(what, folder, its, listings, where)
         removed = bool(lacking) and not listing(place, listings, where) and not where.is_folder(place)
+        removed = removed and not is_named(what, folder, where)
         begun = partial(DamagedFile, distribution=what.name, version=what.version, location=what.location)
         gone += [begun(path=where.join(place, n), state="missing", with_folder=removed) for n in lacking]
         odd += [begun(path=where.join(place, n), state=s) for n, s in _odd_names(what, folder, its, listings, where)]
     return gone, odd
+
+
+def is_named(what: Distribution, folder: str, where: Sysroot) -> bool:
+    """Whether a package's own start lists a sub-package whose folder is gone among those that it imports when they are first used
+    (transformers' _import_structure): then nobody left it out on purpose.
+    """
+    parts = folder.strip("/").split("/")
+    number = next(
+        (n for n in range(1, len(parts)) if not where.is_folder(place_of(what, "/".join(parts[: n + 1]), where))), 0
+    )
+    text = (
+        where.text(where.join(place_of(what, "/".join(parts[:number]), where), "__init__.py"), MAX_TEXT_BYTES)
+        if number
+        else ""
+    )
+    return bool(text) and bool(re.search(rf"[\"']{re.escape(parts[number])}(?:\.\w+)*[\"']\s*:\s*\[", text or ""))
 
 
 def _missing_names(

@@ -9,7 +9,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.distributions import required_name
 from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
-from core.probes.python.faults import environment_faults, remains_of_pip
+from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
 from core.probes.python.gone_files import unlike_files
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.locations import working_folder
@@ -76,6 +76,8 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     if any(f.kind not in WORKING for f in faults):
         return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where, working=working_folder(where))
+    home = request.env.get("HOME") or request.seen.machine.home
+    faults = (*faults, *ignored_lines(path.entries, home, where))
     if other := other_library(path.entries, own_library(interpreter, request.env, where), where):
         version = interpreter.short_version
         return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))

@@ -28,7 +28,7 @@ from core.probes.hashing import hash_files
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
-from core.probes.python.gone_files import STRIPPED_PATHS, Listings, listing, odd_state, place_of, unlike_files
+from core.probes.python.gone_files import STRIPPED_PATHS, Listings, is_named, listing, odd_state, place_of, unlike_files
 from core.probes.python.shared_modules import reachable_distributions, without_files_of_others
 from core.probes.sysroot import Entry, Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows, record_state
@@ -266,12 +266,21 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             for name, size in its.items()
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", size, there, unwatched))
         )
-        found += itertools.islice(unfit, MOST_GONE)
+        its_own = [*itertools.islice(unfit, MOST_GONE)]
+        left_out = {
+            f for f in {_inner_folder(one) for one in its_own if one.with_folder} if not is_named(what, f, where)
+        }
+        found += [replace(one, with_folder=one.with_folder and _inner_folder(one) in left_out) for one in its_own]
         found += _closed_folders(what, folders, names, where)
     found = without_files_of_others(found, python.distributions, where)
     for one in found:
         where.stat(one.path)
     return tuple(found), True
+
+
+def _inner_folder(one: DamagedFile) -> str:
+    """Return the folder of a file below that of the packages."""
+    return one.path.removeprefix(one.location).replace("\\", "/").strip("/").rpartition("/")[0]
 
 
 def _closed_folders(

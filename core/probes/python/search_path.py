@@ -133,11 +133,16 @@ def _has_library(folder: str, where: Sysroot) -> bool:
 # --- sys.path ------------------------------------------------------------------------------------------------------
 
 
+MARK = "\ufeff"
+"""The mark at the start of a text that some editors write. Before Python 3.13 it belongs to the first line (site.addpackage)."""
+
+
 class _Path:
     """sys.path under construction: an entry that it contains already is not added again, as site.known_paths has it."""
 
-    def __init__(self, where: Sysroot) -> None:
+    def __init__(self, where: Sysroot, version: tuple[int, ...] = ()) -> None:
         self.where = where
+        self.keeps_mark = bool(version) and version < (3, 13)
         self.entries: list[SearchEntry] = []
         self.code: list[StartCode] = []
         self._known: set[str] = set()
@@ -173,7 +178,8 @@ class _Path:
         if not _is_text(self.where.read(file, MAX_PTH_BYTES) or b""):
             self.code.append(StartCode(source=path_text(file)))
             return
-        for number, line in enumerate((self.where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
+        text = self.where.text(file, MAX_PTH_BYTES) or ""
+        for number, line in enumerate((text if self.keeps_mark else text.removeprefix(MARK)).splitlines(), 1):
             if line.startswith("#") or not line.strip():
                 continue
             if line.startswith(("import ", "import\t")):
@@ -229,7 +235,7 @@ def python_search_path(
         env = {n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):
             return msgspec.structs.replace(search_of_pth(python, pth, where), any_protobuf=takes_all(env))
-    path = _Path(where)
+    path = _Path(where, python.version)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
             path.add(

@@ -18,6 +18,7 @@ from core.probes.loading.asked_parts import is_asked_for
 from core.probes.noexec import is_noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
+from core.probes.python.model_files import unfit_models
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
@@ -50,6 +51,9 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
             for unfit in _unfit_tool(tool, reader, python, near, where) if reader else ():
                 found.append(unfit)
                 request.keep(unfit)
+    for model in unfit_models(request, where):
+        found.append(model)
+        request.keep(model)
     return tuple(found)
 
 

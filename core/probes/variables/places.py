@@ -6,7 +6,14 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
-from core.knowledge.contracts import Contract, flags_in_file, named_places, variable_contracts
+from core.knowledge.contracts import (
+    OFFLINE,
+    Contract,
+    flags_in_file,
+    hub_cache,
+    named_places,
+    variable_contracts,
+)
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
@@ -23,12 +30,34 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
     """Yield the files and folders that variables name and whose contract requires them to exist."""
     by_name = {name.upper(): value for name, value in env.items()}
     for contract in variable_contracts():
+        if contract.kind == "offline" and by_name.get(contract.variable, "").strip().lower() in OFFLINE:
+            yield from _offline(contract, by_name, where)
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
                 place = where.join(working_folder(where), place)
             if where.path_module.isabs(place):
                 yield _place(contract, path, place, where)
+
+
+HUB_FOLDERS = ("models--", "datasets--", "spaces--")
+MODEL_FILES = (".safetensors", ".gguf", ".bin", ".onnx", "model_index.json", "tokenizer.json", "tokenizer_config.json")
+"""Ends of files of a model that somebody keeps in a folder of the project."""
+MOST_FOLDERS = 60
+
+
+def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield the hub's cache, or a folder of the project that has a model of its own; ``holds``: what is there."""
+    path = hub_cache(env, env.get("HOME", "")) if where.system == "linux" else ""
+    if not path:
+        return
+    holds = tuple(n for n in where.names(path) or () if n.startswith(HUB_FOLDERS))[:1]
+    here = working_folder(where)
+    folders = [here, *(where.join(here, n) for n in (where.names(here) or ())[:MOST_FOLDERS] if not n.startswith("."))]
+    own = (n for folder in folders if not holds for n in where.names(folder) or () if n.endswith(MODEL_FILES))
+    holds = holds or tuple(n for n in [next(own, "")] if n)
+    state: Literal["folder", "missing"] = "folder" if where.is_folder(path) else "missing"
+    yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds)
 
 
 def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPlace:

@@ -198,6 +198,8 @@ class _Walk:
 
     def __init__(self, module: _Module, *, parameters: frozenset[str] = frozenset()) -> None:
         self.module, self.parameters = module, parameters
+        self.texts: dict[str, str] = {}
+        """Names of functions' own constants: starts of the names of variables."""
         self.further: set[int] = set()
         """Identities of the conditions that are branches of another one."""
 
@@ -238,11 +240,15 @@ class _Walk:
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
                 yield from self._expression(value, scope, at_import=at_import, caught=caught)
+                self.texts[name] = self.module.text(value) or ""
                 reads = self._reads(value, scope)
                 if reads:
                     scope[name] = reads
                 else:
                     scope.pop(name, None)
+            case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value):
+                yield from self._expression(value, scope, at_import=at_import, caught=caught)
+                scope[f"self.{name}"] = self._reads(value, scope)
             case ast.For() | ast.While() | ast.With():
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr):
@@ -472,6 +478,8 @@ class _Walk:
         match node:
             case ast.Name(id=name):
                 return scope.get(name, ())
+            case ast.Attribute(value=ast.Name(id="self"), attr=name):
+                return scope.get(f"self.{name}", ())
             case ast.Subscript(value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=key):
                 return self._variable(key, scope)
             case (
@@ -512,7 +520,20 @@ class _Walk:
     def _variable(self, key: ast.expr, scope: Scope) -> tuple[Read, ...]:
         if isinstance(key, ast.Name) and key.id in self.parameters and scope.get(key.id) == (Read(f"={key.id}"),):
             return (Read(f"?{key.id}"),)
-        return _named_by(self.module.text(key))
+        return _named_by(self._text(key))
+
+    def _text(self, node: ast.expr) -> str | None:
+        """Return a constant text, also one that is put together: ``prefix + "NAME"``, ``f"{prefix}NAME"``."""
+        match node:
+            case ast.BinOp(left=left, op=ast.Add(), right=right):
+                parts = [self._text(left), self._text(right)]
+            case ast.JoinedStr(values=values):
+                parts = [self._text(v.value if isinstance(v, ast.FormattedValue) else v) for v in values]
+            case ast.Name(id=name) if self.texts.get(name):
+                return self.texts[name]
+            case _:
+                return self.module.text(node)
+        return "".join(p for p in parts if p) if all(parts) else None
 
 
 def _told_kind(call: ast.Call) -> Takes | None:

@@ -271,6 +271,7 @@ def _of_module(
 ) -> Iterator[Vocabulary]:
     content = where.read(path, MOST_TEXT) or b""
     spelt = any(name.encode() in content or name.lower().encode() in content for name in given)
+    spelt = spelt or any(_is_put_together(name, content) for name in given)
     made = any(b in content for b in (*MAKES_NAMES, MARK)) and any(_last_words(n) in content for n in given)
     text = content.decode("utf-8", "replace") if spelt or made else ""
     for cache in closed_caches(text, given, where) if spelt else ():
@@ -304,6 +305,17 @@ def _of_module(
                 reader=reader,
                 sure=code.at_import,
             )
+
+
+def _is_put_together(name: str, content: bytes) -> bool:
+    """Whether a module has a variable's name in two parts, the first of which is a text of its own: ``"ACCELERATE_DYNAMO_" + "BACKEND"``."""
+    parts = name.split("_")
+    halves = (("_".join(parts[:n]) + "_", "_".join(parts[n:])) for n in range(1, len(parts)))
+    return any(
+        re.search(rb"[\"']%b[\"']" % first.encode(), content) is not None
+        for first, rest in halves
+        if first.encode() in content and rest and rest.encode() in content
+    )
 
 
 MAKES_NAMES = (b"add_argument(", b"@envwrap(")

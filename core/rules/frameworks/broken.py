@@ -37,6 +37,8 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
     severity = NOTE if not used or _is_beside(home) else home.severity
     if fault.kind == "moved":
         severity = min(severity, WARNING)
+    elif fault.kind == "line ignored":
+        severity = min(severity, WARNING)  # what needs the folder fails, and nothing else
     elif fault.kind == "copied" and "here" not in home.python.ways:
         severity = NOTE  # The interpreter works; only the scripts name another folder.
     elif fault.kind == "copied":
@@ -73,6 +75,41 @@ def _is_beside(home: EnvironmentView) -> bool:
     ours = any(FRAMEWORKS.fullmatch(d.name) for d in home.python.distributions)
     nearest = min((environment_rank(home.seen, p.prefix) for p in home.seen.pythons or ()), default=home.near)
     return home.near > 1 and not ours and nearest <= 1
+
+
+def _words_of_start(prefix: str, fault: EnvironmentFault) -> tuple[str, str, Fix]:
+    """Return the words about what runs or is read at the start of each program: .pth files, sitecustomize."""
+    match fault.kind:
+        case "line ignored":
+            return (
+                _("Line {line} of {file} does not add {folder} to the search path of {prefix}.",
+                  line=fault.line, file=fault.source, folder=fault.path, prefix=prefix),
+                _("Python takes each letter of such a line as part of a folder's name: an editor's mark at the start of the file, quotes, \"~\" and variables, too. A folder of that name does not exist, so the line is passed over."),
+                manual_fix(
+                    _("Write the plain path in line {line} of {file}", line=fault.line, file=fault.source),
+                    _("Save the file as UTF-8 without a byte order mark."),
+                ),
+            )  # fmt: skip
+        case "ended at its start":
+            return (
+                _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),
+                _("Start-up code runs before every program, and this code ends the program."),
+                _look_at(fault.path),
+            )
+        case "packages taken away":
+            return (
+                _("Start-up code removes the packages of {prefix} from the search path.", prefix=prefix),
+                _("A child process started this Python, and {folder} is not on its sys.path.", folder=fault.detail),
+                _look_at(fault.path),
+            )
+        case _:
+            names, _space, words = fault.detail.partition(" ")
+            return (
+                _("Start-up code of {prefix} refuses to import {names}: {words}",
+                  prefix=prefix, names=join_names(names.split(",")), words=words),
+                _("A child process started this Python. Its start-up code answers imports before Python searches for a module."),
+                _look_at(fault.path),
+            )  # fmt: skip
 
 
 def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
@@ -146,26 +183,8 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                     restart="program",
                 ),
             )  # fmt: skip
-        case "ended at its start":
-            return (
-                _("The Python of {prefix} exits at start-up: {words}", prefix=prefix, words=fault.detail),
-                _("Start-up code runs before every program, and this code ends the program."),
-                _look_at(fault.path),
-            )
-        case "packages taken away":
-            return (
-                _("Start-up code removes the packages of {prefix} from the search path.", prefix=prefix),
-                _("A child process started this Python, and {folder} is not on its sys.path.", folder=fault.detail),
-                _look_at(fault.path),
-            )
-        case "import refused":
-            names, _space, words = fault.detail.partition(" ")
-            return (
-                _("Start-up code of {prefix} refuses to import {names}: {words}",
-                  prefix=prefix, names=join_names(names.split(",")), words=words),
-                _("A child process started this Python. Its start-up code answers imports before Python searches for a module."),
-                _look_at(fault.path),
-            )  # fmt: skip
+        case "line ignored" | "ended at its start" | "packages taken away" | "import refused":
+            return _words_of_start(prefix, fault)
         case "copied":
             return (
                 _("The scripts of {prefix} belong to the environment {path}.", prefix=prefix, path=fault.path),

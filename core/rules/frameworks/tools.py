@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, translate_fact
@@ -39,8 +40,39 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
     """A framework runs or reads a file by name that is missing or unusable: one finding for each framework."""
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
-        for reader in dict.fromkeys(t.reader for t in mine if not (t.builds or t.package)):
-            yield _finding(home, [t for t in mine if t.reader == reader and not (t.builds or t.package)])
+        for reader in dict.fromkeys(t.reader for t in mine if _is_of_a_package(t)):
+            yield _finding(home, [t for t in mine if t.reader == reader and _is_of_a_package(t)])
+
+
+def _is_of_a_package(tool: UnfitTool) -> bool:
+    return not (tool.builds or tool.package or tool.model)
+
+
+def damaged_models(seen: Snapshot) -> Iterator[Finding]:
+    """A file of a model is cut off, or only a pointer to it is there: whatever loads it fails."""
+    for home in environment_views(seen):
+        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.model]
+        if not mine:
+            continue
+        one = mine[0]
+        model = re.search(r"/models--([^/]+)/snapshots/", one.path)
+        yield make_finding(
+            Step.FRAMEWORKS,
+            min(home.severity, WARNING),
+            "model-file",
+            _("The model file {path} is damaged: {detail}.", path=one.path, detail=translate_fact(one.detail)),
+            cause="corrupt_or_truncated_file",
+            why=_("Its own header says how long it must be: a download or a copy was interrupted. Programs that load it fail, others do not."),
+            evidence=[
+                *(observation(t.path, translate_fact(t.detail), _("header of the file")) for t in mine[:8]),
+                home.concerns(one.reader.partition(" ")[0]),
+            ],
+            subject=one.path,
+            fix=manual_fix(
+                _("Delete the file, and download it again"),
+                _("It belongs to the model {name} of the hub.", name=model[1].replace("--", "/")) if model else "",
+            ),
+        )  # fmt: skip
 
 
 def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
@@ -160,4 +192,4 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     )
 
 
-RULES = (unfit_tools, lacking_builders, programs_that_packages_run)
+RULES = (unfit_tools, damaged_models, lacking_builders, programs_that_packages_run)

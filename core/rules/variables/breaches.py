@@ -10,6 +10,7 @@ from core.common.i18n import _
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.contracts import (
+    OFFLINE,
     SWITCHES,
     Contract,
     flags_of,
@@ -67,9 +68,25 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return "" if _is_encoding(value) else wrong
         case "requirement" | "capabilities" | "devices" | "together" | "apart":
             return _unmet(contract, value, seen)
+        case "offline":
+            return _nothing_to_take(contract, value, seen)
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return that downloads are forbidden where none was ever made."""
+    places = seen.environment.places if seen.environment else ()
+    place = next((p for p in places if p.variable == contract.variable), None)
+    if value.strip().lower() not in OFFLINE or place is None or place.holds:
+        return ""
+    return _(
+        "The variable {name} is {value}, so nothing is downloaded, and no model or data set lies in {path}.",
+        name=contract.variable,
+        value=repr(value),
+        path=place.path,
+    )
 
 
 def _has_odd_word(contract: Contract, value: str) -> bool:
