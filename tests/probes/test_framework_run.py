@@ -303,6 +303,14 @@ def test_mapped_files_have_their_owner(environment: Path, tmp_path: Path):
     assert "libcublas.so.12" in trial.clean.problem
 
 
+def test_the_drivers_library_from_ld_library_path_is_as_it_should_be(environment: Path, tmp_path: Path):
+    subprocess.run(["gcc", "-shared", "-x", "c", "/dev/null", "-o", tmp_path / "libcuda.so.1"], check=True)
+    load = "import ctypes\nctypes.CDLL('libcuda.so.1')\n"
+    trial = tried(environment, load + STANDIN.format(devices=1), LD_LIBRARY_PATH=str(tmp_path))
+    assert [m.origin for m in trial.mapped] == ["LD_LIBRARY_PATH"]
+    assert trial.clean is None, "the same was run twice"
+
+
 @pytest.mark.parametrize(
     ("named", "found_by", "gpu", "runs"),
     [

@@ -17,6 +17,7 @@ from core.common.late_pattern import late_pattern
 from core.host.provenance import Verdict
 from core.knowledge.memory_growth import growth_of
 from core.model.facts import Distribution, FrameworkTrial, PythonEnvironment, Unexamined, full_id
+from core.probes.loading.closure import DRIVERS_OWN
 from core.probes.loading.origin import PATH_VARIABLE, runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, recorded_module, required_name
@@ -173,7 +174,7 @@ def _try_framework(trial: Trial, request: ProbeRequest, where: Sysroot, verdict:
     request.watch.check()
     request.watch.say(fact_text("Trying {module} of {prefix}", module=trial.module, prefix=trial.python.prefix))
     first = run_trial(trial, request, request.env, where, verdict, with_packages=True)
-    foreign = any(m.origin == PATH_VARIABLE for m in first.mapped)
+    foreign = any(m.origin == PATH_VARIABLE and not DRIVERS_OWN.match(m.name) for m in first.mapped)
     went_wrong = bool(first.problem or first.ended or first.right is False)
     if request.env.get(PATH_VARIABLE) and where.system == "linux" and (went_wrong or foreign):
         clean = {n: v for n, v in request.env.items() if n != PATH_VARIABLE}
