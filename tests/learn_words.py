@@ -2,8 +2,7 @@
 
 For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
 sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean, and nearer
-the rarer its words are in the texts of all other causes (complement naive Bayes, folded into the same numbers). Cross-validation also says which causes were
-behind texts of which another one was named first. Texts about
+the rarer its words are in the texts of all other causes (complement naive Bayes, folded into the same numbers). Texts about
 anything else (tests/explain/noise.jsonl) say which words are about a GPU set-up at all. Prints what the words alone are worth, in
 five folds split by source: recall, and for each share of belief how often it was right; and how well they part texts about a GPU
 set-up from others. ``--write`` only writes resources/knowledge/words.json.
@@ -48,6 +47,7 @@ LEARNED = (
     "fourteenth",
     "fifteenth",
     "sixteenth",
+    "seventeenth",
     "eighteenth",
 )
 LANGUAGES = ("en", "zh_CN")

@@ -38,6 +38,8 @@ TRAINED, HELD_OUT, LATER = (
         "fourteenth",
         "fifteenth",
         "sixteenth",
+        "seventeenth",
+        "eighteenth",
     ),
 )
 NOT_NAMED = 99

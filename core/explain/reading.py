@@ -28,6 +28,7 @@ _NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
 _CUDA_NUMBER = re.compile(
     r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|failure|results in)"
     r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):|\bcuda\b[^\n\d]{0,60}?\b(?:error|status|failure)[ :=]{1,2}(\d{2,3})\b"
+    r"|\bcudaapierror: ?\[(\d{1,3})\]"
     # "cuDriverGetVersion(): 34", "cudaSetDevice err: 999", "cuInit(0) returned 100"
     r"|\bcu(?:da)?(?:init|driver|device|ctx|mem|module|stream|launch|get|set|malloc|event|runtime)[a-z0-9_]{0,40}(?:\([^()\n]{0,20}\))?"
     r"(?::| returned| failed| failed with| err| error| status| result){1,2}[ :=(]{1,3}(\d{1,3})\b(?!\.\d)"

@@ -7,6 +7,22 @@ import pytest
 from core.explain import explain, render_text
 
 TAKEN_FOR = {
+    "Cannot find a working triton installation.\nRuntimeError: Your device is too old. We require compute capability >= 50": (
+        "gpu_arch_too_old",
+        "",
+    ),
+    "common/util/cudnn.h:17:10: fatal error: cudnn_frontend.h: No such file or directory": (
+        "build_tools_missing",
+        "cudnn_library_bug",
+    ),
+    "libcuda.so.418.74: undefined symbol: cuCtxCreate_v3": ("driver_too_old", ""),
+    "numba.cuda.cudadrv.driver.CudaAPIError: [34]": ("libcuda_wrong_library", ""),
+    "ComfyUI, GTX 1660 Ti: every output image is completely black": ("training_numerics", "program_error"),
+    "llama.cpp, two GPUs: the model answers !!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!!": ("wrong_results", "gpu_arch_too_new"),
+    'Fatal error in launcher: Unable to create process using \'"D:\\ai\\python.exe"  "E:\\ai\\Scripts\\pip.exe" install torch\'': (
+        "python_environment_broken",
+        "wrong_environment_active",
+    ),
     "RuntimeError: CUDA error: an illegal instruction was encountered": (
         "program_error",
         "cpu_instruction_set_missing",
