@@ -440,7 +440,7 @@ def test_a_variable_that_the_line_reads_is_named_and_its_value_only_where_the_te
 
 def test_a_package_that_ends_the_process_leaves_the_framework_as_it_was(own: Path):
     with_package(own, "crashes", "import os, signal\nos.kill(os.getpid(), signal.SIGSEGV)\n")
-    with_package(own, "later", "")
+    with_package(own, "later", "", "later/inner.py")  # the larger one
     trial = tried(own, STANDIN.format(devices=0))
     assert (trial.reached, trial.ended, trial.problem, trial.timed_out) == ("convolution", "", "", False)
     states = {p.distribution: (p.state, "SIGSEGV" in p.ended) for p in trial.packages}

@@ -27,6 +27,7 @@ from core.probes.python.trials.experiments import Laboratory
 from core.probes.python.trials.run import MAX_PACKAGES, TRIAL_TIMEOUT_SECONDS, Trial, run_trial
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import interpreter_verdict, record_execution
+from core.probes.wheel_record import read_record
 
 MAX_TRIALS = 5
 ACTIVE = frozenset({"VIRTUAL_ENV", "CONDA_PREFIX"})
@@ -60,11 +61,13 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
     if not trials or not runs_here(where):
         return None
     hung: set[str] = set()
+    verdicts: dict[str, Verdict] = {}  # for root, all files of an environment are looked at
     done = []
     for trial in trials:
         if trial.python.executable in hung:
             continue  # each environment has one time-out, whatever it holds
-        verdict = interpreter_verdict(trial.python, where)
+        its_prefix = trial.python.prefix
+        verdict = verdicts[its_prefix] = verdicts.get(its_prefix) or interpreter_verdict(trial.python, where)
         record_execution(
             "framework", trial.python.executable, verdict, request, full_id(trial.python.prefix, trial.distribution)
         )
@@ -118,11 +121,12 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
     (another one's process would import two frameworks), or the first.
     """
     given: set[tuple[str, str]] = set()
+    known = {p.prefix: tuple(packages_to_try(p, where)) for p in {t.python.prefix: t.python for t in trials}.values()}
     for trial in trials:
         others = [t for t in trials if t.python.prefix == trial.python.prefix]
         parts = [(t, required_by(t.distribution, t.python)) for t in others]
         mine = []
-        for distribution in packages_to_try(trial.python, where):
+        for distribution in known[trial.python.prefix]:
             asked = {required_name(r) for r in distribution.pins}
             wanted = next((t for t in others if t.distribution in asked), None)
             wanted = wanted or next((t for t, names in parts if distribution.name in names), others[0])
@@ -132,7 +136,7 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
                 mine.append((distribution, module))
         installed = {d.name: d.version for d in (*every_distribution(trial.python, where), *trial.python.distributions)}
         doubtful = frozenset(d.name for d, _module in mine if is_unmet(d, installed))
-        mine.sort(key=lambda one: one[0].name not in doubtful)
+        mine.sort(key=lambda one: (one[0].name not in doubtful, not one[0].pins, len(read_record(one[0], where))))
         yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]), doubtful=doubtful)
 
 

@@ -41,9 +41,9 @@ PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
 """
 PACKAGE_WAIT_SECONDS = 30.0
 """Seconds of wall time that a trial may take longer for them."""
-PACKAGE_SHARE = 0.4
-"""What the process of a framework may take besides its import, as a share of that: a program that has imported one takes as much time to
-take all down at its end, which a trial does not do.
+PACKAGE_SHARE = 0.2
+"""What the process of a framework may take besides its import, as a share of that. An import that is stopped ends late, at the next line of
+Python; a program that has imported a framework takes 0.2 to 0.4 times as long again to take all down at its end, which a trial does not do.
 """
 PACKAGES_FOLLOW = "-- convalesce: packages --"
 """Separates the output of a framework from that of the other packages."""
