@@ -7,7 +7,7 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
@@ -34,6 +34,7 @@ from tests.windows.worldlab.held_out_3 import HELD_OUT_3
 from tests.windows.worldlab.held_out_4 import HELD_OUT_4
 from tests.windows.worldlab.held_out_5 import HELD_OUT_5
 from tests.windows.worldlab.held_out_6 import HELD_OUT_6
+from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.scenes import Scene, table
 
@@ -79,7 +80,7 @@ def examined(scene: Scene, machine: Machine, reports: str) -> dict[str, Any]:
             if os.environ.get(ONLY) == "scan":
                 result["proof"] = "not tried"
             elif not scene.cured and any(isinstance(c, ExchangePackages) for c in primary.fix.changes):
-                result["proof"] = NO_INSTALLER
+                result |= installed(scene, primary.fix.changes, machine, made)
             elif primary.fix.changes:
                 result |= cured(scene, primary, report, machine, made)
         if scene.cured and "done" not in result["proof"]:
@@ -187,6 +188,16 @@ def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made
         "right": False,
         "detail": f"{rehearsal.sentence} {outcome.sentence} {back.sentence} {proposal.problems}",
     }
+
+
+def installed(scene: Scene, changes: Iterable[object], machine: Machine, made: Path) -> dict[str, Any]:
+    """Let the lab carry out a change of packages, and load the framework's own DLLs again."""
+    packages = [c for c in changes if isinstance(c, ExchangePackages)]
+    if not all(install_from_wheels(c, machine) for c in packages):
+        return {"proof": NO_INSTALLER}
+    loads = asked(scene, made, renewed())
+    proof = {"proof": f"installed by the lab from its wheels, {numbers(loads)}"}
+    return proof | ({"right": False, "detail": "the cure left the fault"} if any(loads.values()) else {})
 
 
 def numbers(said: Mapping[str, int]) -> str:
