@@ -10,6 +10,7 @@ from tests.windows.linux_side import as_row, parser_for, rows, write_table
 from tests.windows.worldlab.wheels import places
 
 DOCUMENT = ROOT / "docs" / "windows-world.md"
+BY_LAB = "installed by the lab from its wheels"
 HEAD = "| scene | expected | found | its own DLLs before | cure | its own DLLs after, and undone |\n|---|---|---|---|---|---|"
 
 
@@ -44,11 +45,13 @@ def totals(results: list[dict[str, Any]]) -> str:
     faults, healthy = [r for r in results if r["expected"]], [r for r in results if not r["expected"]]
     named = sum(r.get("verdict") == "named first" for r in faults)
     quiet = sum(r.get("verdict") == "quiet" for r in healthy)
-    pressed = [r for r in faults if r["proof"] and not r["proof"].startswith("not done")]
+    pressed = [r for r in faults if r["proof"].startswith("rehearsed")]
+    by_lab = [r for r in faults if r["proof"].startswith(BY_LAB)]
     worked = sum(", loaded, undone" in r["proof"] for r in pressed)
     return (
         f"{named} of {len(faults)} faults named first; {quiet} of {len(healthy)} healthy machines quiet; {worked} of {len(pressed)} "
-        "cures that were carried out let the framework's own DLLs load and were undone."
+        "cures that were carried out let the framework's own DLLs load and were undone; so did "
+        f"{sum(r['proof'].endswith(', loaded') for r in by_lab)} of {len(by_lab)} that the lab installed."
     )
 
 
@@ -57,9 +60,10 @@ def words(rows_there: list[str]) -> str:
     faults = [row for row in rows_there if " | - | " not in row]
     first, quiet = sum("| named first" in row for row in faults), sum("| quiet |" in row for row in rows_there)
     undone = sum("loaded, undone" in row for row in rows_there)
+    by_lab = sum(f"{BY_LAB}, loaded" in row for row in rows_there)
     return (
         f"{first} of {len(faults)} faults named first, {quiet} of {len(rows_there) - len(faults)} healthy machines quiet; after {undone} "
-        "cures the framework's own DLLs loaded, and the cure was undone."
+        f"cures the framework's own DLLs loaded, and the cure was undone; after {by_lab} they loaded that the lab installed from its wheels."
     )
 
 
