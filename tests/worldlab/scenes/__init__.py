@@ -21,6 +21,7 @@ HELD_OUT = {
     "11": "held_out_11",
     "12": "held_out_12",
     "13": "held_out_13",
+    "14": "held_out_14",
 }
 """The name of each held-out set -> its module."""
 
