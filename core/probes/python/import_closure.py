@@ -14,9 +14,10 @@ from core.common.requirements import parse_requirement
 from core.knowledge.modules import KnownModule, distribution_of, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
-from core.probes.python.distributions import all_requirements, normalise_name, recorded_module, required_name
+from core.probes.python.distributions import normalise_name, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
+from core.probes.python.framework_users import FOLDERS_OF_PACKAGES, FrameworkUsers, framework_users
 from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.import_hints import hints_at_a_fault, is_unmet
 from core.probes.python.modules import ModuleSearch
@@ -34,19 +35,11 @@ CuPy, and of PyTorch and TensorFlow the part that imports other packages first.
 MOST_BYTES = 48 << 20
 """Bytes of source read if there is a hint: TensorFlow's start has 30 MB, PyTorch's 10 MB."""
 
-USER_BYTES, MOST_USERS = 24 << 20, 150
-"""Bytes of source read of packages that use a framework, and the number of packages followed besides frameworks."""
+USER_BYTES = 24 << 20
+"""Bytes of source read of packages that use a framework."""
 
 SHARED_TOPS = ("nvidia", "google")
 """Packages in which many distributions have a part of their own."""
-
-INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
-"""Packages that no program asks for by itself."""
-
-MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
-"""Modules of a package that are searched for a framework's name, and bytes read of each."""
-
-FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
 
 USER_SECONDS = 4.0
 """Processor time in seconds after which no further package that uses a framework is begun, unless it is in doubt.
@@ -149,10 +142,10 @@ class _Ends:
     ) -> tuple[EndedImport, ...] | None:
         """Return the ends, with those of packages that use a framework, portion by portion as far as there is time."""
 
-        def look(watched: Sysroot) -> tuple[_Users, bool]:
-            return _users(starts, self._search.seen_through(watched), self._distributions, watched), True
+        def look(watched: Sysroot) -> tuple[FrameworkUsers, bool]:
+            return framework_users(starts, self._search.seen_through(watched), self._distributions, watched), True
 
-        users = kept_look("users of frameworks", given, _Users, look, self._where, known=self._known)
+        users = kept_look("users of frameworks", given, FrameworkUsers, look, self._where, known=self._known)
         broken = sorted({name for ended in found for name in ended.starts})
         closed = frozenset((*(row.module for row, _d in starts if not row.extends), "numpy")) - set(broken)
         whole = frozenset(users.whole)
@@ -268,22 +261,6 @@ def _of_plugins(  # noqa: PLR0917 - what a follower is given
             yield plugin, msgspec.structs.replace(ended, plugin=plugin.owner)
 
 
-class _Users(Frozen, frozen=True):
-    """The packages that use a framework."""
-
-    every: tuple[Distribution, ...]
-    """All distributions with all their requirements."""
-    modules: tuple[str, ...]
-    """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest.
-    """
-    whole: tuple[str, ...]
-    """Modules of which every statement is read: what uses a framework, and what somebody asked for. Of what these need,
-    only the statements at the left margin are read.
-    """
-    in_doubt: bool
-    """The requirements of one that uses a framework are not met."""
-
-
 class _Followed(Frozen, frozen=True):
     """What following the imports found before time ran out."""
 
@@ -382,99 +359,6 @@ def _of_lost_projects(search: ModuleSearch, follower: Follower, where: Sysroot) 
 
 def _is_public(dotted: str) -> bool:
     return not any(part.startswith("_") or "test" in part for part in dotted.split("."))
-
-
-def _every(search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot) -> tuple[Distribution, ...]:
-    """Return all distributions in the folders of packages with all that they require, the first of each name."""
-    folders = dict.fromkeys(e.path for e in search.search.entries if e.origin in FOLDERS_OF_PACKAGES)
-    found = {d.name: d for folder in reversed(folders) for d in all_requirements(folder, where)}
-    return tuple({**{d.name: d for d in reversed(distributions)}, **found}.values())
-
-
-def _users(
-    starts: list[tuple[KnownModule, Distribution]],
-    search: ModuleSearch,
-    distributions: tuple[Distribution, ...],
-    where: Sysroot,
-) -> _Users:
-    """Return the packages that use a framework, or another package that does; behind these what somebody asked for, and what all of them need."""
-    every = _every(search, distributions, where)
-    rows = module_table().modules
-    wanted = {d.name: {required_name(wish) for wish in d.pins} for d in every}
-    using = {d.name for _row, d in starts}
-    using |= {d.name for d in every if any(required_name(wish) in using for wish in d.requires)}
-    asked_for = frozenset().union(*wanted.values())
-    frameworks = "|".join(re.escape(row.module) for row, _d in starts)
-    line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{frameworks})\b")
-    using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
-    for _depth in range(6):
-        using |= {name for name, names in wanted.items() if names & using}
-    requested = {d.name for d in every if _is_requested(d, where)}
-    if len(requested) == len({d.name for d in every}):
-        requested = set()  # uv marks whatever it installs: nothing is known of who asked for it
-    asked = ({d.name for d in every if d.name not in asked_for} | requested) - INSTALLERS
-    needed = (using | asked) - {d.name for _row, d in starts}
-    for _depth in range(6):
-        needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
-    installed = {d.name: d.version for d in every}
-    below = _unmet_below({d.name for _row, d in starts}, every, wanted, installed)
-    needed |= below
-    users = [
-        d
-        for d in every
-        if d.name in needed
-        and not d.name.startswith("nvidia-")
-        and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
-    ]
-    unmet = {d.name for d in users if is_unmet(d, installed)}
-    users.sort(
-        key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
-    )
-    modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
-    whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked | below)
-    extensions = [row.module for row, _d in starts if row.extends]
-    every_module = dict.fromkeys((*extensions, *filter(None, modules.values())))
-    return _Users(every, tuple(every_module), (*extensions, *whole), not unmet.isdisjoint(using))
-
-
-def _unmet_below(
-    frameworks: set[str],
-    every: tuple[Distribution, ...],
-    wanted: Mapping[str, set[str]],
-    installed: Mapping[str, str],
-) -> set[str]:
-    """Return what the frameworks require, at any depth, and what itself lacks something that it requires: a framework may import
-    it only when it is used, as torch.compile imports SymPy, which needs mpmath.
-    """
-    below = set(frameworks)
-    for _depth in range(6):
-        below |= frozenset().union(*(wanted[name] for name in below if name in wanted))
-    return {d.name for d in every if d.name in below - frameworks and is_unmet(d, installed)}
-
-
-def _is_requested(its: Distribution, where: Sysroot) -> bool:
-    """Whether somebody asked an installer for this very package (PEP 376)."""
-    info = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
-    return where.is_file(where.join(its.location, info, "REQUESTED"))
-
-
-def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
-    """Whether one of the first modules of a distribution has such a line: some use a framework without requiring it."""
-    if its.name.startswith("nvidia-"):
-        return False
-    rows = re.findall(r"(?m)^((?!(?:[^,\n]*/)?tests?/)\w[\w/]*\.py),", read_record(its, where))[:MOST_FILES_OF_ONE]
-    texts = (where.text(where.join(its.location, *row.split("/")), FIRST_BYTES) or "" for row in rows)
-    return any(line.search(text) for text in texts)
-
-
-def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
-    """Return the module that a distribution is imported by: that of its name as Python finds it, which an editable installation
-    does not record, else the recorded one.
-    """
-    module = module_of(user.name)
-    if "." not in module and search.find(module).kind in ("package", "module"):
-        return module
-    return recorded_module(user, where)
 
 
 def _of_package(one: UnfitExtension, follower: Follower, where: Sysroot) -> EndedImport | None:

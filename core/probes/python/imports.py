@@ -12,6 +12,7 @@ from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
 from core.probes.python.gone_files import unlike_files
 from core.probes.python.import_closure import ended_imports
+from core.probes.python.likeness import stands_in
 from core.probes.python.locations import working_folder
 from core.probes.python.modules import (
     ModuleSearch,
@@ -19,7 +20,6 @@ from core.probes.python.modules import (
     hidden_standard_modules,
     known_modules,
     replaced_standard_modules,
-    stands_in,
 )
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.other_library import other_library

@@ -13,18 +13,17 @@ from contextlib import suppress
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.common.patience import call_patiently
 from core.common.versions import all_numbers
 from core.knowledge.modules import KnownModule, module_table
 from core.model.facts import Distribution, FoundModule, SearchEntry, path_text
 from core.probes.python.distributions import find_distributions
+from core.probes.python.likeness import MAX_MODULE_BYTES, is_unlike, shares_a_name, stands_in
+from core.probes.python.listed_folders import Folders
 from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 
-MAX_FINDER_BYTES, MAX_WHEEL_BYTES, MAX_ZIP_BYTES = 256 << 10, 16 << 10, 64 << 20
-"""Maximum size in bytes of an editable installation's finder, a WHEEL file and an archive that are read."""
-
-MAX_MODULE_BYTES = 1 << 20
+MAX_FINDER_BYTES, MAX_WHEEL_BYTES = 256 << 10, 16 << 10
+"""Maximum size in bytes of an editable installation's finder, and of a WHEEL file, that are read."""
 
 MOST_COPIED = 3000
 """Files of a package that are compared with those of another of its name."""
@@ -38,41 +37,6 @@ _WINDOWS = {"x86_64": "win_amd64", "aarch64": "win_arm64", "x86": "win32"}
 class _Found(msgspec.Struct, frozen=True):
     kind: str
     path: str
-
-
-class Folders:
-    """The listings of folders; each folder is listed once."""
-
-    def __init__(self, where: Sysroot) -> None:
-        self.where = where
-        self._names: dict[str, frozenset[str] | None] = {}
-
-    def names(self, folder: str) -> frozenset[str] | None:
-        """Return the names in a folder, or the paths in an archive; None where it cannot be listed."""
-        if folder not in self._names:
-            found = self.where.names(folder)
-            if found is None and self.where.is_file(folder):
-                found = self._in_archive(folder)
-            self._names[folder] = None if found is None else frozenset(found)
-        return self._names[folder]
-
-    def _in_archive(self, path: str) -> tuple[str, ...] | None:
-        seen = self.where.stat(path)
-        if seen is None or seen.st_size > MAX_ZIP_BYTES or not path.lower().endswith((".zip", ".egg", ".whl")):
-            return None
-        import zipfile  # seldom needed
-
-        try:
-            return tuple(call_patiently(_archive_names, self.where.local_path(path)))
-        except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError):
-            return None
-
-
-def _archive_names(path: str) -> list[str]:
-    import zipfile
-
-    with zipfile.ZipFile(path) as archive:
-        return archive.namelist()[:20_000]
 
 
 def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -> tuple[str, ...]:
@@ -353,7 +317,7 @@ class ModuleSearch:
             and self._has_extension(what, found)
             and self._has_libraries(found)
             and self.is_alike(found.path, found.hidden[0]),
-            unlike=not owner and bool(found.hidden) and not _shares_a_name(found, self.where),
+            unlike=not owner and bool(found.hidden) and not shares_a_name(found, self.where),
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
         )
@@ -526,51 +490,4 @@ def _hiding(search: ModuleSearch, names: Iterable[str]) -> Iterator[FoundModule]
     for name in (n for n in names if n in before):
         found = search.find(name)
         if 0 <= found.entry < first and found.kind != "namespace" and found.hidden:
-            yield msgspec.structs.replace(found, unlike=_is_unlike(found, search.where))
-
-
-def stands_in(found: FoundModule, where: Sysroot) -> bool:
-    """Whether a module has every name, and every file, of the module hidden by it: a copy, or a stand-in with more."""
-    mine, its = (where.text(path, MAX_MODULE_BYTES) for path in (found.path, found.hidden[0]))
-    inits = [where.name(path) == "__init__.py" for path in (found.path, found.hidden[0])]
-    if not mine or not its or not all(path.endswith(".py") for path in (found.path, found.hidden[0])):
-        return False
-    if any(inits):
-        own, theirs = (frozenset(where.names(where.parent(p)) or ()) for p in (found.path, found.hidden[0]))
-        if not all(inits) or not theirs - {"__pycache__"} <= own:
-            return False
-    if mine == its:
-        return True
-    from core.probes.python.bound_names import read_names  # imported late: seldom needed
-
-    read = [read_names(text) for text in (mine, its)]
-    made = [frozenset(re.findall(r"(?m)^[ \t]*(?:async )?(?:def|class) (\w+)", text)) for text in (mine, its)]
-    if not made[1] <= made[0]:
-        return False  # what is deleted again at the end counts as bound
-    return read[0] is not None and read[1] is not None and read[1].bound <= read[0].bound
-
-
-def _shares_a_name(found: FoundModule, where: Sysroot) -> bool:
-    """Whether a module's text binds a public name that the hidden module's text seems to bind: it was written in its place."""
-    mine, its = (where.text(path, MAX_MODULE_BYTES) or "" for path in (found.path, found.hidden[0]))
-    if not (mine and its and found.path.endswith(".py") and found.hidden[0].endswith(".py")):
-        return False
-    from core.probes.python.bound_names import likely_names, read_names  # imported late: seldom needed
-
-    own = read_names(mine)
-    public = {n for n in own.bound if not n.startswith("_")} if own else set()
-    return not public.isdisjoint(likely_names(its))
-
-
-def _is_unlike(found: FoundModule, where: Sysroot) -> bool:
-    """Whether a module's text binds no name that the module hidden by it defines: it is no copy and no stand-in of it."""
-    mine, its = (where.text(path, MAX_MODULE_BYTES) for path in (found.path, found.hidden[0]))
-    if mine is None or its is None or not (found.path.endswith(".py") and found.hidden[0].endswith(".py")):
-        return False
-    from core.probes.python.bound_names import read_names  # imported late: seldom needed
-
-    own, theirs = read_names(mine), read_names(its)
-    if own is None or theirs is None or own.stars or own.is_open or own.getattr is not None:
-        return False
-    defined = frozenset(re.findall(r"(?m)^(?:async )?(?:def|class) ([A-Za-z]\w*)", its)) & theirs.bound
-    return bool(defined) and defined.isdisjoint(own.bound)
+            yield msgspec.structs.replace(found, unlike=is_unlike(found, search.where))
