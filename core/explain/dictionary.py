@@ -128,6 +128,10 @@ def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMean
     return shown
 
 
+_FILE_NAME = re.compile(r"(?i)\S+|(?:[a-z]:)?[\\/][^:*?\"<>|\n]+")
+"""A term that names one file, not a sentence that ends with one: a word, or a path from its root."""
+
+
 def look_up(term: str) -> tuple[CodeMeaning, ...]:
     """Return the meaning of one term: a code's name or number, or a library's file name.
 
@@ -145,8 +149,8 @@ def look_up(term: str) -> tuple[CodeMeaning, ...]:
     named = _by_name().get(term.lower())
     if named:
         return tuple(_code_meaning(c) for c in named)
-    name = re.split(r"[\\/]", term)[-1].lower()
-    library = parse_library_name(name) if " " not in name else None  # a sentence is no name
+    name = re.split(r"[\\/]", term)[-1].lower() if _FILE_NAME.fullmatch(term) else ""
+    library = parse_library_name(name) if name and " " not in name else None
     return (library_meaning(library),) if library else ()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from core.explain import explain
+from core.explain.dictionary import look_up
 from core.knowledge.library_names import parse_library_name
 
 TERMS = {
@@ -75,3 +76,19 @@ def test_file_names(name: str, family: str, major: int | None, minor: int | None
 def test_other_files_are_none_of_ours() -> None:
     assert parse_library_name("kernel32.dll") is None
     assert parse_library_name("notes.txt") is None
+
+
+@pytest.mark.parametrize(
+    ("text", "is_term"),
+    [
+        ("cudnn64_8.dll", True),
+        (r"C:\Program Files\NVIDIA\CUDNN\bin\cudnn64_8.dll", True),
+        ("/usr/lib/x86_64-linux-gnu/libcudnn.so.8", True),
+        (r"bin\cudnn64_8.dll", True),
+        ("OSError: cannot load library /usr/lib/libcudnn.so.8", False),
+        (r'Error loading "C:\venv\torch\lib\cudnn64_8.dll', False),
+        (r"[WinError 127] in C:\venv\torch\lib\torch_cuda.dll", False),
+    ],
+)
+def test_a_sentence_that_ends_with_a_file_is_no_term(text: str, is_term: bool) -> None:
+    assert bool(look_up(text)) == is_term
