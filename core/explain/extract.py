@@ -128,6 +128,12 @@ def _line_around(low: bytes, at: int) -> tuple[int, int]:
     return start, stop if stop >= 0 else min(len(low), at + WINDOW_BYTES)
 
 
+_KERNEL_MODULE = "NVRM: "
+"""What each line of NVIDIA's kernel module begins with."""
+_GOES_ON = re.compile(r"(?!GPU |Xid |API |loading |[\w.]{1,60}:)\w")
+"""What continues a sentence of the line before; a message of its own begins with the GPU, or with a function's name."""
+
+
 def clean_text(text: str) -> str:
     """Return text without terminal escapes, tags, control characters, progress bars and source lines of tracebacks;
     line ends become line feeds.
@@ -141,4 +147,19 @@ def clean_text(text: str) -> str:
         text = _BAR.sub(lambda m: m[1] or "", text)
     if "f you " in text:
         text = _ADVICE.sub("", text)
+    if _KERNEL_MODULE in text:
+        text = _with_whole_sentences(text)
     return _FRAME.sub(r"\1", text) if '  File "' in text else text
+
+
+def _with_whole_sentences(log: str) -> str:
+    """Return a kernel log in which each sentence of NVIDIA's module is on one line: the module writes many on several."""
+    lines: list[str] = []
+    for line in log.split("\n"):
+        start = line.find(_KERNEL_MODULE) + len(_KERNEL_MODULE)
+        goes_on = start >= len(_KERNEL_MODULE) and lines and _KERNEL_MODULE in lines[-1] and lines[-1][-1] not in ".:!?"
+        if goes_on and _GOES_ON.match(line, start):
+            lines[-1] += f" {line[start:]}"
+        else:
+            lines.append(line)
+    return "\n".join(lines)

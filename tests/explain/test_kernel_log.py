@@ -50,6 +50,17 @@ def test_numbers_are_read_from_a_log_and_from_a_sentence(line: str, numbers: tup
         ("Lockdown: modprobe: unsigned module loading is restricted; see man kernel_lockdown.7", "secure_boot_blocks_module"),
         ("NVRM: This is a 64-bit BAR mapped above 16 TB by the system BIOS or the Linux kernel.", "pci_memory_unassigned"),
         ("NVRM: installed in this system requires use of the NVIDIA open kernel modules.", "open_kernel_module_required"),
+        (
+            ("[    8.1] NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:1b80)\n[    8.1] NVRM: installed in this system is not "
+            "supported by open\n[    8.1] NVRM: nvidia.ko because it does not include the required GPU\n"
+            "[    8.1] NVRM: System Processor (GSP).\n[    8.1] NVRM: Please see the 'Open Linux Kernel Modules' section."),
+            "legacy_driver_required",
+        ),
+        (
+            ("NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:2b85)\nNVRM: installed in this system requires use of\n"
+            "NVRM: the NVIDIA open kernel modules.\nNVRM: GPU 0000:01:00.0: RmInitAdapter failed! (0x22:0x56:884)"),
+            "open_kernel_module_required",
+        ),
     ],
 )  # fmt: skip
 def test_a_line_of_the_kernel_log_names_its_cause(line: str, cause: str) -> None:
