@@ -14,6 +14,7 @@ from core.explain import dictionary, endings, harmful_advice, other_machine, pas
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
 from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
+from core.explain.translated import in_english
 from core.explain.words import believe_words
 from core.knowledge.causes import cause_rows as known_causes
 from core.knowledge.steps import cure_steps
@@ -179,7 +180,8 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
         line[:200]
         for line in lines
         if line
-        and (any(p in line.lower() for p in (*phrases, *names)) or any(re.search(f, line.lower()) for f in forms))
+        and (low := in_english(line.lower()))
+        and (any(p in low for p in (*phrases, *names)) or any(re.search(f, low) for f in forms))
     ]
     return tuple(dict.fromkeys(kept))[:12]
 

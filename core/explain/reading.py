@@ -12,6 +12,7 @@ from functools import cache
 
 from core.explain import context
 from core.explain.extract import relevant_part
+from core.explain.translated import in_english
 from core.knowledge.kernel_log import kernel_log_table, logged_xids
 from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName, parse_library_name
 from core.knowledge.messages import Message, known_messages
@@ -57,6 +58,7 @@ _MISSING = (
 """Words which say that the library on the same line was not found or did not load."""
 _OTHERWISE = (
     "undefined symbol",
+    "procedure entry point",
     "error code 127",
     "error code 193",
     "error code 1114",
@@ -110,7 +112,7 @@ def read_text(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
     kept = relevant_part(text)
     # a heading of nvidia-smi's table, on every machine
-    low = kept.lower().replace("mig m.", "")
+    low = in_english(kept.lower().replace("mig m.", ""))
     named, marks = _codes(low)
     low = low + "\n" + "\n".join([*named, *_unnamed_files(low)])
     known = known_messages()

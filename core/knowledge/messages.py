@@ -131,6 +131,19 @@ def known_clues() -> Clues:
     return replace(written, clues=written.clues + named)
 
 
+class Translation(Frozen, frozen=True, kw_only=True):
+    """A sentence of Windows, the loader or a shell, in lower case; ``{dll}`` and the like stand for a name."""
+
+    english: str
+    said: tuple[str, ...]
+    """The same in other languages."""
+
+
+def known_translations() -> tuple[Translation, ...]:
+    """Return resources/knowledge/translations.json."""
+    return read_table("translations", tuple[Translation, ...])
+
+
 def known_codes() -> tuple[CodeEntry, ...]:
     """Return resources/knowledge/codes.json."""
     return read_table("codes", tuple[CodeEntry, ...])
