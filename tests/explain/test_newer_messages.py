@@ -23,6 +23,21 @@ TAKEN_FOR = {
         "python_environment_broken",
         "wrong_environment_active",
     ),
+    "RuntimeError: cutlassF: no kernel found to launch!": ("gpu_arch_too_old", "cudnn_library_bug"),
+    "RuntimeError: Triton Error [CUDA]: device kernel image is invalid": ("driver_too_old", "program_error"),
+    "fatal error C1083: Cannot open include file: 'cudnn.h': No such file or directory": ("build_tools_missing", ""),
+    'CMake Error: Could not find CUDA: Found unsuitable version "11.2", but required is at least "12.0"': (
+        "cuda_path_env_wrong",
+        "cuda_runtime_missing",
+    ),
+    'RuntimeError: NVML_SUCCESS == r INTERNAL ASSERT FAILED at "../c10/cuda/CUDACachingAllocator.cpp":838': (
+        "gpu_memory_exhausted",
+        "program_error",
+    ),
+    'nvidia-smi : Die Benennung "nvidia-smi" wurde nicht als Name eines Cmdlet, einer Funktion erkannt.': (
+        "driver_module_not_loaded",
+        "gpu_busy",
+    ),
     "RuntimeError: CUDA error: an illegal instruction was encountered": (
         "program_error",
         "cpu_instruction_set_missing",
