@@ -311,6 +311,7 @@ class ModuleSearch:
             whole=not owner
             and bool(found.hidden)
             and self._has_extension(what, found)
+            and self._has_libraries(found)
             and stands_in(found, self.where),
             alike=not owner
             and bool(found.hidden)

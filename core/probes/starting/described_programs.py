@@ -79,7 +79,15 @@ OF_MACHINE = (
     "/etc/uwsgi/vassals",
     "/etc/uwsgi-emperor/vassals",
 )
-HIDDEN = (".tmuxp.yaml", ".tmuxp.yml", ".tmuxp.json", ".tmuxinator.yml", ".pre-commit-config.yaml", ".mprocs.yaml")
+HIDDEN = (
+    ".gitlab-ci.yml",
+    ".tmuxp.yaml",
+    ".tmuxp.yml",
+    ".tmuxp.json",
+    ".tmuxinator.yml",
+    ".pre-commit-config.yaml",
+    ".mprocs.yaml",
+)
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 OF_A_ROOT = ("LD_", "PYTHON", "PATH", "HOME", "CUDA_HOME", "CUDA_PATH")
 """Starts of variables that name folders."""
@@ -250,7 +258,9 @@ class _Reader:
                 for name, value in _pairs(its):
                     if name.startswith(OF_A_ROOT) and self._is_contained(node):
                         continue
-                    filled = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
+                    filled = re.sub(
+                        r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground)
+                    )
                     # no cure edits such a file
                     state.set_variable(
                         name, _at_home(filled, self.ground), self.path, self._line(name, value), "python"
@@ -277,7 +287,7 @@ def _plain(key: str) -> str:
 def _at_home(text: str, ground: Ground) -> str:
     told = re.sub(r"(?:^|(?<=[\s=:]))~(?=/)|\$HOME\b|\$\{HOME\}", lambda _m: ground.person.home, text)
     return re.sub(
-        r"\$\{(?:workspaceFolder|workspaceRoot)\}|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)",
+        r"\$\{(?:workspaceFolder|workspaceRoot)\}|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)|\$CI_PROJECT_DIR\b|\$\{CI_PROJECT_DIR\}",
         lambda _m: ground.folder,
         told,
     )

@@ -29,16 +29,37 @@ class Keeper(msgspec.Struct, frozen=True):
     """The environment manager that runs them, and knows of another environment than that."""
     shared: tuple[tuple[str, ...], ...] = ()
     """Tables of variables that all tasks get."""
+    above: tuple[tuple[str, ...], ...] = ()
+    """The same, of another table: paths from the file's start. They come first."""
 
 
 OF_PYPROJECT = (
     Keeper(("tool", "pixi"), "tasks", ".pixi/envs/default", shared=(("activation", "env"),)),
     Keeper(("tool", "pdm"), "scripts", ".venv", "pdm", (("scripts", "_", "env"),)),
     Keeper(("tool", "poe"), "tasks", ".venv", shared=(("env",),)),
-    Keeper(("tool", "hatch", "envs", "default"), "scripts", ".venv", shared=(("env-vars",),)),
     Keeper(("tool", "taskipy"), "tasks", ".venv"),
 )
 OF_PIXI = (Keeper((), "tasks", ".pixi/envs/default", shared=(("activation", "env"),)),)
+
+HATCH = {"pyproject.toml": ("tool", "hatch", "envs"), "hatch.toml": ("envs",)}
+"""File -> the table of Hatch's environments."""
+
+
+def _hatch(whole: Mapping[str, object], name: str, ground: Ground) -> Iterator[Keeper]:
+    """Yield Hatch's environments: each inherits from the default one, and may name the folder in which it is (its documentation,
+    "Environment configuration": path, template, env-vars).
+    """
+    envs = _inner(whole, HATCH[name])
+    default = _inner(envs, ("default",))
+    for env, told in envs.items():
+        if not isinstance(told, Mapping):
+            continue
+        at = (*HATCH[name], env)
+        path = told.get("path") or (default.get("path") if env == "default" else None) or ".venv"
+        prefix = posixpath.join(ground.folder, path) if isinstance(path, str) else ""
+        inherited = () if env == "default" or told.get("detached") else ((*HATCH[name], "default", "env-vars"),)
+        yield Keeper(at, "scripts", prefix, shared=(("env-vars",),), above=inherited)
+
 
 COMMANDS = ("cmd", "shell", "composite")
 ENV_FILES = ("env_file", "envfile", "env-file")
@@ -51,13 +72,18 @@ def pyproject_tasks(text: str, path: str, state: State, ground: Ground) -> Itera
     yield from _tasks(text, path, state, ground, OF_PYPROJECT)
 
 
+def hatch_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield the scripts of a hatch.toml."""
+    yield from _tasks(text, path, state, ground, ())
+
+
 def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     """Yield the tasks of a pixi.toml."""
     yield from _tasks(text, path, state, ground, OF_PIXI)
 
 
 def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
-    if not any(k.tasks in text for k in keepers):
+    if not any(k.tasks in text for k in keepers) and posixpath.basename(path) not in HATCH:
         return
     import tomllib  # imported late: few machines have such a file
 
@@ -65,25 +91,30 @@ def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Ke
         whole = tomllib.loads(text)
     except tomllib.TOMLDecodeError:
         return
-    for keeper in keepers:
+    name = posixpath.basename(path)
+    for keeper in (*keepers, *(_hatch(whole, name, ground) if name in HATCH else ())):
         table = _inner(whole, keeper.at)
-        for name, told in _inner(table, (keeper.tasks,)).items():
+        for task, told in _inner(table, (keeper.tasks,)).items():
             its = state.copy()
             its.files = list(state.files)
             prefix = posixpath.join(ground.folder, keeper.prefix)
             if keeper.runner:
                 prefix = environment_of_project(RUNNERS[keeper.runner], {}, its, ground) or prefix
             its.values["PATH"] = f"{prefix}/bin:{its.values.get('PATH', '')}"
+            for place in keeper.above:
+                _give(its, _inner(whole, place), text, path, _section(text, place))
             for place in keeper.shared:
                 _give(its, _inner(table, place), text, path, _section(text, place))
-            command, line = told if isinstance(told, str) else "", _line(text, name)
+            command, line = told if isinstance(told, str) else "", _line(text, task)
+            if isinstance(told, list):
+                command = "\n".join(w for w in told if isinstance(w, str))
             if isinstance(told, Mapping):
                 command = next((c for k in COMMANDS if isinstance(c := told.get(k), str)), "")
                 for file in [f for k in ENV_FILES if isinstance(f := told.get(k), str)]:
                     _read(posixpath.normpath(posixpath.join(ground.folder, file)), its, ground)
                 _give(its, told.get("env"), text, path, line)
-            if command and name != "_":
-                yield name, line, command, its
+            if command and task != "_":
+                yield task, line, command, its
 
 
 def _inner(table: object, place: tuple[str, ...]) -> Mapping[str, object]:

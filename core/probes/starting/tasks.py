@@ -17,7 +17,7 @@ from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.launching_code import launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
-from core.probes.starting.projects import pixi_tasks, pyproject_tasks
+from core.probes.starting.projects import hatch_tasks, pixi_tasks, pyproject_tasks
 from core.probes.starting.started_code import program_ways
 from core.probes.starting.tasks_in_python import invoke_tasks, nox_sessions
 from core.probes.starting.ways import Reached
@@ -40,6 +40,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("dvc.yaml",), _dvc),
         (("pyproject.toml",), pyproject_tasks),
         (("pixi.toml",), pixi_tasks),
+        (("hatch.toml",), hatch_tasks),
         (("tox.ini",), _tox),
         (("Snakefile", "workflow/Snakefile"), _snakemake),
         (("tasks.py",), invoke_tasks),

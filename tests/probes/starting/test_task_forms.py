@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
+from core.probes.starting.described_programs import described_ways
 from core.probes.starting.services import service_ways
 from core.probes.starting.tasks import task_ways
 from tests.probes.starting.shells import in_project, project
@@ -134,3 +135,23 @@ def test_a_line_that_only_sets_a_variable_is_lost_behind_it(name: str, home: Pat
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
     ways = [w for w in task_ways(in_project(home), its) if w.prefix]
     assert [r.value for w in ways[-1:] for r in w.state.ignored] == lost
+
+
+OF_HATCH = {
+    "the default": ("work/pyproject.toml", "[tool.hatch.envs.default]\npath = '.venv'\n[tool.hatch.envs.default.env-vars]\nLD_LIBRARY_PATH = '/a'\n[tool.hatch.envs.default.scripts]\nrun = 'python main.py'\n"),
+    "inherited": ("work/hatch.toml", "[envs.default.env-vars]\nLD_LIBRARY_PATH = '/a'\n[envs.gpu]\npath = '.venv'\n[envs.gpu.scripts]\nrun = ['python main.py']\n"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OF_HATCH)
+def test_hatch(name: str, home: Path):
+    assert values(home, *OF_HATCH[name]) == ["/a"]
+
+
+def test_a_job_of_gitlab(home: Path):
+    (home / "work/.gitlab-ci.yml").write_text(
+        'variables:\n  LD_LIBRARY_PATH: "$CI_PROJECT_DIR/lib"\n\ntrain:\n  script:\n    - .venv/bin/python main.py\n'
+    )
+    its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
+    found = [w.state.environment().get("LD_LIBRARY_PATH") for w in described_ways(in_project(home), its)]
+    assert found == [f"{home}/work/lib"]
