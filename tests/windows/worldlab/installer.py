@@ -62,6 +62,7 @@ def _remove(site: Path, name: str) -> None:
     for info in site.glob("*.dist-info"):
         if canonicalize_name(info.name.partition("-")[0]) == canonicalize_name(name) != "torch":
             with (info / "RECORD").open(newline="", encoding="utf-8") as rows:
-                for row in csv.reader(rows):
-                    (site / row[0]).unlink(missing_ok=True)
+                files = [row[0] for row in csv.reader(rows)]
+            for file in files:
+                (site / file).unlink(missing_ok=True)
             shutil.rmtree(info, ignore_errors=True)
