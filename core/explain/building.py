@@ -27,6 +27,10 @@ NAMED_NVCC = re.compile(r"[\\/]bin[\\/]nvcc\b")
 """An nvcc given by path: the fault is the path, not a missing nvcc."""
 BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
 LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
+LIBDEVICE_READER = re.compile(
+    r"tensorflow|tf[-_]nightly|intel-tensorflow|jax|numba|triton|torch|keras|paddle|cupy|warp"
+)
+"""Packages that compile, or contain what compiles, kernels with libdevice."""
 XLA_LOOKS = "/usr/local/cuda"
 """Where XLA searches for nvvm/libdevice, however it was built (xla/tsl: CandidateCudaRoots)."""
 
@@ -158,8 +162,9 @@ def _brings_libdevice(seen: Snapshot) -> list[str]:
 
 
 def no_libdevice(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """There is neither a toolkit with a compiler nor a package that contains libdevice."""
-    if seen.toolkits is None or not seen.pythons or _brings_libdevice(seen):
+    """A package that needs libdevice is installed, and neither a toolkit with a compiler nor a package contains it."""
+    names = {d.name.lower() for p in seen.pythons or () for d in p.distributions}
+    if seen.toolkits is None or not any(LIBDEVICE_READER.match(name) for name in names) or _brings_libdevice(seen):
         return ()
     return (
         Evidence(label=_("Toolkits with a compiler"), value=_("none")),

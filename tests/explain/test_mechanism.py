@@ -26,6 +26,7 @@ from core.explain.mechanism.objections import (
     driver_responds,
     engines_message,
     inside_container,
+    inside_wsl,
     program_selects_gpus,
 )
 from core.explain.reading import ParsedText, read_text
@@ -311,3 +312,20 @@ def test_a_text_of_the_other_system_is_told_but_under_wsl_both_are_at_home() -> 
     assert another_system(text, about())
     assert not another_system(text, about(seen=m.windows_machine()))
     assert not another_system(text, about(seen=m.wsl_machine()))
+
+
+def test_a_message_from_wsl_is_not_of_linux_itself() -> None:
+    text = read_text("CUDA_ERROR_NO_DEVICE: no CUDA-capable device is detected (WSL2)")
+    assert inside_wsl(text, about())
+    assert not inside_wsl(text, about(seen=m.wsl_machine()))
+    assert not inside_wsl(text, about(seen=m.windows_machine()))
+
+
+def test_no_devices_were_found_is_said_by_a_driver_that_responds() -> None:
+    assert driver_responds(read_text("nvidia-smi: No devices were found"), about("driver_module_not_loaded"))
+
+
+def test_a_missing_zlib_is_no_missing_part_of_cudnn() -> None:
+    text = read_text("Could not locate zlibwapi.dll. Please make sure it is in your library path!")
+    assert another_library(text, about("cudnn_sublibrary_missing", "cudnn_heuristic64_9.dll"))
+    assert not another_library(text, about("zlibwapi_missing", "zlibwapi.dll"))

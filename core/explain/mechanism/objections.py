@@ -17,7 +17,7 @@ from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
 CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3})|mx ?\d{3})\b(?=[ ,.:;)\-]|$|\n)")  # fmt: skip
+GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia |on an? )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3})|mx ?\d{3})\b(?=[ ,.:;)\-]|$|\n)")  # fmt: skip
 
 
 def another_framework(reading: ParsedText, about: FaultFacts) -> str:
@@ -78,10 +78,21 @@ def another_system(reading: ParsedText, about: FaultFacts) -> str:
     return ""
 
 
+def inside_wsl(reading: ParsedText, about: FaultFacts) -> str:
+    """The text comes from WSL, and this machine is Linux itself."""
+    machine = about.seen.machine
+    if "wsl" not in reading.marks or machine.system != "linux" or machine.wsl:
+        return ""
+    return _("The message comes from WSL.")
+
+
 def another_library(reading: ParsedText, about: FaultFacts) -> str:
     """The text blames libraries of one kind only, and the finding's are of another kind or major version."""
-    blamed = [x for x in blamed_libraries(reading) if x.family != "zlibwapi"]
+    every = blamed_libraries(reading)
+    blamed = [x for x in every if x.family != "zlibwapi"]
     mine = [y for y in about.files if y.family != "zlibwapi"]
+    if every and not blamed and about.cause == "cudnn_sublibrary_missing":
+        return _("The message names another library: {name}.", name=every[0].name)
     if not blamed or not mine or any(is_same_library(x, y) for x in blamed for y in mine):
         return ""
     if {x.family for x in blamed} & {"nvrtc", "nvrtc-builtins"} and about.cause == "nvrtc_missing_or_mismatch":
@@ -129,7 +140,7 @@ WITHOUT_DRIVER = (
     *("driver_module_not_loaded", "secure_boot_blocks_module", "container_no_gpu_runtime", "wsl_libcuda_not_found"),
 )
 """Causes with which no driver responds at all."""
-ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected"})
+ANSWERS_OF_A_MODULE = frozenset({"lib-mismatch-driver", "ptx-toolchain", "key-rejected", "no-devices"})
 """Marks of messages that need a loaded module, or a kernel that rejected it."""
 
 
@@ -207,6 +218,7 @@ def _is_about_start(about: FaultFacts) -> bool:
 
 OBJECTIONS: tuple[Callable[[ParsedText, FaultFacts], str], ...] = (
     another_system,
+    inside_wsl,
     engines_message,
     another_gpu,
     another_framework,
