@@ -7,6 +7,12 @@ import pytest
 from core.explain import explain, render_text
 
 TAKEN_FOR = {
+    "ldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link": ("harmless_message", "wsl_libcuda_not_found"),
+    "import spconv_cuda\nImportError: libcudart.so.11.0: cannot open shared object file": (
+        "extension_abi_mismatch",
+        "cuda_not_on_search_path",
+    ),
+    "Could not find conda environment: train": ("wrong_environment_active", ""),
     "Cannot find a working triton installation.\nRuntimeError: Your device is too old. We require compute capability >= 50": (
         "gpu_arch_too_old",
         "",
