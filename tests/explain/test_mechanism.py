@@ -325,7 +325,8 @@ def test_no_devices_were_found_is_said_by_a_driver_that_responds() -> None:
     assert driver_responds(read_text("nvidia-smi: No devices were found"), about("driver_module_not_loaded"))
 
 
-def test_a_missing_zlib_is_no_missing_part_of_cudnn() -> None:
+def test_a_missing_zlib_is_a_missing_part_of_cudnn_8_alone() -> None:
     text = read_text("Could not locate zlibwapi.dll. Please make sure it is in your library path!")
     assert another_library(text, about("cudnn_sublibrary_missing", "cudnn_heuristic64_9.dll"))
+    assert not another_library(text, about("cudnn_sublibrary_missing", "cudnn_ops_infer64_8.dll"))
     assert not another_library(text, about("zlibwapi_missing", "zlibwapi.dll"))

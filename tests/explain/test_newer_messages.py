@@ -7,7 +7,7 @@ import pytest
 from core.explain import explain, render_text
 
 TAKEN_FOR = {
-    "ldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link": ("harmless_message", "wsl_libcuda_not_found"),
+    "ldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link": ("harmless_message", "linker_lacks_libcuda"),
     "import spconv_cuda\nImportError: libcudart.so.11.0: cannot open shared object file": (
         "extension_abi_mismatch",
         "cuda_not_on_search_path",

@@ -7,6 +7,8 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
+from collections.abc import Callable
 from ctypes import wintypes
 from pathlib import Path
 
@@ -87,13 +89,24 @@ def test_who_may_write_is_what_windows_says(tmp_path: Path, name: str) -> None:
         assert windows_ownership.EVERYONE_SID not in writers, said
 
 
+def until(condition: Callable[[], bool]) -> None:
+    """Return when the condition holds."""
+    end = time.monotonic() + 60
+    while not condition():
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+
+
 @pytest.mark.skipif(not CHMOD.exists(), reason="only wine has modes, of which it makes access lists")
 def test_a_folder_that_everybody_may_write_is_said_to_be_theirs() -> None:
     with tempfile.TemporaryDirectory(dir="Z:\\tmp") as place:
         mine = frozenset({windows_ownership.own_account()})
         path = place.removeprefix("Z:").replace("\\", "/")
         for mode, able in (("0700", False), ("0755", False), ("0777", True)):
-            subprocess.run(["cmd", "/c", "start", "/wait", "/unix", "/bin/chmod", mode, path], check=True)
+            done = Path(place, mode)
+            told = f"/bin/chmod {mode} {path}; : > {path}/{mode}"
+            subprocess.run(["cmd", "/c", "start", "/wait", "/unix", "/bin/sh", "-c", told], check=True)
+            until(done.exists)  # "start /wait" does not wait for a program that is not of Windows
             _owner, writers, _movers = windows_ownership.owner_and_rights(place, folder=True)
             assert (windows_ownership.EVERYONE_SID in writers) is able, written(Path(place))
             assert set(writers) == writers_in(written(Path(place)), _owner)

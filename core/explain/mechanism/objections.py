@@ -91,7 +91,8 @@ def another_library(reading: ParsedText, about: FaultFacts) -> str:
     every = blamed_libraries(reading)
     blamed = [x for x in every if x.family != "zlibwapi"]
     mine = [y for y in about.files if y.family != "zlibwapi"]
-    if every and not blamed and about.cause == "cudnn_sublibrary_missing":
+    of_8 = any(y.family == "cudnn" and y.major == 8 for y in mine)  # which names zlib when it lacks a part of its own
+    if every and not blamed and about.cause == "cudnn_sublibrary_missing" and not of_8:
         return _("The message names another library: {name}.", name=every[0].name)
     if not blamed or not mine or any(is_same_library(x, y) for x in blamed for y in mine):
         return ""
