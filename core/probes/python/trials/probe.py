@@ -136,7 +136,9 @@ def with_packages(trials: tuple[Trial, ...], where: Sysroot) -> Iterator[Trial]:
                 mine.append((distribution, module))
         installed = {d.name: d.version for d in (*every_distribution(trial.python, where), *trial.python.distributions)}
         doubtful = frozenset(d.name for d, _module in mine if is_unmet(d, installed))
-        mine.sort(key=lambda one: (one[0].name not in doubtful, not one[0].pins, len(read_record(one[0], where))))
+        mine.sort(
+            key=lambda one: (one[0].name not in doubtful, not one[0].pins, len(read_record(one[0], where)), one[0].name)
+        )
         yield replace(trial, packages=tuple(mine[:MAX_PACKAGES]), doubtful=doubtful)
 
 
