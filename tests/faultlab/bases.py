@@ -54,6 +54,16 @@ def torch_9_beside_toolkit(lab: Lab) -> Site:
     return setups.torch_9(lab)
 
 
+def torch_9_that_builds(lab: Lab) -> Site:
+    """torch_9_beside_toolkit, and a package that builds kernels with the toolkit that a variable names."""
+    site = torch_9_beside_toolkit(lab)
+    start = site.folder / "deepspeed" / "__init__.py"
+    start.parent.mkdir()
+    start.write_text("")
+    setups.distribution(site, "deepspeed", "0.16.2", ("torch",), [start])
+    return site
+
+
 def torch_13_beside_system(wheel: wheels.Wheel | None) -> Callable[[Lab], Site]:
     """torch 2.13.0 with nvidia-cudnn-cu13 9.20.0.48, and another cuDNN on ld.so's path."""
 

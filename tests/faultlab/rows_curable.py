@@ -82,7 +82,7 @@ CURABLE = (
         "cuda-path-wrong-for-every-session",
         "cuda_path_env_wrong",
         "A toolkit that was removed is kept in ~/.config/environment.d.",
-        bases.torch_9_beside_toolkit,
+        bases.torch_9_that_builds,
         kept("CUDA_PATH=/usr/local/cuda-11.8\n"),
         environment={"CUDA_PATH": "/usr/local/cuda-11.8"},
         offer="variable",
