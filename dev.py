@@ -104,6 +104,11 @@ def main(argv: list[str]) -> int:
 
 def test(arguments: list[str]) -> int:
     """Run every check. Rows of checks that need one core each run side by side; pytest begins where the first has ended."""
+    if os.name != "nt" and os.geteuid() == 0 and (closed := closed_folder(ROOT)):
+        print(
+            f"Other users cannot enter {closed}, and as root the tests play a second user. Allow it (chmod o+x {closed}), or use a checkout elsewhere."
+        )
+        return 2
     system_packages(TEST_PACKAGES)
     set_up("dev")
     pytest = [PYTHON, "-m", "pytest"]
@@ -126,6 +131,11 @@ def test(arguments: list[str]) -> int:
     if failed:
         print(f"failed: {', '.join(failed)}")
     return 1 if failed else 0
+
+
+def closed_folder(place: Path) -> Path | None:
+    """Return the first folder on the way to a place that users without rights of their own cannot enter."""
+    return next((f for f in (*reversed(place.parents), place) if not f.stat().st_mode & 0o001), None)
 
 
 def checks_in_turn(names: list[str]) -> list[str]:

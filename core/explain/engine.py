@@ -14,7 +14,6 @@ from core.explain import dictionary, endings, harmful_advice, other_machine, pas
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
 from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
-from core.explain.translated import in_english
 from core.explain.words import believe_words
 from core.knowledge.causes import cause_rows as known_causes
 from core.knowledge.steps import cure_steps
@@ -174,14 +173,12 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     """Return the lines with a symptom or a missing library as written, at most a dozen of 200 characters."""
     phrases = [p.split("*")[0] for m in reading.symptoms for p in m.phrases]
     names = [x.name for x in reading.libraries]
-    lines = (line.strip() for line in reading.text.split("\n"))
+    lines = zip(reading.text.split("\n"), reading.low.split("\n"), strict=False)  # the second has more behind these
     forms = [form for m in reading.symptoms for form in m.forms]
     kept = [
-        line[:200]
-        for line in lines
-        if line
-        and (low := in_english(line.lower()))
-        and (any(p in low for p in (*phrases, *names)) or any(re.search(f, low) for f in forms))
+        line.strip()[:200]
+        for line, low in lines
+        if any(p in low for p in (*phrases, *names)) or any(re.search(f, low) for f in forms)
     ]
     return tuple(dict.fromkeys(kept))[:12]
 

@@ -58,7 +58,6 @@ _MISSING = (
 """Words which say that the library on the same line was not found or did not load."""
 _OTHERWISE = (
     "undefined symbol",
-    "procedure entry point",
     "error code 127",
     "error code 193",
     "error code 1114",
@@ -69,10 +68,7 @@ _OTHERWISE = (
 )
 """Words which give another reason."""
 _SYSTEM_LIBRARY = re.compile(
-    r"(?<![\w+\-])(lib[\w+\-]{1,40}(?:\d\.\d{1,3})?\.so(?:\.\d{1,6}){0,3}):? (?:cannot open shared object file|kann die shared-object-datei nicht öffnen"
-    r"|无法打开共享(?:目标|对象)文件|(?:ne peut|impossible d.)ouvrir le fichier (?:d.)?objet partagé|no se puede abrir el archivo (?:del?) objeto compartido"
-    r"|(?:невозможно|не удается) открыть|impossibile aprire il file oggetto|não foi possível abrir|共有オブジェクトファイルを開けません)"
-    r"(?!: (?:permission|keine berechtigung|权限|permiso|отказано|invalid|cannot|file too))"
+    r"(?<![\w+\-])(lib[\w+\-]{1,40}(?:\d\.\d{1,3})?\.so(?:\.\d{1,6}){0,3}):? cannot open shared object file(?!: (?:permission|invalid|cannot|file too))"
 )
 """glibc's loader messages about any library."""
 _NAMED_WITHOUT_FILE = re.compile(r'unable to dynamically load the "([a-z]{2,20})" shared library')
@@ -89,7 +85,7 @@ class ParsedText:
     text: str
     """The relevant part, cleaned, in its original case."""
     low: str
-    """The same in lower case, with the names of codes that were given as numbers."""
+    """The same in lower case and in English, line by line, and behind that the names of codes that were given as numbers."""
     marks: frozenset[str]
     """The marks that clues may use."""
     libraries: tuple[LibraryName, ...] = ()

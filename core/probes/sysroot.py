@@ -180,6 +180,13 @@ class Sysroot(msgspec.Struct, frozen=True):
         except (OSError, ValueError):
             return None
 
+    def tail(self, path: str, limit: int) -> bytes | None:
+        """Return the last ``limit`` bytes of a regular file; None if it is not one or cannot be read."""
+        try:
+            return call_patiently(_end, self.local_path(path), limit) if self.is_file(path) else None
+        except (OSError, ValueError):
+            return None
+
     def contains(self, path: str, word: bytes, limit: int) -> bool | None:
         """Whether a regular file of less than ``limit`` bytes contains a word; None for any other. It is never in memory as a whole."""
         try:
@@ -222,9 +229,20 @@ def _entry(seen: os.stat_result) -> Entry:
     return Entry(seen.st_size, closed)
 
 
+_FLAGS = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
+
+
+def _end(path: str, limit: int) -> bytes | None:
+    with open(os.open(path, _FLAGS), "rb") as file:  # noqa: PTH123 - a file's number
+        seen = os.fstat(file.fileno())
+        if not stat.S_ISREG(seen.st_mode):
+            return None
+        file.seek(max(0, seen.st_size - limit))
+        return file.read(limit)
+
+
 def _start(path: str, limit: int) -> bytes | None:
-    flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_NOCTTY", 0) | getattr(os, "O_BINARY", 0)
-    number = os.open(path, flags)  # a stream would make four more system calls
+    number = os.open(path, _FLAGS)  # a stream would make four more system calls
     try:
         seen = os.fstat(number)
         if not stat.S_ISREG(seen.st_mode):

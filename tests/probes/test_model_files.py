@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.model_files import model_fault
+from core.probes.python.model_files import MOST_BYTES, Headers, ModelFault, model_fault
 from core.probes.sysroot import Sysroot
 
 
@@ -43,6 +43,10 @@ def archive() -> bytes:
     return out.getvalue()
 
 
+def fault_of(path: Path) -> ModelFault | None:
+    return model_fault(str(path), Headers(Sysroot("linux")))
+
+
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 100\n"
 KINDS: dict[str, Callable[[], bytes]] = {"m.safetensors": safetensors, "m.gguf": gguf, "m.pt": archive}
 
@@ -53,7 +57,7 @@ def test_a_cut_file_is_told(name: str, part: float, tmp_path: Path) -> None:
     whole = KINDS[name]()
     path = tmp_path / name
     path.write_bytes(whole[: int(len(whole) * part)])
-    told = model_fault(str(path), Sysroot("linux"))
+    told = fault_of(path)
     last_tensor = name == "m.gguf" and part == 0.9  # of the last one only its start is known
     assert bool(told) is (part < 1 and not last_tensor)
 
@@ -66,9 +70,38 @@ def test_a_cut_file_is_told(name: str, part: float, tmp_path: Path) -> None:
         ("m.safetensors", b"", True),
         ("m.pt", b"\x80\x02}q\0.", False),  # a pickle as of old
         ("m.bin", b"anything", False),
+        ("m.bin", b"", False),  # many programs have such files
         ("m.safetensors", b"no header here, and more", False),
     ],
 )
 def test_what_is_not_known_says_nothing(name: str, content: bytes, told: bool, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(content)
-    assert bool(model_fault(str(tmp_path / name), Sysroot("linux"))) is told
+    assert bool(fault_of(tmp_path / name)) is told
+
+
+def odd_gguf(kind: int, rest: bytes) -> bytes:
+    return b"GGUF" + struct.pack("<IQQ", 3, 1, 1) + text("key") + struct.pack("<I", kind) + rest
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("m.gguf", odd_gguf(13, b"\0" * 99)),  # a type of a later version
+        ("m.gguf", odd_gguf(9, struct.pack("<IQ", 9, 1) * 5000)),  # lists in lists
+        ("m.gguf", odd_gguf(9, struct.pack("<IQ", 9, 1 << 60) + b"\0" * 99)),
+        ("m.gguf", b"GGUF" + struct.pack("<IQQ", 3, 1 << 60, 1 << 60) + b"\0" * 99),
+        ("m.safetensors", struct.pack("<Q", 600_000) + b'{"a":' * 100_000 + b"1" + b"}" * 100_000),
+        ("m.safetensors", struct.pack("<Q", 41) + b'{"w":{"data_offsets":[0,1e400]}}         '),
+    ],
+)
+def test_a_header_of_another_form_is_no_fault_and_ends_nothing(name: str, content: bytes, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    assert fault_of(tmp_path / name) is None
+
+
+def test_all_headers_together_take_no_more_than_their_share(tmp_path: Path) -> None:
+    (tmp_path / "m.safetensors").write_bytes(safetensors()[:-1])
+    headers = Headers(Sysroot("linux"))
+    headers.left = 0
+    assert model_fault(str(tmp_path / "m.safetensors"), headers) is None
+    assert MOST_BYTES < 64 << 20, "it would show in the scan's memory"

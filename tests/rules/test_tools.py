@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.model.facts import CdiSpecification, CudaInit, Snapshot, Tools
 from core.model.facts.framework_tools import UnfitTool
 from core.model.steps import Severity
-from core.rules.frameworks.tools import lacking_builders
+from core.rules.frameworks.tools import damaged_models, lacking_builders
 from core.rules.root_cause import diagnose
 from core.rules.tools import description_of_lost_files
 from tests import machines as m
@@ -129,3 +129,35 @@ def test_a_header_that_a_compiling_program_lacks(asked_by: str, severity: Severi
     lost = UnfitTool(prefix=prefix, reader="triton 3.4.0", name="Python.h", path="/usr/include/python3.11/Python.h", state="absent", runs=False, builds=True, asked_by=asked_by)  # fmt: skip
     (found,) = lacking_builders(replace(seen, framework_tools=(lost,)))
     assert (found.severity, found.cause) == (severity, "build_tools_missing")
+
+
+@pytest.mark.parametrize(
+    ("kind", "title", "advice"),
+    [
+        (
+            "cut",
+            "The model file /cache/{} is cut off: 12 of at least 20 bytes.",
+            "Delete the file, and download it again",
+        ),
+        ("empty", "The model file /cache/{} is empty.", "Delete the file, and download it again"),
+        ("pointer", "Instead of the model, /cache/{} holds a pointer of Git LFS.", "Run git lfs pull in its folder"),
+    ],
+)
+def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: str, title: str, advice: str) -> None:
+    seen = m.wheel_machine()
+    assert seen.pythons
+    name = "models--org--small/snapshots/1/model.safetensors"
+    one = UnfitTool(
+        prefix=seen.pythons[0].prefix, reader="torch 2.8.0", name="model.safetensors", path=f"/cache/{name}",
+        state="damaged", runs=False, detail="12 of at least 20 bytes" if kind == "cut" else "", model=kind,
+    )  # fmt: skip
+    (found,) = damaged_models(replace(seen, framework_tools=(one,)))
+    assert (found.severity, found.cause, found.title) == (
+        Severity.WARNING,
+        "corrupt_or_truncated_file",
+        title.format(name),
+    )
+    assert found.fix is not None
+    assert found.fix.title == advice
+    assert "org/small" in found.fix.advice
+    assert ("header" in found.why) is (kind == "cut"), "only a file that is cut has a header that says so"

@@ -35,7 +35,7 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     empty where nothing shows that anybody compiles. With ``package``: another distribution that requires the reader."""
     package: str = ""
     """The system's package that has the program; the reader does its work by it. Empty for everything else."""
-    model: bool = False
-    """It is a file of a model, of the person's and of no package."""
+    model: Literal["", "cut", "empty", "pointer"] = ""
+    """It is a file of a model, of the person's and of no package. pointer: of Git LFS, without the file itself."""
     source: str = ""
     """The evidence that the reader uses it."""

@@ -6,12 +6,12 @@ Only their headers are read, which say how long each must be. Sources: safetenso
 
 from __future__ import annotations
 
-import json
 import struct
 from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 from core.common.fact_text import fact_text
-from core.common.patience import call_patiently
+from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import hub_cache
 from core.model.facts import path_text
 from core.model.facts.framework_tools import UnfitTool
@@ -32,14 +32,40 @@ READERS = (
 )
 """Distributions that read such files, the one that people know best first."""
 ENDINGS = (".safetensors", ".gguf", ".pt", ".pth", ".ckpt", ".bin", ".onnx")
+OF_MODELS_ALONE = ("safetensors", "gguf", "ckpt")
+"""Endings that no other file has: an empty one is no placeholder of something else."""
 MOST_FILES = 400
 MOST_FOLDERS = 60
 """Folders of one place that are looked into."""
-MOST_HEADER = 32 << 20
+MOST_HEADER = 16 << 20
+"""Bytes of one header: the longest vocabularies take 10 MB in GGUF."""
+MOST_BYTES = 48 << 20
+"""Bytes of all headers: a folder of models must not take the scan's time."""
 POINTER = b"version https://git-lfs.github.com/spec/"
 _END_OF_ZIP = b"PK\x05\x06"
 _TAIL = 66_000
 """Bytes at the end of an archive in which its directory's end must be: 22, and a comment."""
+
+
+class ModelFault(NamedTuple):
+    """Why no program can read a file of a model."""
+
+    kind: Literal["cut", "empty", "pointer"]
+    detail: str = ""
+    """A fact text."""
+
+
+class Headers:
+    """Reads headers, and none once all together have been long."""
+
+    def __init__(self, where: Sysroot) -> None:
+        self.where, self.left = where, MOST_BYTES
+
+    def read(self, path: str, length: int) -> bytes:
+        """Return the start of a file; empty where nothing may be read."""
+        data = self.where.read(path, length) or b"" if self.left > 0 else b""
+        self.left -= len(data)
+        return data
 
 
 def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
@@ -49,12 +75,13 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
         return
     python, name = homes[0]
     reader = next(f"{d.name} {d.version}" for d in python.distributions if d.name == name)
+    headers = Headers(where)
     for number, path in enumerate(_files(request, where)):
         if number >= MOST_FILES:
             return
         if number % 20 == 0:
             request.watch.check()
-        if fault := model_fault(path, where):
+        if fault := model_fault(path, headers):
             yield UnfitTool(
                 prefix=python.prefix,
                 reader=reader,
@@ -62,8 +89,8 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
                 path=path_text(path),
                 state="damaged",
                 runs=False,
-                detail=fault,
-                model=True,
+                detail=fault.detail,
+                model=fault.kind,
             )
 
 
@@ -94,43 +121,40 @@ def _of_folder(folder: str, where: Sysroot) -> Iterator[str]:
     yield from (where.join(folder, n) for n in where.names(folder) or () if n.endswith(ENDINGS))
 
 
-def model_fault(path: str, where: Sysroot) -> str:
-    """Return why a file of a model cannot be read, in words; empty where its header shows nothing."""
+def model_fault(path: str, headers: Headers) -> ModelFault | None:
+    """Return why a file of a model cannot be read; None where its header shows nothing."""
+    where = headers.where
     about = where.stat(path)
     if about is None or not where.is_file(path):
-        return ""
+        return None
     size, ending = about.st_size, path.rpartition(".")[2]
+    if not size:
+        return ModelFault("empty") if ending in OF_MODELS_ALONE else None
     head = where.read(path, 64) or b""
     if head.startswith(POINTER):
-        return fact_text("a pointer of Git LFS, without the file itself")
-    if not size:
-        return fact_text("empty")
+        return ModelFault("pointer")
+    least = 0
     if ending == "safetensors":
-        least = _least_of_safetensors(path, head, size, where)
-    elif ending == "gguf":
-        least = _least_of_gguf(path, head, where)
+        least = _least_of_safetensors(path, head, size, headers)
+    elif ending == "gguf" and head.startswith(b"GGUF"):
+        least = _least_of_gguf(headers.read(path, MOST_HEADER), size)
     elif head.startswith(b"PK\x03\x04") and ending in ("pt", "pth", "ckpt", "bin"):
-        return "" if _END_OF_ZIP in _tail(path, size, where) else fact_text("the end of the archive is missing")
-    else:
-        return ""
-    if least and size < least:
-        return fact_text("{size} of at least {least} bytes", size=str(size), least=str(least))
-    return ""
+        end = where.tail(path, _TAIL)
+        return (
+            ModelFault("cut", fact_text("the end of the archive is missing"))
+            if end is not None and _END_OF_ZIP not in end
+            else None
+        )
+    if size < least:
+        return ModelFault("cut", fact_text("{size} of at least {least} bytes", size=str(size), least=str(least)))
+    return None
 
 
-def _tail(path: str, size: int, where: Sysroot) -> bytes:
-    def read(place: str) -> bytes:
-        with open(place, "rb") as file:  # noqa: PTH123 - as sysroot does
-            file.seek(max(0, size - _TAIL))
-            return file.read(_TAIL)
-
-    try:
-        return call_patiently(read, where.local_path(path))
-    except OSError:
-        return _END_OF_ZIP  # nothing is known
+_ENDS = late_pattern(rb'(?<!\\)"data_offsets"\s{0,9}:\s{0,9}\[\s{0,9}\d{1,19}\s{0,9},\s{0,9}(\d{1,19})\s{0,9}\]')
+"""Where a tensor ends. The header is not read as JSON: a large one would take hundreds of megabytes."""
 
 
-def _least_of_safetensors(path: str, head: bytes, size: int, where: Sysroot) -> int:
+def _least_of_safetensors(path: str, head: bytes, size: int, headers: Headers) -> int:
     """Return the length that the header asks for; 0 where it is not one that is known."""
     if len(head) < 8:
         return 8
@@ -139,11 +163,7 @@ def _least_of_safetensors(path: str, head: bytes, size: int, where: Sysroot) -> 
         return 0
     if size < 8 + length:
         return int(8 + length)
-    try:
-        told = json.loads((where.read(path, 8 + length) or b"")[8:])
-        ends = [int(its["data_offsets"][1]) for name, its in told.items() if name != "__metadata__"]
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        return 0
+    ends = (int(found[1]) for found in _ENDS.finditer(headers.read(path, 8 + length)))
     return int(8 + length + max(ends, default=0))
 
 
@@ -152,12 +172,16 @@ def _least_of_safetensors(path: str, head: bytes, size: int, where: Sysroot) -> 
 _FIXED = {0: 1, 1: 1, 2: 2, 3: 2, 4: 4, 5: 4, 6: 4, 7: 1, 10: 8, 11: 8, 12: 8}
 """Type of a value -> its bytes."""
 _TEXT, _LIST = 8, 9
-MOST_ROWS = 1 << 20
+MOST_PAIRS, MOST_TENSORS = 4096, 100_000
 ALIGNMENT = 32
+_LENGTH = struct.Struct("<Q")
 
 
 class _Gguf:
-    """The header of a GGUF file, read in order."""
+    """The header of a GGUF file, read in order.
+
+    Each step raises struct.error behind the end of the bytes, and KeyError for a type that is not known.
+    """
 
     def __init__(self, content: bytes) -> None:
         self.content, self.at = content, 4
@@ -168,50 +192,51 @@ class _Gguf:
         self.at += struct.calcsize(form)
         return int(value)
 
-    def text(self) -> bytes:
-        length = self.number("Q")
-        self.at += length
-        if self.at > len(self.content):
-            raise struct.error
-        return self.content[self.at - length : self.at]
+    def texts(self, count: int) -> None:
+        read, at, content = _LENGTH.unpack_from, self.at, self.content  # half a million of them: the loop counts
+        for _n in range(count):
+            at += 8 + read(content, at)[0]
+        self.at = at
 
-    def value(self, kind: int, key: bytes = b"") -> None:
+    def value(self, kind: int, key: bytes) -> None:
         if kind == _TEXT:
-            self.text()
+            self.texts(1)
         elif kind == _LIST:
             inner, count = self.number("I"), self.number("Q")
-            if inner in _FIXED:
-                self.at += _FIXED[inner] * count
+            if inner == _TEXT:
+                self.texts(count)
             else:
-                for _n in range(min(count, MOST_ROWS)):
-                    self.value(inner)
+                self.at += _FIXED[inner] * count  # lists in lists are not known
         elif key == b"general.alignment" and kind == 4:
             self.alignment = self.number("I") or ALIGNMENT
         else:
             self.at += _FIXED[kind]
 
     def least(self) -> int:
-        """Return the length up to the start of the last tensor, and one byte of it."""
+        """Return the length up to the start of the last tensor, and one byte of it; 0 for a header of no usual form."""
         if self.number("I") not in (2, 3):
             return 0
         tensors, pairs = self.number("Q"), self.number("Q")
-        for _n in range(min(pairs, MOST_ROWS)):
-            key = self.text()
-            self.value(self.number("I"), key)
+        if pairs > MOST_PAIRS or tensors > MOST_TENSORS:
+            return 0
+        for _n in range(pairs):
+            start = self.at + 8
+            self.texts(1)
+            self.value(self.number("I"), self.content[start : self.at])
         last = 0
-        for _n in range(min(tensors, MOST_ROWS)):
-            self.text()
+        for _n in range(tensors):
+            self.texts(1)
             dimensions = self.number("I")
             self.at += 8 * dimensions + 4
             last = max(last, self.number("Q"))
         return -(-self.at // self.alignment) * self.alignment + last + 1 if tensors else self.at
 
 
-def _least_of_gguf(path: str, head: bytes, where: Sysroot) -> int:
-    if not head.startswith(b"GGUF"):
-        return 0
-    content = where.read(path, MOST_HEADER) or b""
+def _least_of_gguf(content: bytes, size: int) -> int:
+    """Return the length that a header asks for, at least one byte more than the file has where it ends within its header; 0: not known."""
     try:
         return _Gguf(content).least()
-    except (struct.error, KeyError, OverflowError):
-        return len(content) + 1 if len(content) < MOST_HEADER else 0
+    except struct.error:
+        return size + 1 if len(content) == size else 0
+    except (KeyError, OverflowError):
+        return 0

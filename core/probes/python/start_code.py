@@ -17,6 +17,16 @@ def variables_set(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value, _line in variable_lines(text))
 
 
+def _statements(text: str) -> list[ast.stmt]:
+    """Return the statements of code; none if it cannot be parsed."""
+    import ast
+
+    try:
+        return ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return []
+
+
 def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
     """Return the same with the line of each.
 
@@ -27,10 +37,6 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
         return ()
     import ast  # imported late: few files mention the environment
 
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
     found: list[tuple[str, str, int]] = []
 
     def keep(name: ast.expr | None, value: ast.expr) -> None:
@@ -38,7 +44,7 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
         if len(words) == 2:
             found.append((words[0], words[1], value.lineno))
 
-    for statement in tree.body:
+    for statement in _statements(text):
         match statement:
             case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if _is_environment(place):
                 keep(name, value)
@@ -71,14 +77,10 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
         return ()
     import ast
 
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
     module = "environs" if "environs" in text else "environ"
     known = {"__file__": file}
     found = []
-    for statement in tree.body:
+    for statement in _statements(text):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if (its := _place(value, known)) is not None:
                 known[name] = its
@@ -117,12 +119,8 @@ def libraries_loaded(text: str) -> tuple[str, ...]:
         return ()
     import ast
 
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
     found: dict[str, None] = {}
-    for statement in tree.body:
+    for statement in _statements(text):
         match statement:
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -146,10 +144,6 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
         return ()
     import ast
 
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ()
     known: dict[str, str] = {"__file__": file, **({HOME: home} if home else {})}
     found: list[PathChange] = []
 
@@ -176,7 +170,7 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
                 ):
                     found.extend((None, its, statement.lineno) for its in _places(value, known))
 
-    follow(tree.body)
+    follow(_statements(text))
     return tuple(found)
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import N_, _, translate_fact
+from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.knowledge.causes import Cause
 from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
-from core.model.findings import Finding, Fix
+from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_package
@@ -56,23 +56,51 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
             continue
         one = mine[0]
         model = re.search(r"/models--([^/]+)/snapshots/", one.path)
+        title, why, cure = _words_about_model(one)
         yield make_finding(
             Step.FRAMEWORKS,
             min(home.severity, WARNING),
             "model-file",
-            _("The model file {path} is damaged: {detail}.", path=one.path, detail=translate_fact(one.detail)),
+            title,
             cause="corrupt_or_truncated_file",
-            why=_("Its own header says how long it must be: a download or a copy was interrupted. Programs that load it fail, others do not."),
+            why=join_sentences(why, _("Programs that load it fail, others do not.")),
             evidence=[
-                *(observation(t.path, translate_fact(t.detail), _("header of the file")) for t in mine[:8]),
+                *map(_model_row, mine[:8]),
                 home.concerns(one.reader.partition(" ")[0]),
             ],
             subject=one.path,
             fix=manual_fix(
-                _("Delete the file, and download it again"),
-                _("It belongs to the model {name} of the hub.", name=model[1].replace("--", "/")) if model else "",
+                cure, _("It belongs to the model {name} of the hub.", name=model[1].replace("--", "/")) if model else ""
             ),
-        )  # fmt: skip
+        )
+
+
+def _words_about_model(one: UnfitTool) -> tuple[str, str, str]:
+    """Return the sentence about a model's file, its reason, and what to do."""
+    if one.model == "pointer":
+        return (
+            _("Instead of the model, {path} holds a pointer of Git LFS.", path=one.path),
+            _("The folder was cloned without Git LFS, which downloads the large files."),
+            _("Run git lfs pull in its folder"),
+        )
+    again = _("Delete the file, and download it again")
+    if one.model == "empty":
+        return _("The model file {path} is empty.", path=one.path), _("A download or a copy was interrupted."), again
+    return (
+        _("The model file {path} is cut off: {detail}.", path=one.path, detail=translate_fact(one.detail)),
+        _("Its own header says how long it must be: a download or a copy was interrupted."),
+        again,
+    )
+
+
+def _model_row(tool: UnfitTool) -> Evidence:
+    match tool.model:
+        case "pointer":
+            return observation(tool.path, _("a pointer of Git LFS, without the file itself"), _("start of the file"))
+        case "empty":
+            return observation(tool.path, _("empty"), _("size of the file"))
+        case _:
+            return observation(tool.path, translate_fact(tool.detail), _("header of the file"))
 
 
 def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:

@@ -267,11 +267,14 @@ def import_packages(mark, seconds, share, *given):
             continue
         emit(package=name, state="began")
         try:
-            if word not in doubtful and share != "all":
-                call_at(stop, its_end - clock())
-            imported(module)
+            try:
+                if word not in doubtful and share != "all":
+                    call_at(stop, its_end - clock())
+                imported(module)
+            finally:
+                call_at(None, 0)
         except BaseException as e:  # SystemExit, too: it becomes data
-            call_at(None, 0)
+            call_at(None, 0)  # it may have been called while that was taken back
             if late:
                 emit(package=name, state="no time")
                 continue
@@ -279,7 +282,6 @@ def import_packages(mark, seconds, share, *given):
             for row in failures(e):
                 emit(package=name, failure=row)
         else:
-            call_at(None, 0)
             emit(package=name, state="no time" if late else "imported", seconds=time.time() - start)
 
 
