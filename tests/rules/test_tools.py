@@ -160,4 +160,4 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
     assert found.fix is not None
     assert found.fix.title == advice
     assert "org/small" in found.fix.advice
-    assert ("header" in found.why) is (kind == "cut"), "only a file that is cut has a header that says so"
+    assert ("interrupted" in found.why) is (kind != "pointer")

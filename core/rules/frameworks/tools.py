@@ -83,14 +83,12 @@ def _words_about_model(one: UnfitTool) -> tuple[str, str, str]:
             _("The folder was cloned without Git LFS, which downloads the large files."),
             _("Run git lfs pull in its folder"),
         )
-    again = _("Delete the file, and download it again")
-    if one.model == "empty":
-        return _("The model file {path} is empty.", path=one.path), _("A download or a copy was interrupted."), again
-    return (
-        _("The model file {path} is cut off: {detail}.", path=one.path, detail=translate_fact(one.detail)),
-        _("Its own header says how long it must be: a download or a copy was interrupted."),
-        again,
+    title = (
+        _("The model file {path} is empty.", path=one.path)
+        if one.model == "empty"
+        else _("The model file {path} is cut off: {detail}.", path=one.path, detail=translate_fact(one.detail))
     )
+    return title, _("An interrupted download or copy leaves such a file."), _("Delete the file, and download it again")
 
 
 def _model_row(tool: UnfitTool) -> Evidence:
@@ -100,7 +98,7 @@ def _model_row(tool: UnfitTool) -> Evidence:
         case "empty":
             return observation(tool.path, _("empty"), _("size of the file"))
         case _:
-            return observation(tool.path, translate_fact(tool.detail), _("header of the file"))
+            return observation(tool.path, translate_fact(tool.detail), _("header and length"))
 
 
 def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
