@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import gc
 import re
 import sys
 from pathlib import Path
@@ -38,6 +39,7 @@ PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 def run_explain(options: argparse.Namespace) -> int:
     """Explain an error message, a report or a code; return the exit status."""
+    gc.disable()  # as in a scan: the process ends before its garbage matters
     from core.cli import report
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import explain_text

@@ -7,6 +7,7 @@ import re
 from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
+from core.common.quick_search import quick_search
 from core.explain.model import CodeMeaning
 from core.explain.ranking import matching_clues
 from core.explain.reading import ParsedText
@@ -227,7 +228,7 @@ def _xid_meaning(x: Xid) -> CodeMeaning:
 def _matched_phrase(m: Message, low: str) -> str:
     """Return the phrase with which a text contains a message, or the text's own words that match its pattern."""
     said = next((p for p in m.phrases if p.split("*")[0] in low), "")
-    return said or next((found[0] for form in m.forms if (found := re.search(form, low))), m.id)
+    return said or next((found[0] for form in m.forms if (found := quick_search(form, low))), m.id)
 
 
 def _message_meaning(m: Message, low: str) -> CodeMeaning:

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from core.common.i18n import N_
+from core.common.quick_search import can_match
 from core.explain.reading import ParsedText
 
 _EXIT = (
@@ -199,7 +200,7 @@ def find_ending(reading: ParsedText) -> Ending | None:
     low = reading.low
     if len(reading.text) > BARE_CHARACTERS:
         return None
-    said = {e: [m.span() for form in e.forms for m in re.finditer(form, low)] for e in ENDINGS}
+    said = {e: [m.span() for form in e.forms if can_match(form, low) for m in re.finditer(form, low)] for e in ENDINGS}
     ours = bool(_OURS.search(low)) or _rest(low, [span for its in said.values() for span in its]) <= MAX_REST
     return next((e for e in ENDINGS if e.marks & reading.marks or (said[e] and ours)), None)
 

@@ -9,6 +9,7 @@ from typing import Any
 from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
+from core.common.quick_search import quick_search
 from core.common.text import printable
 from core.explain import dictionary, endings, harmful_advice, other_machine, pasted, questions, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
@@ -178,7 +179,7 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
     kept = [
         line.strip()[:200]
         for line, low in lines
-        if any(p in low for p in (*phrases, *names)) or any(re.search(f, low) for f in forms)
+        if any(p in low for p in (*phrases, *names)) or any(quick_search(f, low) for f in forms)
     ]
     return tuple(dict.fromkeys(kept))[:12]
 

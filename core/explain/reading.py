@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
 
+from core.common.quick_search import quick_search
 from core.explain import context
 from core.explain.extract import relevant_part
 from core.explain.translated import in_english
@@ -167,7 +168,7 @@ def first_place(message: Message, low: str) -> int | None:
     # most phrases are not there: the quick look comes first
     there = (pieces for phrase in message.phrases if (pieces := _pieces(phrase))[0] in low)
     at = [place for pieces in there if (place := _place(pieces, low)) is not None]
-    at += [m.start() for form in message.forms if (m := re.search(form, low))]
+    at += [m.start() for form in message.forms if (m := quick_search(form, low))]
     return min(at, default=None)
 
 
