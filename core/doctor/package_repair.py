@@ -69,7 +69,7 @@ def prepare_exchange(
     """
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
-    then = {n: v.replace(f"{wish.prefix}/", f"{real.prefix}/") for n, v in then.items()}
+    then = {n: v.replace(f"{wish.prefix}{os.sep}", f"{real.prefix}{os.sep}") for n, v in then.items()}
     return packages.prepare_exchange(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
 
 

@@ -115,11 +115,16 @@ def add_dll_folders(remedy: AddDllFolders, snapshot: Snapshot) -> tuple[Change, 
     return (dll_hook(python.site_packages[0], *remedy.folders),)
 
 
+def hook_text(*folders: str) -> str:
+    """Return the lines that make Python search folders for DLLs; a folder that is gone is left out."""
+    return "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
+
+
 def dll_hook(site_packages: str, *folders: str) -> FileSet:
     """Return the change that makes one environment's Python search folders for DLLs (a ``.pth`` file, Windows).
 
     It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
     """
-    text = "".join(f"import os; os.path.isdir({f!a}) and os.add_dll_directory({f!a})\n" for f in folders)
+    text = hook_text(*folders)
     item = FileItem(path=join_path("windows", site_packages, HOOK_FILE_NAME), after="?", size=len(text), text=text)
     return FileSet(title=_("Let this Python find DLLs in {folder}", folder=join_names(folders)), items=(item,))

@@ -11,6 +11,8 @@ DYNSYM, GNU_HASH = 11, 0x6FFFFFF6
 """SHT_DYNSYM and SHT_GNU_HASH."""
 
 MAX_CHAIN = 4096
+MOST_NAMES, LONGEST_NAME, MOST_NAME_BYTES = 1 << 18, 1 << 14, 1 << 26
+PIECE = 1 << 20
 
 
 def export_address(file: Layout, name: str) -> int | None:
@@ -68,6 +70,33 @@ def _pe(file: Layout, name: bytes) -> int | None:
         else:
             high = middle
     return None
+
+
+def exported_names(file: Layout) -> frozenset[bytes]:
+    """Return every name that a PE file exports; none beyond a table that is cut.
+
+    Cheaper than ``export_address`` for somebody who asks for thousands.
+    """
+    table = _export_table(file)
+    raw = file.bytes_at(table + 24, 16) if table else b""
+    count, _functions, names, _ordinals = struct.unpack("<4I", raw) if len(raw) == 16 else (0, 0, 0, 0)
+    raw = _bytes_from(file, names, 4 * min(count, MOST_NAMES))
+    places = struct.unpack(f"<{len(raw) // 4}I", raw[: len(raw) // 4 * 4])
+    first, last = min(places, default=0), max(places, default=0)
+    texts = _bytes_from(file, first, min(last - first + LONGEST_NAME, MOST_NAME_BYTES))
+    found, taken = set[bytes](), 0
+    for start in {place - first for place in places}:
+        end = texts.find(b"\0", start, start + LONGEST_NAME)
+        taken += max(0, end - start)
+        if end >= 0 and taken <= MOST_NAME_BYTES:
+            found.add(texts[start:end])
+    return frozenset(found)
+
+
+def _bytes_from(file: Layout, address: int, size: int) -> bytes:
+    """Return a long run of bytes, as far as the file has it."""
+    pieces = [file.bytes_at(address + at, min(PIECE, size - at)) for at in range(0, size, PIECE)]
+    return b"".join(pieces)
 
 
 def _export_table(file: Layout) -> int:

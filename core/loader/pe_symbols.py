@@ -10,7 +10,7 @@ import os
 import struct
 
 from core.loader.earlier_reads import cached_by_file
-from core.loader.exports import export_address
+from core.loader.exports import export_address, exported_names
 from core.loader.files import UnfitError, path_under_root
 from core.loader.sections import Layout, open_layout
 from core.model.facts import path_text
@@ -22,6 +22,8 @@ USUAL_NAME_BYTES, MAX_NAME_BYTES = 256, 16 << 10
 
 Decorated C++ names have up to 4096 characters; longer ones are left out.
 """
+SEVERAL = 500
+"""Functions from which on all names of a DLL are read at once, instead of a search for each."""
 PIECE = 1024
 """Entries of a lookup table read at a time."""
 
@@ -32,7 +34,7 @@ def imported_functions(
 ) -> dict[str, tuple[str, ...]]:
     """Return the functions that a PE file imports at load time: DLL in lower case -> names. Empty if it is no PE file."""
     try:
-        with open_layout(path_under_root(root, os.fspath(path))) as file:
+        with open_layout(path_under_root(root, os.fspath(path)), in_blocks=True) as file:
             return _imports(file) if file.format == "PE" else {}
     except (UnfitError, OSError, struct.error):
         return {}
@@ -46,8 +48,13 @@ def lacking_functions(
     if not wanted:
         return ()
     try:
-        with open_layout(path_under_root(root, os.fspath(provider))) as file:
-            return tuple(n for n in wanted if export_address(file, n) is None) if file.format == "PE" else ()
+        with open_layout(path_under_root(root, os.fspath(provider)), in_blocks=True) as file:
+            if file.format != "PE":
+                return ()
+            if len(wanted) < SEVERAL:
+                return tuple(n for n in wanted if export_address(file, n) is None)
+            names = exported_names(file)
+            return tuple(n for n in wanted if n.encode() not in names)
     except (UnfitError, OSError):
         return ()
 

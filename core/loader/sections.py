@@ -11,7 +11,7 @@ from functools import lru_cache
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.loader.files import Source, UnfitError, open_source
+from core.loader.files import BlockSource, Source, UnfitError, open_source
 
 MAX_SECTIONS = 2048
 
@@ -71,13 +71,16 @@ NOBITS = 8
 
 
 @contextmanager
-def open_layout(path: str | os.PathLike[str]) -> Iterator[Layout]:
+def open_layout(path: str | os.PathLike[str], *, in_blocks: bool = False) -> Iterator[Layout]:
     """Open a library and locate its sections. An ELF file without a section table has none.
+
+    ``in_blocks``: for a reader of thousands of names, which lie close together.
 
     Raises:
         UnfitError: it cannot be read, or is neither ELF nor PE.
     """
-    with open_source(path) as source:
+    with open_source(path) as opened:
+        source = BlockSource(opened) if in_blocks else opened
         start = source.read(0, 64)
         if start.startswith(b"\x7fELF") and len(start) == 64:
             yield _elf(source, start)

@@ -8,6 +8,7 @@ import msgspec
 
 from core.common.i18n import _, format_number
 from core.common.late_pattern import late_pattern
+from core.common.text import join_names
 from core.model import path_list
 from core.model.facts import Frozen, LineForm, System
 from core.model.path_list import PathError
@@ -297,6 +298,8 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     """Address of the index that has them; empty for the one that is configured."""
     alone: bool = False
     """Whether to install without dependencies."""
+    dll_folders: tuple[str, ...] = ()
+    """Folders of these packages in which the environment's Python is to find DLLs (Windows)."""
     gone: tuple[Package, ...] = ()
     come: tuple[Package, ...] = ()
     twin: str = ""
@@ -320,6 +323,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
             self,
             gone=self.come,
             come=self.gone,
+            dll_folders=(),
             before=self.after,
             after=self.before,
             old=self.new,
@@ -329,12 +333,14 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     def lines(self) -> tuple[str, ...]:
         """Return the preview: removed (-) and installed (+) distributions, each with its size and source."""
         shown = [f"  {self.title}"]
+        found = _("Let this Python find DLLs in {folder}", folder=join_names(self.dll_folders))
+        told = (f"+ {found}",) if self.dll_folders else ()
         if self.is_prepared:
             shown += [f"- {p.name} {p.version}" for p in self.gone]
-            return (*shown, *(f"+ {p.name} {p.version} {_package_origin(p)}".rstrip() for p in self.come))
+            return (*shown, *(f"+ {p.name} {p.version} {_package_origin(p)}".rstrip() for p in self.come), *told)
         shown += [f"- {name}" for name in self.remove]
         origin = " (" + _("from {source}", source=self.index) + ")" if self.index else ""
-        shown += [f"+ {wish}{origin}" for wish in self.install]
+        shown += [*(f"+ {wish}{origin}" for wish in self.install), *told]
         return (*shown, *("+ " + _("the files that {name} lists", name=name) for name in self.restore))
 
 

@@ -159,7 +159,9 @@ class InstallPackages(Frozen, frozen=True, kw_only=True, tag=True):
     alone: bool = False
     """Whether to install without dependencies."""
     search: tuple[str, ...] = ()
-    """Folders of the installed libraries that the programs that need them do not search by themselves (Linux)."""
+    """Folders of the installed libraries that the programs that need them do not search by themselves."""
+    dll_folders: tuple[str, ...] = ()
+    """Such folders of which the environment's Python must be told, since its modules do not search PATH (Windows)."""
 
 
 class UseSystemTool(Frozen, frozen=True, kw_only=True, tag=True):
@@ -212,8 +214,14 @@ def join_remedies(one: Remedy | None, other: Remedy | None) -> Remedy | None:
             return replace(one, places=_combine(one.places, other.places))
         case InstallPackages(), InstallPackages() if (one.prefix, one.index) == (other.prefix, other.index):
             remove, install = _combine(one.remove, other.remove), _combine(one.install, other.install)
-            search = _combine(one.search, other.search)
-            return replace(one, remove=remove, install=install, alone=one.alone and other.alone, search=search)
+            return replace(
+                one,
+                remove=remove,
+                install=install,
+                alone=one.alone and other.alone,
+                search=_combine(one.search, other.search),
+                dll_folders=_combine(one.dll_folders, other.dll_folders),
+            )
     return one or other
 
 

@@ -740,6 +740,25 @@ def test_packages_that_their_consumer_does_not_search_get_a_search_path_as_well(
     assert (search.scope, search.at, search.after.text) == ("environment", "/v", f"prepend {folder}")
 
 
+@pytest.mark.parametrize(
+    ("path", "edited"), [("C:\\tools", True), ("C:\\v\\Lib\\site-packages\\nvidia\\cublas\\bin", False)]
+)
+def test_on_windows_they_come_onto_path_or_their_python_is_told_in_the_same_step(path: str, edited: bool) -> None:
+    site = "C:\\v\\Lib\\site-packages"
+    folder = site + "\\nvidia\\cublas\\bin"
+    python = PythonEnvironment(
+        prefix="C:\\v", kind="venv", executable="C:\\v\\Scripts\\python.exe", site_packages=(site,)
+    )
+    mine = Variable(name="Path", value=path, scope="user", kind="REG_EXPAND_SZ", source="HKCU")
+    seen = machine("windows", mine, pythons=(python,))
+    wish = InstallPackages(prefix="C:\\v", install=("nvidia-cublas-cu12",), search=(folder,))
+    exchange, *rest = changes(found(wish), seen)
+    assert isinstance(exchange, ExchangePackages)
+    assert [c.entry for c in rest] == ([folder] if edited else [])
+    [exchange] = changes(found(msgspec.structs.replace(wish, search=(), dll_folders=(folder,))), seen)
+    assert exchange.dll_folders == (folder,)
+
+
 def test_a_build_of_pytorchs_own_index_is_put_back_from_there() -> None:
     its = Distribution(name="torch", version="2.8.0+cu126", location="/v/lib/python3.11/site-packages")
     python = PythonEnvironment(prefix="/v", kind="venv", distributions=(its,), site_packages=(its.location,))

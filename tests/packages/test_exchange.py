@@ -6,12 +6,16 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from core.doctor import repair
+from core.fixes.files import HOOK_FILE_NAME, hook_text
+from core.fixes.packages import prepare
 from core.host import exchange
 from core.model.changes import ChangeError, ExchangePackages, FileSet
+from core.model.facts import FrameworkTrial, PythonEnvironment
 from core.transaction import package_exchange
 from core.transaction.broker.closed_list import refusal_sentences
 from core.transaction.broker.ground import RealGround
@@ -118,6 +122,29 @@ def test_a_package_that_shares_files_with_one_that_goes_comes_anew(bench: Bench,
     done = bench.apply(bench.prepared(named=str(folder), **wish))
     assert done.kind == "done", done.sentence
     assert bench.python("import shared; print(shared.of)") == "lib-cu12"
+    assert repair.undo(done.entry, bench.shop).kind == "undone"
+    assert tree(bench.prefix) == before
+
+
+def test_python_is_told_where_its_dlls_are_with_the_packages_and_untold_with_them(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tree(bench.prefix)
+    folder, told = str(bench.site / "nvidia" / "cublas" / "bin"), []
+    real = prepare.try_frameworks
+
+    def tried(python: PythonEnvironment, *rest: Any) -> tuple[FrameworkTrial, ...]:
+        told.append(Path(python.site_packages[0], HOOK_FILE_NAME).read_text())
+        return real(python, *rest)
+
+    monkeypatch.setattr(prepare, "try_frameworks", tried)
+    proposal = bench.prepared(**CUDA, dll_folders=(folder,))
+    change = exchanged(proposal)
+    assert told == [hook_text(folder.replace(str(bench.prefix), str(package_exchange.twin_root(change.twin))))]
+    assert f"+ Let this Python find DLLs in {folder}" in change.lines()
+    done = bench.apply(proposal)
+    assert done.kind == "done", done.sentence
+    assert (bench.site / HOOK_FILE_NAME).read_text() == hook_text(folder)
     assert repair.undo(done.entry, bench.shop).kind == "undone"
     assert tree(bench.prefix) == before
 

@@ -473,20 +473,47 @@ def test_a_library_under_the_name_of_another_release_goes(asker: str, name: str,
     assert found.remedy is None or not told
 
 
-def test_windows_is_told_that_its_search_needs_the_packages_folders() -> None:
-    build = FrameworkBuild(prefix=PYTHON.prefix, distribution="torch", version="2.8.0", cuda="12.8")
-    for path, told in (
-        (r"C:\x\cufft64_11.dll", True),
-        (r"C:\v\Lib\site-packages\nvidia\cufft\bin\cufft64_11.dll", False),
-    ):
-        lacks = edge(name="cufft64_11.dll", attempts=(Attempt(path=path, how=How.PATH, outcome="not there"),))
-        seen = replace(
-            machine(closure(edges=(lacks,)), frameworks=Frameworks(builds=(build,))),
-            machine=machines.windows_machine().machine,
-        )
-        found = card(seen)
-        assert found.fix is not None
-        assert ("scan again" in found.fix.advice) is told
+OF_WINDOWS = r"C:\v\Lib\site-packages"
+NVIDIAS = OF_WINDOWS + r"\nvidia"
+
+
+@pytest.mark.parametrize(
+    ("framework", "cuda", "name", "how", "tried", "by_path", "by_python"),
+    [
+        ("ctranslate2 4.8.5", "12", "cublas64_12.dll", How.PATH, "C:\\x", ("cublas\\bin",), ()),
+        ("ctranslate2 4.8.5", "12", "cublas64_12.dll", How.PATH, NVIDIAS + "\\cublas\\bin", (), ()),
+        ("cupy-cuda12x 13.6.0", "12", "nvrtc64_120_0.dll", How.DLL_FOLDER, "C:\\x", (), ("cuda_nvrtc\\bin",)),
+        ("cupy-cuda12x 13.6.0", "12", "cusolver64_11.dll", How.DLL_FOLDER, "C:\\x", (),
+         ("cusolver\\bin", "cublas\\bin", "cusparse\\bin", "nvjitlink\\bin")),
+        ("cupy-cuda12x 14.2.0", "12", "nvrtc64_120_0.dll", How.DLL_FOLDER, "C:\\x", (), ()),
+        ("onnxruntime-gpu 1.31.1", "13", "cublasLt64_13.dll", How.PATH, "C:\\x", ("cu13\\bin\\x86_64",), ()),
+        ("onnxruntime-gpu 1.31.1", "13", "cudnn64_9.dll", How.PATH, "C:\\x",
+         ("cudnn\\bin", "cu13\\bin\\x86_64"), ()),
+    ],
+)  # fmt: skip
+def test_on_windows_what_is_installed_is_searched_too_in_the_way_of_its_consumer(
+    framework: str, cuda: str, name: str, how: How, tried: str, by_path: tuple[str, ...], by_python: tuple[str, ...]
+) -> None:
+    its, _space, release = framework.partition(" ")
+    build = FrameworkBuild(prefix=PYTHON.prefix, distribution=its, version=release, cuda=cuda)
+    python = replace(
+        PYTHON, distributions=(Distribution(name=its, version=release),), site_packages=(OF_WINDOWS,), prefix="C:\\v"
+    )
+    lacks = edge(name=name, attempts=(Attempt(path=f"{tried}\\{name}", how=how, outcome="not there"),))
+    seen = replace(
+        machine(
+            replace(closure(framework, edges=(lacks,)), consumer=python.consumer(framework)),
+            pythons=(python,),
+            frameworks=Frameworks(builds=(replace(build, prefix="C:\\v"),)),
+        ),
+        machine=machines.windows_machine().machine,
+    )
+    found = card(seen)
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.search == tuple(f"{NVIDIAS}\\{f}" for f in by_path)
+    assert found.remedy.dll_folders == tuple(f"{NVIDIAS}\\{f}" for f in by_python)
+    assert found.fix is not None
+    assert all(f"{NVIDIAS}\\{f}" in found.fix.advice for f in (*by_path, *by_python))
 
 
 def test_folders_are_added_where_they_have_everything_that_is_lacking() -> None:

@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -16,6 +17,7 @@ from packaging.utils import canonicalize_name
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.progress import Progress
 from core.common.text import join_names, printable
+from core.fixes.files import HOOK_FILE_NAME, hook_text
 from core.fixes.packages.donors import digest_of, home_of, put_files_back
 from core.fixes.packages.guard import guard_changes
 from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
@@ -89,7 +91,7 @@ def prepare_exchange(
     done = False
     try:
         new = host.fresh_environment() if then is None else then
-        moved = {n: v.replace(f"{change.prefix}/", f"{root}/") for n, v in new.items()}
+        moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in new.items()}
         found = _prepare_in(root, change, seen, sources, host, HostWithEnvironment(host, moved), journal, watch)
         done = True
         return found
@@ -138,6 +140,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     finally:
         scratch.drop_scratch(into)
     _name_the_environment(root, change.prefix, twin)
+    hook = tell_python(change, twin)
     now = recorded_packages(twin)
     new = {(p.name, p.version): p for p in come}
     made = replace(
@@ -150,12 +153,14 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
         old=exchange.folder_number(change.folder),
         new=exchange.folder_number(twin),
     )
-    if made.before == made.after:
+    if made.before == made.after and not hook:
         raise ChangeError(_("The packages in {prefix} are already as planned.", prefix=change.prefix))
     beside: tuple[Change, ...] = _outside_changes(change, root, twin)
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
-    trials, problem = _try_out(made, root, seen, host, later, watch)
+    with _hook_of_the_twin(hook, change.prefix, str(root)):
+        trials, problem = _try_out(made, root, seen, host, later, watch)
+    made = replace(made, after=folder_fingerprint(twin))
     return Prepared(changes=(made, *beside), trials=trials, problem=problem)
 
 
@@ -242,6 +247,35 @@ def _in_own_folder(wheel: Path, into: Path) -> Path:
     place.mkdir()
     (place / wheel.name).symlink_to(wheel)
     return place
+
+
+# --- Python is told where its DLLs are ---------------------------------------------------------------------------------
+
+
+def tell_python(change: ExchangePackages, twin: str) -> Path | None:
+    """Write into the twin which folders its Python searches for DLLs, beside what is told there already; return the file."""
+    if not change.dll_folders:
+        return None
+    path = Path(twin, HOOK_FILE_NAME)
+    there = path.read_text(encoding="ascii", errors="replace") if path.is_file() else ""
+    new = [line for line in hook_text(*change.dll_folders).splitlines(keepends=True) if line not in there]
+    path.unlink(missing_ok=True)  # it may be the environment's own file under a second name
+    path.write_text("".join((there, *new)), encoding="ascii", newline="\n")
+    return path
+
+
+@contextmanager
+def _hook_of_the_twin(hook: Path | None, prefix: str, root: str) -> Iterator[None]:
+    """Let the hook name the twin's own folders while that is tried: the environment does not have them yet."""
+    if hook is None:
+        yield
+        return
+    final = hook.read_bytes()
+    try:
+        hook.write_bytes(final.replace(*(f"{p}{os.sep}".encode("unicode_escape") for p in (prefix, root))))
+        yield
+    finally:
+        hook.write_bytes(final)
 
 
 # --- nothing names the twin ----------------------------------------------------------------------------------------

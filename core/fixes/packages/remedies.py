@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from core.common.i18n import _
 from core.common.text import join_names
-from core.fixes.variables import activation_change, has_activation
+from core.fixes.search_paths import add_folder
 from core.model.changes import Change, ExchangePackages
 from core.model.facts import PythonEnvironment, Snapshot
 from core.model.paths import is_inside
-from core.model.remedies import InstallPackages, PutPackageBack
+from core.model.remedies import AddFolder, InstallPackages, PutPackageBack
 from core.rules.frameworks.advice import index_of_build
 from core.rules.snapshot_queries import python_of
 
@@ -60,10 +60,14 @@ def install_packages(remedy: InstallPackages, snapshot: Snapshot) -> tuple[Chang
         install=remedy.install,
         index=remedy.index,
         alone=remedy.alone,
+        dll_folders=remedy.dll_folders,
     )
-    if not remedy.search or not has_activation(snapshot, python.prefix):
-        return (exchange,) if not remedy.search else ()
-    return (exchange, activation_change(python.prefix, "\n".join(f"prepend {f}" for f in reversed(remedy.search))))
+    if not remedy.search:
+        return (exchange,)
+    first, *more = remedy.search
+    searched = add_folder(AddFolder(folder=first, more=tuple(more), prefixes=(python.prefix,)), snapshot)
+    there_already = snapshot.machine.system == "windows"  # a folder that PATH has is not added again
+    return (exchange, *searched) if searched or there_already else ()
 
 
 def _python(snapshot: Snapshot, prefix: str) -> PythonEnvironment | None:

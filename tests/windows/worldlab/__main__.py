@@ -51,7 +51,7 @@ def totals(results: list[dict[str, Any]]) -> str:
     return (
         f"{named} of {len(faults)} faults named first; {quiet} of {len(healthy)} healthy machines quiet; {worked} of {len(pressed)} "
         "cures that were carried out let the framework's own DLLs load and were undone; so did "
-        f"{sum(r['proof'].endswith(', loaded') for r in by_lab)} of {len(by_lab)} that the lab installed."
+        f"{sum(', loaded' in r['proof'] for r in by_lab)} of {len(by_lab)} that the lab installed."
     )
 
 

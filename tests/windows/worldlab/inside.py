@@ -7,17 +7,19 @@ import os
 import sys
 import time
 import traceback
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.doctor import repair
 from core.doctor.examine import examine
+from core.fixes.packages.prepare import tell_python
 from core.host.interface import Host
 from core.host.windows.host import WindowsHost
 from core.model.changes import ExchangePackages
@@ -80,7 +82,7 @@ def examined(scene: Scene, machine: Machine, reports: str) -> dict[str, Any]:
             if os.environ.get(ONLY) == "scan":
                 result["proof"] = "not tried"
             elif not scene.cured and any(isinstance(c, ExchangePackages) for c in primary.fix.changes):
-                result |= installed(scene, primary.fix.changes, machine, made)
+                result |= installed(scene, primary, report, machine, made)
             elif primary.fix.changes:
                 result |= cured(scene, primary, report, machine, made)
         if scene.cured and "done" not in result["proof"]:
@@ -190,21 +192,26 @@ def cured(scene: Scene, primary: Finding, report: Report, machine: Machine, made
     }
 
 
-def installed(scene: Scene, changes: Iterable[object], machine: Machine, made: Path) -> dict[str, Any]:
-    """Let the lab carry out a change of packages, and load the framework's own DLLs again."""
-    packages = [c for c in changes if isinstance(c, ExchangePackages)]
+def installed(scene: Scene, primary: Finding, report: Report, machine: Machine, made: Path) -> dict[str, Any]:
+    """Let the lab install a cure's packages, make the rest of that same cure, and load the framework's own DLLs again."""
+    assert primary.fix
+    packages = [c for c in primary.fix.changes if isinstance(c, ExchangePackages)]
     if not all(install_from_wheels(c, machine) for c in packages):
         return {"proof": NO_INSTALLER}
+    for change in packages:
+        tell_python(change, change.folder)
+    done = "installed by the lab from its wheels"
+    if further := tuple(c for c in primary.fix.changes if not isinstance(c, ExchangePackages)):
+        rest = replace(primary, fix=replace(primary.fix, changes=further))
+        its = cured(scene, rest, report, machine, made)
+        return its | {"proof": f"{done}, {its['proof']}"}
     loads = asked(scene, made, renewed())
-    proof = f"installed by the lab from its wheels, {numbers(loads)}"
-    if not any(loads.values()):
-        return {"proof": proof}
-    again = look(WindowsHost(), scene, machine, made)  # as the advice says: "then scan again"
-    second = next((f for f in again.findings if f.primary), None)
-    if second is None or not second.fix or not second.fix.changes:
-        return {"proof": proof, "right": False, "detail": "the cure left the fault"}
-    its = cured(scene, second, again, machine, made)
-    return its | {"proof": f"{proof}; scanned again: {second.fix.title[:60]}: {its['proof']}"}
+    proof = f"{done}, {numbers(loads)}"
+    return (
+        {"proof": proof, "right": False, "detail": "the cure left the fault"}
+        if any(loads.values())
+        else {"proof": proof}
+    )
 
 
 def numbers(said: Mapping[str, int]) -> str:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
-from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
+from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
-from core.knowledge.cuda_wheels import release_beside
 from core.knowledge.cudnn import releases_for
 from core.knowledge.library_names import TOOLKIT_FAMILIES, parse_library_name
-from core.model.facts import Attempt, Distribution, How, System
+from core.model.facts import Attempt, How, System
 from core.model.findings import Fix
-from core.model.paths import file_name, is_inside, join_path, normalise, parent
+from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import (
     AddDllFolders,
     AddFolder,
@@ -31,21 +31,22 @@ from core.model.remedies import (
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.libraries.lacks import (
-    COMPILER_VERSION,
     TENSORRT,
     Lack,
     cuda_majors,
-    is_found_in_packages,
     named_toolkit,
+)
+from core.rules.frameworks.libraries.packages import (
+    installed_already,
+    middle_of,
+    packages_with,
+    requirements,
+    unsearched_folders,
+    wanted_packages,
+    without_marker,
 )
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, install_part, larger_page_file, let_go, readable_again
 from core.rules.wording import manual_fix
-
-PACKAGE_OF = {
-    "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
-    "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
-}  # fmt: skip
-"""Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
 
 WITH_A_MAJOR = (*TOOLKIT_FAMILIES, "cudnn")
 """Families of which every library needs the others in its own major release."""
@@ -111,10 +112,9 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
     if cause == "cuda_toolkit_version_mismatch" and (other := _release_for_these_libraries(lack)):
-        searched = tuple(dict.fromkeys(_unsearched(lack)))
-        return InstallPackages(prefix=prefix, install=(other,), search=searched), _install(lack, [other])
-    wanted = list(dict.fromkeys(_wanted_packages(lack)))
-    if there := _installed_already(lack, wanted):
+        return _searched(lack, InstallPackages(prefix=prefix, install=(other,))), _install(lack, [other])
+    wanted = list(dict.fromkeys(wanted_packages(lack)))
+    if there := installed_already(lack, wanted):
         names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
         if any(e.state == "dangling" for e in lack.edges):
             return None, _install(lack, exact, again=True)  # A link to a file outside the folder could not be restored.
@@ -145,7 +145,7 @@ def _under_another_name(lack: Lack) -> list[str]:
 def _take_away_and_install(lack: Lack, files: list[str]) -> Fix:
     """Return how to remove renamed libraries, which come before the right ones, and to install those."""
     remove = "del" if lack.system == "windows" else "rm"
-    right = dict.fromkeys(p for f in files for p in _package(file_name(lack.system, f), f, lack, []))
+    right = dict.fromkeys(p for f in files for p in packages_with(file_name(lack.system, f), f, lack, []))
     return manual_fix(
         _("Remove the file with the wrong name, and install the required CUDA"),
         *(shell_command(remove, f, of=shell_of(lack.system)) for f in files),
@@ -183,20 +183,12 @@ def _release_for_these_libraries(lack: Lack) -> str:
     return ""
 
 
-def _installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
-    """Return the wanted distributions if all are installed in a fitting release, so that only their files are missing."""
-    there = {d.name: d for d in lack.home.python.distributions}
-    wishes = [wish for w in wanted if (wish := parse_requirement(w))]
-    found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
-    return found if found and len(found) == len(wanted) and not lack.gaps else []
-
-
 def _from_elsewhere(lack: Lack, cause: OptionalCause, folders: list[str]) -> tuple[Remedy, Fix]:
     """Return how what is installed comes to be found."""
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "requirement_broken" and (pinned := pinned_otherwise(lack)):
         return InstallPackages(prefix=prefix, install=pinned), _install(lack, list(pinned))
-    if lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts):
+    if _needs_a_hook(lack):
         return AddDllFolders(prefix=prefix, folders=tuple(folders)), add_dll_directories(folders)
     fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(folders))
     return AddFolder(folder=folders[0], more=tuple(folders[1:]), prefixes=(prefix,)), fix
@@ -211,12 +203,12 @@ def pinned_otherwise(lack: Lack) -> tuple[str, ...]:
     pins = [(p, parse_requirement(p)) for p in (its.requires if its else ())]
     found: dict[str, None] = {}
     for edge in lack.edges:
-        name = rf"nvidia-{re.escape(_middle(edge.name))}(-cu\d+)?"
+        name = rf"nvidia-{re.escape(middle_of(edge.name))}(-cu\d+)?"
         exact = [(p, w) for p, w in pins if w and "==" in w.specifier and re.fullmatch(name, w.name.replace("_", "-"))]
         other = [p for p, w in exact if is_in_specifier(w.specifier, there.get(w.name, "")) is False]
         if not other:
             return ()
-        found[_without_marker(other[0], lack)] = None
+        found[without_marker(other[0], lack)] = None
     return tuple(found)
 
 
@@ -226,41 +218,28 @@ def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
     Of two releases that do not match, the one without the function is older: it is removed, so that a newer one is
     installed.
     """
-    wishes = _requirements(lack, None)
+    wishes = requirements(lack, None)
     there = {d.name for d in lack.home.python.distributions}
     older = [
         w
         for g in lack.gaps
         if g.provider
-        for w in _package(file_name(lack.system, g.provider), g.provider, lack, wishes)
+        for w in packages_with(file_name(lack.system, g.provider), g.provider, lack, wishes)
     ]
     names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in wish.specifier)
-    return InstallPackages(
-        prefix=lack.home.python.prefix,
-        remove=tuple(dict.fromkeys(n for n in names if n in there)),
-        install=tuple(wanted),
-        search=tuple(dict.fromkeys(_unsearched(lack))),
-    )
+    gone = tuple(dict.fromkeys(n for n in names if n in there))
+    return _searched(lack, InstallPackages(prefix=lack.home.python.prefix, remove=gone, install=tuple(wanted)))
 
 
-def _unsearched(lack: Lack) -> Iterator[str]:
-    """Yield the folders that will contain the missing files and that the consumer does not search.
+def _searched(lack: Lack, remedy: InstallPackages) -> InstallPackages:
+    """Return the remedy with the folders that the consumer does not search by itself, and how it comes to search them."""
+    folders = tuple(dict.fromkeys(unsearched_folders(lack)))
+    return replace(remedy, dll_folders=folders) if _needs_a_hook(lack) else replace(remedy, search=folders)
 
-    NVIDIA's wheels for CUDA 11 and 12 have a folder for each library: nvidia/cublas/lib.
-    """
-    if lack.system != "linux":
-        return
-    for edge in lack.edges:
-        folder = next((parent(lack.system, p) for p in edge.elsewhere), "")
-        if not folder and lack.home.python.site_packages:
-            its = _middle(edge.name).replace("-", "_")
-            folder = join_path(lack.system, lack.home.python.site_packages[0], "nvidia", its, "lib")
-        by_itself = (a for a in edge.attempts if a.how is not How.LD_LIBRARY_PATH)
-        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in by_itself}
-        if is_found_in_packages(lack, edge.name):
-            continue
-        if edge.attempts and folder and normalise(lack.system, folder) not in tried:
-            yield folder
+
+def _needs_a_hook(lack: Lack) -> bool:
+    """Whether PATH is not searched for what is missing: Windows' loader does so for no extension module of Python's."""
+    return lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts)
 
 
 def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
@@ -398,91 +377,11 @@ def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     options = ("--force-reinstall", "--no-deps") if again else ()
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
     steps = [command]
-    if lack.system == "windows" and not again and not any(_in_packages(a.path) for e in lack.edges for a in e.attempts):
-        steps.append(_("Then scan again: {who} does not search the folders of these packages, so PATH must name them.", who=lack.closure.consumer.framework))  # fmt: skip
+    folders = list(dict.fromkeys(unsearched_folders(lack))) if lack.system == "windows" and not again else []
+    if folders and _needs_a_hook(lack):
+        further = add_dll_directories(folders)
+        steps += [further.title, further.advice]
+    elif folders:
+        further = add_to_search_path(lack.home.seen, ";".join(folders))
+        steps += [further.title, further.advice]
     return manual_fix(_("Install {packages}", packages=join_names(wanted)), *steps, restart="program")
-
-
-def _in_packages(path: str) -> bool:
-    r"""Whether a searched folder is that of one of NVIDIA's packages: site-packages\nvidia\...\bin."""
-    return re.search(r"[\\/]site-packages[\\/]nvidia[\\/]", path, re.IGNORECASE) is not None
-
-
-def _wanted_packages(lack: Lack) -> Iterator[str]:
-    """Yield the packages that contain the missing files, named as in the consumer's requirements."""
-    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
-    wishes = _requirements(lack, its)
-    for edge in lack.edges:
-        yield from _package(edge.name, edge.path, lack, wishes)
-    for gap in lack.gaps:
-        if gap.provider and not COMPILER_VERSION.match(gap.version):
-            yield from _package(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
-            yield from _package(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
-
-
-def _requirements(lack: Lack, its: Distribution | None) -> list[str]:
-    """Return the consumer's requirements, then those of all other packages in the environment."""
-    others = (d for d in lack.home.python.distributions if d is not its)
-    return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
-
-
-def _middle(library: str) -> str:
-    """Return the middle of the name of the wheel with this library: "cuda-nvrtc" for libnvrtc.so.12."""
-    stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
-    if stem.endswith(".dll"):
-        stem = stem.removesuffix(".dll").rstrip("_0123456789")
-    return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
-
-
-def _package(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
-    middle = _middle(library)
-    if path and not is_inside(lack.system, path, lack.home.python.prefix):
-        return
-    major, number = _cuda_wanted(lack), _cudnn_number(library)
-    named = [
-        w
-        for w in wishes
-        if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE) and _brings(w, major, number)
-    ]
-    if named:
-        yield _without_marker(named[0], lack)
-    elif middle.startswith(("cu", "nv", "nccl")) and major:
-        name = f"nvidia-{middle}-cu{major}" if int(major) < 13 else f"nvidia-{middle}"
-        yield _without_marker(f"{name}=={number}.*" if number else name, lack)
-
-
-def _cuda_wanted(lack: Lack) -> str:
-    """Return the CUDA version of the missing libraries: from their names, else the one that the consumer was built for."""
-    return cuda_majors(lack, [e for e in lack.edges if e.state == "absent"] or list(lack.edges))[0]
-
-
-def _cudnn_number(library: str) -> str:
-    found = re.search(r"cudnn\w{0,40}?(?:\.so\.|64_)(\d+)", library)
-    return found[1] if found else ""
-
-
-def _brings(requirement: str, major: str, number: str) -> bool:
-    """Whether a requirement on one of NVIDIA's wheels can provide a library of this CUDA and this cuDNN."""
-    wish = parse_requirement(requirement)
-    of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
-    if wish is None or (major and (of[1] != major if of else int(major) < 13)):
-        return False
-    named = [
-        release.partition(".")[0] for how, release in specifier_clauses(wish.specifier) if how in ("==", "===", "~=")
-    ]
-    return not number or all(n == number for n in named)
-
-
-def _without_marker(requirement: str, lack: Lack) -> str:
-    """Return a requirement without its marker; if it allows any release, with the release of the other wheels."""
-    wish = parse_requirement(requirement)
-    if wish is None:
-        return requirement.partition(";")[0].strip()
-    if "==" in wish.specifier:
-        return f"{wish.name}{wish.specifier}"
-    beside = release_beside(
-        wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
-    )
-    fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
-    specifier = ",".join(filter(None, (wish.specifier, f"=={beside}.*" if fits else "")))
-    return f"{wish.name}{specifier}"

@@ -144,8 +144,10 @@ def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
 def is_found_in_packages(lack: Lack, name: str) -> bool:
     """Whether the framework finds a library of this file name in NVIDIA's packages by cuda-pathfinder, without a search path."""
     its = lack.home.installed(lack.name)
-    rows = (r for r in gpu_binaries().frameworks if its and r.finds and re.fullmatch(r.distribution, lack.name))
-    finds = (r for r in rows if its and is_older(its.version, r.finds) is False)
+    rows = [r for r in gpu_binaries().frameworks if its and re.fullmatch(r.distribution, lack.name)]
+    if lack.system == "windows":
+        return any(its and r.windows_finds and is_older(its.version, r.windows_finds) is False for r in rows)
+    finds = (r for r in rows if its and r.finds and is_older(its.version, r.finds) is False)
     return any(name.startswith(f"lib{part}.so") for row in finds for part in row.found)
 
 

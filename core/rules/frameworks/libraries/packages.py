@@ -1,0 +1,148 @@
+"""Which of NVIDIA's wheels has a missing library, in which release, and in which folder it will lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+
+from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
+from core.knowledge.cuda_wheels import release_beside
+from core.model.facts import Distribution, How
+from core.model.paths import file_name, is_inside, join_path, normalise, parent
+from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors, is_found_in_packages
+
+PACKAGE_OF = {
+    "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
+    "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
+}  # fmt: skip
+"""Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+OF_EACH_CUDA = ("cudnn", "nccl", "nvshmem", "cusparselt")
+"""Wheels that still name their CUDA for CUDA 13, of which the toolkit's own no longer do: nvidia-cudnn-cu13, nvidia-cublas."""
+
+NEEDS: Mapping[str, tuple[str, ...]] = {
+    "cusolver": ("cublas", "cusparse", "nvjitlink"),
+    "cusparse": ("nvjitlink",),
+    "cudnn": ("cublas", "cuda-nvrtc"),
+}
+"""Middle of a wheel's name -> those whose DLLs its own import or open, for CUDA 12 (their import tables, and Requires-Dist)."""
+
+
+def wanted_packages(lack: Lack) -> Iterator[str]:
+    """Yield the packages that contain the missing files, named as in the consumer's requirements."""
+    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    wishes = requirements(lack, its)
+    for edge in lack.edges:
+        yield from packages_with(edge.name, edge.path, lack, wishes)
+    for gap in lack.gaps:
+        if gap.provider and not COMPILER_VERSION.match(gap.version):
+            yield from packages_with(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
+            yield from packages_with(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
+
+
+def installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
+    """Return the wanted distributions if all are installed in a fitting release, so that only their files are missing."""
+    there = {d.name: d for d in lack.home.python.distributions}
+    wishes = [wish for w in wanted if (wish := parse_requirement(w))]
+    found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
+    return found if found and len(found) == len(wanted) and not lack.gaps else []
+
+
+def requirements(lack: Lack, its: Distribution | None) -> list[str]:
+    """Return the consumer's requirements, then those of all other packages in the environment."""
+    others = (d for d in lack.home.python.distributions if d is not its)
+    return [r for d in (*((its,) if its else ()), *others) for r in (*d.requires, *d.pins)]
+
+
+def middle_of(library: str) -> str:
+    """Return the middle of the name of the wheel with this library: "cuda-nvrtc" for libnvrtc.so.12."""
+    stem = re.sub(r"^lib", "", library.partition(".so")[0]).lower()
+    if stem.endswith(".dll"):
+        stem = stem.removesuffix(".dll").rstrip("_0123456789")
+    return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+
+
+def unsearched_folders(lack: Lack) -> Iterator[str]:
+    """Yield the folders that will contain the missing files, and what those need, and that the consumer does not search."""
+    wishes = requirements(lack, next((d for d in lack.home.python.distributions if d.name == lack.name), None))
+    for edge in lack.edges:
+        by_itself = (a for a in edge.attempts if a.how is not How.LD_LIBRARY_PATH)
+        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in by_itself}
+        if not edge.attempts or is_found_in_packages(lack, edge.name):
+            continue
+        there = [parent(lack.system, p) for p in edge.elsewhere[:1]]
+        for folder in there or _folders_to_be(edge.name, lack, wishes):
+            if normalise(lack.system, folder) not in tried:
+                yield folder
+
+
+def _folders_to_be(library: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+    """Yield the folder in which NVIDIA's wheel keeps a library; on Windows those of what it needs, too.
+
+    Wheels for CUDA 11 and 12 have a folder each, nvidia/cublas/lib, and so have cuDNN's and NCCL's of every CUDA; those for CUDA 13 share
+    nvidia/cu13/lib. On Windows a library finds what it needs in no other folder by itself.
+    """
+    sites, cuda = lack.home.python.site_packages, cuda_wanted(lack)
+    middle = middle_of(library)
+    if not sites or not any(packages_with(library, "", lack, wishes)):
+        return
+    for each in (middle, *(NEEDS.get(middle, ()) if lack.system == "windows" else ())):
+        shared = cuda and int(cuda) >= 13 and each not in OF_EACH_CUDA
+        of_linux = (f"cu{cuda}" if shared else each.replace("-", "_"), "lib")
+        of_windows = (of_linux[0], "bin", *(("x86_64",) if shared else ()))
+        yield join_path(lack.system, sites[0], "nvidia", *(of_windows if lack.system == "windows" else of_linux))
+
+
+def packages_with(library: str, path: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
+    """Yield the requirement on the wheel that has a library; none for a file outside the environment, or no CUDA that is known."""
+    middle = middle_of(library)
+    if path and not is_inside(lack.system, path, lack.home.python.prefix):
+        return
+    major, number = cuda_wanted(lack), _cudnn_number(library)
+    named = [
+        w
+        for w in wishes
+        if re.match(rf"nvidia[-_.]{re.escape(middle)}(?![a-z])", w, re.IGNORECASE) and _brings(w, major, number)
+    ]
+    if named:
+        yield without_marker(named[0], lack)
+    elif middle.startswith(("cu", "nv", "nccl")) and major:
+        name = f"nvidia-{middle}-cu{major}" if int(major) < 13 or middle in OF_EACH_CUDA else f"nvidia-{middle}"
+        yield without_marker(f"{name}=={number}.*" if number else name, lack)
+
+
+def cuda_wanted(lack: Lack) -> str:
+    """Return the CUDA version of the missing libraries: from their names, else the one that the consumer was built for."""
+    return cuda_majors(lack, [e for e in lack.edges if e.state == "absent"] or list(lack.edges))[0]
+
+
+def _cudnn_number(library: str) -> str:
+    found = re.search(r"cudnn\w{0,40}?(?:\.so\.|64_)(\d+)", library)
+    return found[1] if found else ""
+
+
+def _brings(requirement: str, major: str, number: str) -> bool:
+    """Whether a requirement on one of NVIDIA's wheels can provide a library of this CUDA and this cuDNN."""
+    wish = parse_requirement(requirement)
+    of = re.search(r"[-_.]cu(\d+)$", wish.name) if wish else None
+    if wish is None or (major and (of[1] != major if of else int(major) < 13)):
+        return False
+    named = [
+        release.partition(".")[0] for how, release in specifier_clauses(wish.specifier) if how in ("==", "===", "~=")
+    ]
+    return not number or all(n == number for n in named)
+
+
+def without_marker(requirement: str, lack: Lack) -> str:
+    """Return a requirement without its marker; if it allows any release, with the release of the other wheels."""
+    wish = parse_requirement(requirement)
+    if wish is None:
+        return requirement.partition(";")[0].strip()
+    if "==" in wish.specifier:
+        return f"{wish.name}{wish.specifier}"
+    beside = release_beside(
+        wish.name.replace("_", "-").lower(), {d.name: d.version for d in lack.home.python.distributions}
+    )
+    fits = beside and is_in_specifier(wish.specifier, f"{beside}.9999") is not False
+    specifier = ",".join(filter(None, (wish.specifier, f"=={beside}.*" if fits else "")))
+    return f"{wish.name}{specifier}"
