@@ -272,7 +272,8 @@ def _hook_of_the_twin(hook: Path | None, prefix: str, root: str) -> Iterator[Non
         return
     final = hook.read_bytes()
     try:
-        hook.write_bytes(final.replace(*(f"{p}{os.sep}".encode("unicode_escape") for p in (prefix, root))))
+        mine, its = (f"{p}{os.sep}".encode("unicode_escape") for p in (prefix, root))
+        hook.write_bytes(final.replace(mine, its))
         yield
     finally:
         hook.write_bytes(final)
