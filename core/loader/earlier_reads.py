@@ -51,12 +51,34 @@ class EarlierReads:
     def __init__(self, data: bytes = b"") -> None:
         self._kept: dict[str, Row] = {}
         self._used: dict[str, Row] = {}
-        self.has_news = False
-        """Whether a result was added that ``data`` did not contain."""
+        self._new: dict[str, None] = {}
+        self._checked: set[str] = set()
+        """Keys of what a child has just read: nothing of it needs to be looked at again in this run."""
         with suppress(msgspec.DecodeError, ValueError):
             if zlib.crc32(data[4:]) == int.from_bytes(data[:4], "little"):
                 stamp, rows = msgspec.msgpack.decode(data[4:], type=tuple[str, dict[str, Row]])
                 self._kept = rows if stamp == _other_inputs() else {}
+
+    @property
+    def has_news(self) -> bool:
+        """Whether a result was added that was not there at the beginning."""
+        return bool(self._new)
+
+    def is_checked(self, key: str) -> bool:
+        """Whether a child of this run found that the result holds."""
+        return key in self._checked
+
+    def news(self) -> bytes:
+        """Return the results that were added, for ``take`` in another process."""
+        return zlib.compress(msgspec.msgpack.encode({key: self._used[key] for key in self._new}), 1)
+
+    def take(self, news: bytes) -> None:
+        """Add what a child of this run has read."""
+        rows = msgspec.msgpack.decode(zlib.decompress(news), type=dict[str, Row])
+        self._kept |= rows
+        self._used |= rows
+        self._new |= dict.fromkeys(rows)
+        self._checked |= rows.keys()
 
     def find(self, key: str, identity: str, kind: Any) -> Any:
         """Return the result kept for this identity, as ``kind``; None if there is none."""
@@ -75,7 +97,8 @@ class EarlierReads:
     def keep(self, key: str, identity: str, value: Any) -> None:
         """Keep a result for later runs."""
         self._used[key] = (identity, msgspec.Raw(msgspec.msgpack.encode(value)), list(forms_in(value)))
-        self.has_news = True
+        self._new[key] = None
+        self._kept[key] = self._used[key]
 
     def to_bytes(self) -> bytes:
         """Return the store's new content: the results used in this run, then the others as far as there is room."""
@@ -137,6 +160,11 @@ def using(store: EarlierReads) -> Iterator[None]:
         _store.remove(store)
 
 
+def store_in_use() -> EarlierReads | None:
+    """Return the store in use, if any."""
+    return _store[-1] if _store else None
+
+
 def file_identity(path: str) -> str:
     """Return a key that differs for each content of a file; empty if it is missing, or too young for its times to show
     a change.
@@ -179,7 +207,7 @@ def earlier_or_new(
     if store is None:
         return read()
     found = store.find(key, identity, kind)
-    if found is None or not holds(found):
+    if found is None or not (store.is_checked(key) or holds(found)):
         found = read()
         if lasts(found):
             store.keep(key, identity, found)

@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import time
 
+from msgspec.structs import replace
+
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.distributions import required_name
-from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
-from core.probes.python.gone_files import unlike_files
-from core.probes.python.import_closure import ended_imports
-from core.probes.python.likeness import stands_in
+from core.probes.python.helpers import remember
 from core.probes.python.locations import working_folder
-from core.probes.python.modules import (
-    ModuleSearch,
-    extension_suffixes,
-    hidden_standard_modules,
-    known_modules,
-    replaced_standard_modules,
-)
+from core.probes.python.modules import known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
-from core.probes.python.plugins import framework_plugins
-from core.probes.python.records import unfit_modules
+from core.probes.python.read_ahead import read_ahead
+from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages
 from core.probes.python.started import start_faults
 from core.probes.python.time_limit import MOST_WAITING
-from core.probes.python.unfit_extensions import Suspects, lacking_modules, unfit_extensions
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
@@ -49,13 +40,21 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     where = sysroot_of(request.host)
     folder = request.script_folder or working_folder(where)
     end, found = time.thread_time() + MAX_SECONDS, []
+    ahead = read_ahead(request)
     for python in request.seen.pythons or ():
         request.watch.check()
         if time.thread_time() > end and not python.is_wanted:
             request.miss(_cut_short(python, MAX_SECONDS))
         elif where.is_folder(python.prefix):
-            found.append(search_of(python, request, folder, where))
+            late: list[Unexamined] = []
+            found.append(search_of(python, replace(request, miss=late.append), folder, where))
             request.keep(found[-1])
+            end -= ahead.seconds(python.prefix)
+            for one in late:
+                request.miss(one)
+            if not late:
+                remember(python, where)
+    ahead.end()
     return tuple(found)
 
 
@@ -81,36 +80,10 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     if other := other_library(path.entries, own_library(interpreter, request.env, where), where):
         version = interpreter.short_version
         return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))
-    architecture = python.architecture or request.seen.machine.architecture
-    known = request.shared.setdefault("identities", {})
-    modules = ModuleSearch(interpreter, path, architecture, where)
-    hidden = tuple(f for f in hidden_standard_modules(modules, python.distributions) if not stands_in(f, where))
-    plugins = framework_plugins(python, request.env, where)
-    unfit = unfit_extensions(
-        python, interpreter, extension_suffixes(interpreter, architecture, where), request, where, plugins=plugins
-    )
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
-    unlike, modules_unlike = unlike_files(python, request, where), unfit_modules(python, request, where)
-    byte_code = unfit_byte_code(python, interpreter, request, where)
-    replaced = (*hidden, *replaced_standard_modules(modules, STANDARD - ALWAYS_THERE, hidden))
-    suspects = Suspects(
-        unfit,
-        lacking_modules(interpreter, where),
-        (*(d for d in modules_unlike if d.state == "missing"), *unlike.gone),
-        tuple(f.name for f in replaced),
-        byte_code,
-        (*(d for d in modules_unlike if d.state in ("size differs", "unreadable")), *unlike.odd),
-    )
-    ended = ended_imports(
-        modules,
-        python.distributions,
-        where,
-        suspects,
-        plugins=plugins,
-        known=known,
-        spent=request.shared.setdefault("seconds for users of frameworks", []),
-        late=lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)),
-    )
+    parts = SearchParts(python, interpreter, path, request, where)
+    ended = parts.ended(lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)))
+    modules = parts.modules
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short_version,
@@ -121,9 +94,9 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             *known_modules(modules, python.distributions),
             *shadowed_packages(modules, where, frozenset(e.path for e in ended)),
         ),
-        hidden_standard=hidden,
+        hidden_standard=parts.hidden,
         ended=(*ended, *ended_programs(modules, python.distributions, where)),
-        numpy_1=built_for_numpy_1(python.distributions, where, known),
+        numpy_1=built_for_numpy_1(python.distributions, where, parts.known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         overwritten=overwritten_packages(python, request, where),
         remains=tuple(remains_of_pip(path.entries, where, required)),

@@ -1,0 +1,170 @@
+"""Children that read ahead: the scan finds what they sent, does the rest itself, and never depends on them."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from core.common.progress import Progress
+from core.host.child import ChildAnswer
+from core.host.this_host import this_host
+from core.loader.earlier_reads import EarlierReads, earlier_or_new, using
+from core.model.facts import Distribution, EndedImport, Machine, PythonEnvironment, Snapshot
+from core.probes.probe import ProbeRequest
+from core.probes.python import helpers
+from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, RECORDED, read_ahead
+from core.probes.python.search_parts import SearchParts
+from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.sysroot import sysroot_of
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an environment of links")
+
+LOOKS = ("core.probes.python.unfit_extensions._unfit", "core.probes.python.gone_files._unlike_files", "core.probes.python.records._unfit_modules", "core.probes.python.byte_code._unfit_byte_code", "core.probes.python.import_closure._followed")  # fmt: skip
+"""What each part comes to, if nothing was kept of it."""
+
+
+@pytest.fixture
+def settled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let files that were just made count as old enough for their times to show a change."""
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", -(1 << 62))
+
+
+def test_what_a_child_has_just_read_is_not_looked_at_again():
+    child, scan = EarlierReads(), EarlierReads()
+    child.keep("a", "1", "found")
+    scan.take(child.news())
+    with using(scan):
+        assert earlier_or_new("a", "1", str, lambda: "again", holds=lambda _found: False) == "found"
+    assert scan.has_news
+    later = EarlierReads(scan.to_bytes())
+    with using(later):
+        assert earlier_or_new("a", "1", str, lambda: "again", holds=lambda _found: False) == "again"
+
+
+ONE_AFTER_THE_OTHER = threading.Lock()
+
+
+def environment(root: Path) -> PythonEnvironment:
+    """Return an environment whose torch imports what is not there."""
+    site = root / "lib" / f"python{sys.version_info[0]}.{sys.version_info[1]}" / "site-packages"
+    (site / "torch").mkdir(parents=True)
+    (site / "torch" / "__init__.py").write_text("import absent_module\n")
+    (site / "torch-2.8.0.dist-info").mkdir()
+    (site / "torch-2.8.0.dist-info" / "METADATA").write_text("Name: torch\nVersion: 2.8.0\n")
+    (site / "torch-2.8.0.dist-info" / "RECORD").write_text("torch/__init__.py,,21\n")
+    base = os.path.realpath(sys.executable)
+    (root / "bin").mkdir()
+    (root / "bin" / "python").symlink_to(base)
+    (root / "pyvenv.cfg").write_text(f"home = {Path(base).parent}\nversion = {sys.version.split()[0]}\n")
+    torch = Distribution(name="torch", version="2.8.0", location=str(site))
+    return PythonEnvironment(
+        prefix=str(root),
+        kind="venv",
+        executable=str(root / "bin" / "python"),
+        site_packages=(str(site),),
+        distributions=(torch,),
+        ways=("--python",),
+    )
+
+
+def request_for(python: PythonEnvironment, folder: Path) -> ProbeRequest:
+    host = this_host()
+    snapshot = Snapshot(machine=host.machine(), pythons=(python,))
+    return ProbeRequest(host=host, seen=snapshot, env={}, watch=Progress(), script_folder=str(folder))
+
+
+def ends(python: PythonEnvironment, request: ProbeRequest, folder: Path) -> tuple[EndedImport, ...]:
+    where = sysroot_of(request.host)
+    interpreter = read_interpreter(python.prefix, python.executable, where)
+    assert interpreter
+    path = python_search_path(interpreter, {}, str(folder), where, working=str(Path.cwd()))
+    return SearchParts(python, interpreter, path, request, where).ended(lambda _frameworks: None)
+
+
+def in_this_process(order: helpers.Order, said: list[helpers.Done]) -> ChildAnswer[helpers.Done]:
+    """Answer as a child does, of which each has a cache of its own."""
+    with ONE_AFTER_THE_OTHER:
+        helpers.do_parts(order, said.append)
+    return ChildAnswer(events=tuple(said))
+
+
+@pytest.mark.usefixtures("settled")
+@pytest.mark.parametrize("processors", [1, 2, 3, 4])
+def test_the_scan_does_what_no_child_does_and_finds_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
+):
+    python, work = environment(tmp_path / "env"), tmp_path / "work"
+    work.mkdir()
+    monkeypatch.setattr(helpers, "read_cached", lambda _name, _limit: b"")
+    alone = ends(python, request_for(python, work), work)
+    assert [(e.kind, e.wanted) for e in alone] == [("absent", "absent_module")]
+    monkeypatch.setattr(helpers, "ask_child", lambda _work, order, _kind, **_how: in_this_process(order, []))
+    store, request = EarlierReads(), request_for(python, work)
+    with using(store):
+        helpers.begin(request, processors)
+        for part in (EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED):
+            read_ahead(request).wait(part)
+        done = [part for child in helpers.PARTS_OF_CHILDREN[processors] for part in child]
+        looked: list[str] = []
+        for name in LOOKS:
+            note_calls(monkeypatch, name, looked)
+        assert ends(python, request, work) == alone
+    own = {part for part in (EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED) if part not in done}
+    parts = dict(zip(LOOKS, (EXTENSIONS, RECORDED, RECORDED, BYTE_CODE, FOLLOWED), strict=True))
+    assert {parts[name] for name in looked} == own
+
+
+def note_calls(monkeypatch: pytest.MonkeyPatch, name: str, noted: list[str]) -> None:
+    import importlib
+
+    module, _, function = name.rpartition(".")
+    its = getattr(importlib.import_module(module), function)
+
+    def noting(*given: Any, **named: Any) -> Any:
+        noted.append(name)
+        return its(*given, **named)
+
+    monkeypatch.setattr(name, noting)
+
+
+@pytest.mark.parametrize("ended", ["was killed by SIGSEGV", "could not be started"])
+def test_a_child_that_fails_costs_nothing_but_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str):
+    python = environment(tmp_path)
+    monkeypatch.setattr(helpers, "ask_child", lambda *_given, **_how: ChildAnswer(ended=ended))
+    request = request_for(python, tmp_path)
+    with using(EarlierReads()):
+        helpers.begin(request, 4)
+        assert [e.wanted for e in ends(python, request, tmp_path)] == ["absent_module"]
+
+
+@pytest.mark.usefixtures("settled")
+def test_a_real_child_answers_and_a_known_environment_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    python = environment(tmp_path)
+    order = helpers.Order((FOLLOWED,), (python,), Machine(system="linux", home="/"), {}, str(tmp_path), str(tmp_path))
+    answer = helpers.ask_child(
+        helpers.do_parts, order, helpers.Done, host=this_host(), env=dict(os.environ), timeout=60
+    )
+    assert not answer.ended, answer
+    assert [done.prefix for done in answer.events] == [str(tmp_path)]
+    where = sysroot_of(this_host())
+    asked: list[object] = []
+    monkeypatch.setattr(helpers, "ask_child", lambda *given, **_how: asked.append(given) or ChildAnswer())
+    with using(EarlierReads()):
+        helpers.remember(python, where)
+        helpers.begin(request_for(python, tmp_path), 4)
+        assert not asked
+        (Path(python.site_packages[0]) / "new").mkdir()
+        os.utime(python.site_packages[0], ns=(0, 0))
+        assert not helpers.is_known(python, where)
+
+
+def test_without_a_cache_no_child_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(helpers, "ask_child", lambda *_given, **_how: pytest.fail("asked"))
+    request = request_for(environment(tmp_path), tmp_path)
+    helpers.begin(request, 4)
+    read_ahead(request).wait(FOLLOWED)
