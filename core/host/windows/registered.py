@@ -1,4 +1,4 @@
-r"""Programs that Windows' registry starts: services, what begins with the session, and what cmd.exe runs first. Pure but for ``read``.
+r"""Programs that Windows' registry starts: services, what begins with the session, what cmd.exe runs first, and what opens scripts. Pure but for ``read``.
 
 Sources: Microsoft, "CreateServiceW" (ImagePath, ObjectName), "Run and RunOnce Registry Keys", "cmd" (AutoRun); a service's value Environment,
 which the service manager adds to its variables, is in Microsoft's article 100843; srvany's Parameters are in article 137890,
@@ -20,6 +20,8 @@ Read = Callable[[str, str], Values]
 SERVICES = r"SYSTEM\CurrentControlSet\Services"
 LOGON = (r"Software\Microsoft\Windows\CurrentVersion\Run", r"Software\Microsoft\Windows\CurrentVersion\RunOnce")
 PROMPT = r"Software\Microsoft\Command Processor"
+CHOICE = r"Software\Microsoft\Windows\CurrentVersion\Explorer\FileExts\.py\UserChoice"
+CLASSES, USUAL_CLASS = r"Software\Classes", "Python.File"
 RUNS_OTHERS = re.compile(r"nssm|srvany", re.IGNORECASE)
 """Programs that are a service on behalf of another one, which their Parameters name."""
 DRIVERS = 0x0F
@@ -47,6 +49,19 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
         line = read(root, PROMPT).get("autorun")
         if isinstance(line, str) and line.strip():
             yield RegisteredStart(kind="prompt", key=rf"{root}\{PROMPT}\AutoRun", command=path_text(line))
+    yield from _opener_of_scripts(read)
+
+
+def _opener_of_scripts(read: Read) -> Iterator[RegisteredStart]:
+    """Yield what opens .py files: what the person chose, else by the class that the extension has."""
+    named = (read("HKCU", CHOICE).get("progid"), *(read(r, rf"{CLASSES}\.py").get("") for r in ("HKCU", "HKLM")))
+    kind = next((n for n in named if isinstance(n, str) and n.strip()), USUAL_CLASS)
+    for root in ("HKCU", "HKLM"):
+        key = rf"{CLASSES}\{kind}\shell\open\command"
+        command = read(root, key).get("")
+        if isinstance(command, str) and command.strip():
+            yield RegisteredStart(kind="association", key=path_text(rf"{root}\{key}"), command=path_text(command))
+            return
 
 
 def service_start(name: str, values: Values, read: Read) -> RegisteredStart | None:

@@ -123,9 +123,11 @@ ConfinementKind = Literal["devices", "code", "memory", "place", "user"]
 
 
 class RegisteredStart(Frozen, frozen=True, kw_only=True):
-    """A program that Windows' registry starts: a service, one that starts with the session, or what cmd.exe runs first (AutoRun)."""
+    """A program that Windows' registry starts: a service, one that starts with the session, what cmd.exe runs first (AutoRun), or what
+    opens this person's .py files.
+    """
 
-    kind: Literal["service", "logon", "prompt"]
+    kind: Literal["service", "logon", "prompt", "association"]
     key: str
     """Where it stands: "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Transcriber"."""
     command: str

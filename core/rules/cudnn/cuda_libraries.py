@@ -24,6 +24,7 @@ from core.rules.advice import add_to_search_path, pinned_package, pip_command
 from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
 from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.frameworks.environment_view import missing_packages
+from core.rules.frameworks.libraries.packages import searched_by
 from core.rules.snapshot_queries import candidate_evidence, file_at, is_of_environment, near_misses, python_of
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -257,7 +258,8 @@ def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
 def _install(c: ConsumerLoad, wanted: str) -> InstallPackages:
     """Return how to add a package to the consumer's environment, together with all others that its frameworks lack."""
     prefix = c.load.consumer.prefix
-    return InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, wanted))
+    remedy = InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, wanted))
+    return searched_by(c.load.consumer, c.seen, remedy) if c.system == "windows" else remedy
 
 
 def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:

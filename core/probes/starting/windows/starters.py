@@ -67,7 +67,7 @@ def _way(
 def _registered(
     one: RegisteredStart, ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
 ) -> Iterator[Reached]:
-    if one.kind == "prompt" or not STARTS_PYTHON.search(one.command):
+    if one.kind in ("prompt", "association") or not STARTS_PYTHON.search(one.command):
         return
     mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
     env = dict(ground.env) if mine else compose_environment(v for v in variables if v.scope in ("process", "machine"))

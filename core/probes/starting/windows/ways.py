@@ -17,6 +17,7 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
+from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -38,6 +39,7 @@ def windows_ways(
     yield from _launches(ground, pythons)
     yield from _batch_files(ground, pythons)
     yield from starter_ways(ground, pythons, registered, variables)
+    yield from double_click_ways(ground, pythons, registered)
 
 
 def _begin(ground: Ground) -> State:

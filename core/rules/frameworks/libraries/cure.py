@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 
-from msgspec.structs import replace
-
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement
@@ -39,10 +37,12 @@ from core.rules.frameworks.libraries.lacks import (
 from core.rules.frameworks.libraries.packages import (
     installed_already,
     middle_of,
+    needs_a_hook,
     packages_with,
     requirements,
     unsearched_folders,
     wanted_packages,
+    with_search,
     without_marker,
 )
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, install_part, larger_page_file, let_go, readable_again
@@ -112,7 +112,7 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
     if cause == "cuda_toolkit_version_mismatch" and (other := _release_for_these_libraries(lack)):
-        return _searched(lack, InstallPackages(prefix=prefix, install=(other,))), _install(lack, [other])
+        return with_search(lack, InstallPackages(prefix=prefix, install=(other,))), _install(lack, [other])
     wanted = list(dict.fromkeys(wanted_packages(lack)))
     if there := installed_already(lack, wanted):
         names, exact = tuple(d.name for d in there), [f"{d.name}=={d.version}" for d in there]
@@ -188,7 +188,7 @@ def _from_elsewhere(lack: Lack, cause: OptionalCause, folders: list[str]) -> tup
     home, prefix = lack.home, lack.home.python.prefix
     if cause == "requirement_broken" and (pinned := pinned_otherwise(lack)):
         return InstallPackages(prefix=prefix, install=pinned), _install(lack, list(pinned))
-    if _needs_a_hook(lack):
+    if needs_a_hook(lack):
         return AddDllFolders(prefix=prefix, folders=tuple(folders)), add_dll_directories(folders)
     fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(folders))
     return AddFolder(folder=folders[0], more=tuple(folders[1:]), prefixes=(prefix,)), fix
@@ -228,18 +228,7 @@ def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
     ]
     names = (wish.name for w in older if (wish := parse_requirement(w)) and "==" not in wish.specifier)
     gone = tuple(dict.fromkeys(n for n in names if n in there))
-    return _searched(lack, InstallPackages(prefix=lack.home.python.prefix, remove=gone, install=tuple(wanted)))
-
-
-def _searched(lack: Lack, remedy: InstallPackages) -> InstallPackages:
-    """Return the remedy with the folders that the consumer does not search by itself, and how it comes to search them."""
-    folders = tuple(dict.fromkeys(unsearched_folders(lack)))
-    return replace(remedy, dll_folders=folders) if _needs_a_hook(lack) else replace(remedy, search=folders)
-
-
-def _needs_a_hook(lack: Lack) -> bool:
-    """Whether PATH is not searched for what is missing: Windows' loader does so for no extension module of Python's."""
-    return lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts)
+    return with_search(lack, InstallPackages(prefix=lack.home.python.prefix, remove=gone, install=tuple(wanted)))
 
 
 def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
@@ -378,7 +367,7 @@ def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, *wanted)
     steps = [command]
     folders = list(dict.fromkeys(unsearched_folders(lack))) if lack.system == "windows" and not again else []
-    if folders and _needs_a_hook(lack):
+    if folders and needs_a_hook(lack):
         further = add_dll_directories(folders)
         steps += [further.title, further.advice]
     elif folders:

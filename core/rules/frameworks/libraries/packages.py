@@ -5,11 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
+from msgspec.structs import replace
+
 from core.common.requirements import is_in_specifier, parse_requirement, specifier_clauses
 from core.knowledge.cuda_wheels import release_beside
-from core.model.facts import Distribution, How
+from core.model.facts import Consumer, Distribution, How, Snapshot
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
-from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors, is_found_in_packages
+from core.model.remedies import InstallPackages
+from core.rules.frameworks.environment_view import environment_views
+from core.rules.frameworks.libraries.lacks import (
+    COMPILER_VERSION,
+    Lack,
+    closures_of,
+    cuda_majors,
+    find_lack,
+    is_found_in_packages,
+)
 
 PACKAGE_OF = {
     "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
@@ -60,6 +71,25 @@ def middle_of(library: str) -> str:
     if stem.endswith(".dll"):
         stem = stem.removesuffix(".dll").rstrip("_0123456789")
     return PACKAGE_OF.get(stem, "cudnn" if stem.startswith("cudnn") else stem)
+
+
+def searched_by(consumer: Consumer, seen: Snapshot, remedy: InstallPackages) -> InstallPackages:
+    """Return a remedy for a consumer with the folders that it does not search, as far as its own binaries show what it lacks."""
+    home = next((h for h in environment_views(seen) if consumer.prefix and h.python.prefix == consumer.prefix), None)
+    closures = (c for c in (closures_of(home) if home else ()) if c.consumer.full_id == consumer.full_id)
+    lack = next((found for c in closures if home and (found := find_lack(home, c))), None)
+    return with_search(lack, remedy) if lack else remedy
+
+
+def with_search(lack: Lack, remedy: InstallPackages) -> InstallPackages:
+    """Return the remedy with the folders that the consumer does not search by itself, and how it comes to search them."""
+    folders = tuple(dict.fromkeys((*remedy.search, *unsearched_folders(lack))))
+    return replace(remedy, dll_folders=folders) if needs_a_hook(lack) else replace(remedy, search=folders)
+
+
+def needs_a_hook(lack: Lack) -> bool:
+    """Whether PATH is not searched for what is missing: Windows' loader does so for no extension module of Python's."""
+    return lack.system == "windows" and not any(a.how is How.PATH for e in lack.edges for a in e.attempts)
 
 
 def unsearched_folders(lack: Lack) -> Iterator[str]:
