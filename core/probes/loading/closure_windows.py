@@ -363,7 +363,8 @@ class DllWalk:
     def _order(self) -> LoadOrder:
         """Return the child's instructions, including everything that must be loaded before."""
         folders = tuple(dict.fromkeys((*self._before.folders, *self.folders)))
-        return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps))
+        stops = self._before.stops or self._row.windows_way == "then PATH"
+        return LoadOrder(folders=folders, steps=(*self._before.steps, *self.steps), stops=stops)
 
     def _openings(self, consumer: str, verdicts: list[Verdict]) -> tuple[Opening, ...] | None:
         """Load the DLLs in a child: always if that is cheap, else if something looks wrong or the scan is thorough."""

@@ -85,6 +85,8 @@ for step in order["steps"]:
             number, lacking = 127, function
             break
     emit(library=path, number=0 if step["quiet"] else number, lacking=lacking)
+    if number and order["stops"] and not step["quiet"]:
+        break
 _out.write(b"\n.\n")
 _out.flush()
 os._exit(0)
@@ -117,6 +119,9 @@ class LoadOrder(msgspec.Struct, frozen=True):
 
     folders: tuple[str, ...] = ()
     steps: tuple[LoadStep, ...] = ()
+    stops: bool = False
+    """Whether the framework's import ends with the first DLL that does not load. The others would fail for the same reason, some of them
+    after hundreds of megabytes were mapped."""
 
 
 class LoadEvent(msgspec.Struct, frozen=True):

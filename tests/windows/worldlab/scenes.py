@@ -291,10 +291,40 @@ def bundled(*wheels: str, top: bool = True) -> Callable[[Machine], Path]:
     return base
 
 
+PAGE = b"<!DOCTYPE html><html><body>Log in</body></html>"
+
+
 def compiler(m: Machine) -> Path:
     """Return ptxas as its wheel has it, in a toolkit."""
     toolkit(m, "cudart-12")
     return m.place(Path(m.places["nvcc-12"]) / "nvidia\\cuda_nvcc\\bin\\ptxas.exe", BIN / "ptxas.exe")
+
+
+def nvcc(m: Machine) -> Path:
+    """Return nvcc with the programs that it starts, as their wheel has them."""
+    folder = HOME / "cuda\\bin"
+    for file in sorted(Path(m.places["nvcc-13"]).glob("nvidia/cu13/bin/*.exe")):
+        m.place(file, folder / file.name)
+    return folder / "nvcc.exe"
+
+
+def ffmpeg(m: Machine) -> Path:
+    """Return FFmpeg's program as its wheel has it."""
+    (file,) = Path(m.places["ffmpeg"]).glob("imageio_ffmpeg/binaries/*.exe")
+    return m.place(file, HOME / "ffmpeg\\bin\\ffmpeg.exe")
+
+
+def of_zeros(m: Machine, made: Path) -> None:
+    """Leave a program's size, and zeros for its bytes."""
+    size = made.stat().st_size
+    m.write(made, b"")
+    with made.open("r+b") as stream:
+        stream.truncate(size)
+
+
+def for_32_bit(m: Machine, made: Path) -> None:
+    """Leave a file for another processor under a program's name."""
+    m.place(m.part("x86/zlibwapi.dll"), made)
 
 
 def cut_itself(m: Machine, made: Path) -> None:
@@ -325,7 +355,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("ort-1.20-older-cublas-system32", ORT, (SHADOWED,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), older("cublas64_12.dll", SYSTEM32))),
     Scene("ort-1.20-32-bit-first", ORT, (FOREIGN,), spoilt(with_toolkit("ort-1.20", *FOR_ORT), unfit_first("cufft64_11.dll", "foreign")), cured=True),
     Scene("ort-1.20-wheel-part-lost", ORT, (BROKEN, PARTS), spoilt(with_wheels("ort-1.20", *FOR_ORT, named=True), gone(NV.format("cufft", "cufft64_11.dll")))),
-    Scene("ort-1.20-other-major", ORT, (OTHER_CUDA, MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"))),
+    Scene("ort-1.20-other-major", ORT, (OTHER_CUDA, MISSING, "cuda_lib_shadowed"), spoilt(with_wheels("ort-1.20", "cublas-13", named=True), lambda m, _s: toolkit(m, "cudart-12", "cufft-12", "cudnn-9.28", "nvrtc-12"), lambda m, s: distribution(m, s, "nvidia-cuda-nvrtc", "13.0.88"))),
     # the newest ONNX Runtime: CUDA 13, cuDNN and cuFFT optional
     Scene("ort-new-wheels-on-path", ORT, (), spoilt(with_wheels("ort-new", "cublas-13", named=True))),
     Scene("ort-new-wheels-not-searched", ORT, (NOT_SEARCHED,), spoilt(with_wheels("ort-new", "cublas-13", home=ODD)), cured=True),
@@ -367,7 +397,20 @@ SCENES: tuple[Scene, ...] = (
     Scene("ptxas-whole", "ptxas.exe", (), spoilt(compiler)),
     Scene("ptxas-truncated", "ptxas.exe", (BROKEN,), spoilt(compiler, cut_itself)),
     Scene("ptxas-empty", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b""))),
-    Scene("ptxas-is-a-page", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(b"<!DOCTYPE html><html><body>Log in</body></html>"))),
+    Scene("ptxas-is-a-page", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(PAGE))),
+    # nvcc and ffmpeg as they come
+    *(
+        Scene(f"{name}-{fault}", f"{name}.exe", causes, spoilt(base, *plants))
+        for name, base in (("nvcc", nvcc), ("ffmpeg", ffmpeg))
+        for fault, causes, plants in (
+            ("whole", (), ()),
+            ("truncated", (BROKEN,), (cut_itself,)),
+            ("empty", (BROKEN,), (spoilt_itself(b""),)),
+            ("is-a-page", (BROKEN,), (spoilt_itself(PAGE),)),
+            ("of-zeros", (BROKEN,), (of_zeros,)),
+            ("for-32-bit", (BROKEN, FOREIGN), (for_32_bit,)),
+        )
+    ),
     # PyTorch's folder
     Scene("torch", "torch", (), spoilt(lambda m: torch(m, PLAIN))),
     Scene("torch-cufft-lost", "torch", (BROKEN, MISSING), spoilt(torch, gone(LIB + "cufft64_11.dll"))),

@@ -33,6 +33,8 @@ NVIDIAS = {
     "cusparse-12": Wheel("nvidia-cusparse-cu12", "12.3.1.170", "win_amd64", "9bc90fb087bc7b4c15641521f31c0371e9a612fc2ba12c338d3ae032e6b6797f"),
     "nvjitlink-12": Wheel("nvidia-nvjitlink-cu12", "12.9.86", "win_amd64", "cc6fcec260ca843c10e34c936921a1c426b351753587fdd638e8cff7b16bb9db"),
     "nvcc-12": Wheel("nvidia-cuda-nvcc-cu12", "12.4.131", "win_amd64", "aadd9fb307352bbcd5bc89b5f98c10cd78000915094882d97321f5fe36441742"),
+    "nvcc-13": Wheel("nvidia-cuda-nvcc", "13.0.88", "win_amd64", "7c3a32c8ca9866addfd784da363ddee2f6874d560027a296f583e86a61f2d543"),
+    "ffmpeg": Wheel("imageio-ffmpeg", "0.6.0", "win_amd64", "02fa47c83703c37df6bfe4896aab339013f62bf02c5ebf2dce6da56af04ffc0a"),
     "cublas-13": Wheel("nvidia-cublas", "13.10.0.20", "win_amd64", "c310b749eea855b88fafb906de08d6819b87216c6711640771764fea5dcd8546"),
     **{name: wheel for name, wheel in parts.WHEELS.items() if name != "cudnn-8.9.7"},
 }  # fmt: skip
