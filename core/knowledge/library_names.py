@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from core.common.late_pattern import late_pattern
@@ -66,6 +68,16 @@ TOOLKIT_FAMILIES = frozenset(
 
 _WINDOWS_VERSION = late_pattern(r"(?:64|32)?_(\d{1,4})(?:_\d{1,2})?$|64_?(\d{1,4})$")
 _LINUX_VERSION = late_pattern(r"\.so(?:\.(\d{1,4}))?(?:\.(\d{1,4}))?")
+
+
+DRIVERS_OWN = late_pattern(
+    r"(?:lib(?:cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so(?:\.\d+)*"
+    r"|(?:nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvencodeapi64)\.dll)",
+    re.IGNORECASE,
+)
+"""The driver's own libraries, which no package contains: the rules about the driver tell of what lacks them. Also matches the beginning
+of a loader's sentence about one.
+"""
 
 
 class LibraryName(msgspec.Struct, frozen=True):

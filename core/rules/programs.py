@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
-from core.knowledge.library_names import parse_library_name
+from core.knowledge.library_names import DRIVERS_OWN, parse_library_name
 from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.path_list import join_entries
@@ -22,8 +22,6 @@ from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding
 
 DAMAGED = ("empty", "truncated", "damaged")
 """States in which a file cannot be the intended executable."""
-DRIVERS_OWN = ("driver", "nvml", "libcuda")
-"""Library families of the driver; the rules about the driver report what lacks them."""
 
 
 def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
@@ -73,7 +71,9 @@ def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries that a program needs, or opens by name, and that its own search does not find."""
     for program in seen.programs or ():
         gone = [
-            r for r in program.resolutions if r.winner is None and not _is_drivers(r) and not _skipped_candidates(r)
+            r
+            for r in program.resolutions
+            if r.winner is None and not DRIVERS_OWN.fullmatch(r.name) and not _skipped_candidates(r)
         ]
         needed = [r for r in gone if r.name in program.linked]
         opened = [r for r in gone if r not in needed and not _has_another(r, program)]
@@ -86,11 +86,6 @@ def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
 def _skipped_candidates(r: Resolution) -> list[Attempt]:
     """Return the candidates of a search that the loader skipped as unusable."""
     return [a for a in r.attempts if a.outcome in ("wrong architecture", "unreadable")] if r.winner is None else []
-
-
-def _is_drivers(r: Resolution) -> bool:
-    known = parse_library_name(r.name.lower())
-    return known is not None and known.family in DRIVERS_OWN
 
 
 def _has_another(r: Resolution, program: ExaminedProgram) -> bool:

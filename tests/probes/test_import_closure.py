@@ -17,10 +17,10 @@ from core.knowledge.modules import KnownModule
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
-from core.probes.python.follower import Follower
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.statements import Statements
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 
@@ -768,13 +768,13 @@ def test_what_several_packages_import_is_followed_once(tmp_path: Path, monkeypat
         files[f"{name}-1.0.dist-info/RECORD"] = f"{name}/__init__.py,,\n"
     monkeypatch.setattr("core.probes.python.import_closure.USER_BYTES", 400)  # one package in each portion
     followed: list[str] = []
-    margin = Follower._margin
+    margin = Statements.margin
 
-    def counted(self: Follower, frame: Any) -> Any:
+    def counted(self: Statements, frame: Any) -> Any:
         followed.append(frame.name)
         return margin(self, frame)
 
-    monkeypatch.setattr(Follower, "_margin", counted)
+    monkeypatch.setattr(Statements, "margin", counted)
     assert sorted(start for e in ended(plant(tmp_path, files)) for start in e.starts) == sorted(users)
     assert followed.count("shared") == 1
 

@@ -18,6 +18,7 @@ from core.common.requirements import marker_applies, parse_requirement
 from core.common.versions import is_older
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.knowledge.library_names import DRIVERS_OWN
 from core.loader.linux.cache import conf_folders
 from core.loader.linux.process import EXECUTABLE_STACK, LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -37,11 +38,6 @@ from core.probes.python.gone_files import every_distribution
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import opening_verdict
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows
-
-DRIVERS_OWN = late_pattern(
-    r"libcuda\.so(\.1)?|libcudadebugger\.so(\.1)?|libnvidia-[\w-]+\.so(\.\d+)*|libnvcuvid\.so(\.1)?"
-)
-"""Libraries of the driver, not of CUDA; the driver's step reports them."""
 
 GPU_LIBRARY = late_pattern(
     r"lib(cud\w*|cublas\w*|cufft\w*|curand|cusolver\w*|cusparse\w*|cufile\w*|cupti|cutensor\w*|cusparseLt|nvrtc\S*|nvJitLink|nvjpeg\w*"

@@ -14,6 +14,7 @@ from core.common.versions import is_older
 from core.host.provenance import Verdict
 from core.knowledge.gpu_binaries import GpuFramework, OpenedNames, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
+from core.knowledge.library_names import DRIVERS_OWN
 from core.loader.image_versions import file_version, linker_version
 from core.loader.windows.policy import DEFAULT_DIRS, DLL_LOAD_DIR, DllPolicy
 from core.loader.windows.search import DllSearch, cpython_policy, dll_closure, plain_policy
@@ -41,8 +42,6 @@ GPU_DLL = late_pattern(
 
 Others are reported only if a load failed.
 """
-
-DRIVERS_OWN = late_pattern(r"(nvcuda|nvml|nvldumdx?|nvapi64|nvcuvid|nvEncodeAPI64)\.dll", re.IGNORECASE)
 
 STATES: Mapping[str, EdgeState] = {
     "unreadable": "unreadable",

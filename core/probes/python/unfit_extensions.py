@@ -17,6 +17,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.common.versions import is_older
+from core.knowledge.library_names import DRIVERS_OWN
 from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
@@ -27,7 +28,7 @@ from core.model.facts.closure import Edge
 from core.model.facts.imports import ByteCode
 from core.model.path_list import LIBRARY_VARIABLE
 from core.probes.kept_looks import kept_look
-from core.probes.loading.closure import COMPILERS_OWN, DRIVERS_OWN, GPU_LIBRARY
+from core.probes.loading.closure import COMPILERS_OWN, GPU_LIBRARY
 from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
 from core.probes.noexec import Noexec, is_noexec

@@ -19,6 +19,7 @@ from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.knowledge.gpu_binaries import gpu_binaries
+from core.knowledge.library_names import DRIVERS_OWN
 from core.loader.windows.policy import DllPolicy, policy_folders
 from core.loader.windows.search import DllSearch, cpython_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution, path_text
@@ -26,7 +27,7 @@ from core.model.facts.closure import Edge
 from core.model.path_list import searched_entries
 from core.model.paths import is_inside
 from core.probes.kept_looks import kept_look
-from core.probes.loading.closure_windows import DRIVERS_OWN, GPU_DLL, STATES
+from core.probes.loading.closure_windows import GPU_DLL, STATES
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.plan import added_folders
 from core.probes.loading.windows import application_folder

@@ -9,10 +9,10 @@ from typing import Literal
 import msgspec
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
-from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
+from core.knowledge.library_names import DRIVERS_OWN
 from core.knowledge.memory_growth import Growth, growth_of
 from core.knowledge.messages import LACKS_GPU
 from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
@@ -34,8 +34,6 @@ from core.rules.frameworks.tried_imports import diagnose_import, import_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 TRIAL_STEP = Step.FRAMEWORKS
-DRIVERS_OWN = late_pattern(r"libcuda\.so|libcudadebugger\.so|libnvidia-")
-"""Libraries of the driver, which no framework contains; cluster software puts their folder on LD_LIBRARY_PATH."""
 
 
 class KnownMessage(msgspec.Struct, frozen=True):
@@ -202,7 +200,7 @@ def _name(trial: FrameworkTrial) -> str:
 
 
 def _foreign_files(trial: FrameworkTrial) -> list[str]:
-    """Return the files mapped through LD_LIBRARY_PATH that come from elsewhere without it, except the driver's."""
+    """Return the files mapped through LD_LIBRARY_PATH that come from elsewhere without it, except the driver's, whose folder cluster software puts there."""
     clean = {m.name: m.path for m in trial.clean.mapped} if trial.clean else {}
     return [
         m.path

@@ -15,9 +15,9 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.host.provenance import Verdict
+from core.knowledge.library_names import DRIVERS_OWN
 from core.knowledge.memory_growth import growth_of
 from core.model.facts import Distribution, FrameworkTrial, PythonEnvironment, Unexamined, full_id
-from core.probes.loading.closure import DRIVERS_OWN
 from core.probes.loading.origin import PATH_VARIABLE, runs_here
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, recorded_module, required_name

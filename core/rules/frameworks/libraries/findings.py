@@ -10,7 +10,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.knowledge.library_names import parse_library_name
+from core.knowledge.library_names import DRIVERS_OWN, parse_library_name
 from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
@@ -22,7 +22,6 @@ from core.rules.frameworks.libraries.cure import cure_of, pinned_otherwise
 from core.rules.frameworks.libraries.lacks import (
     COMPILER_VERSION,
     COMPILERS,
-    DRIVERS_OWN,
     FRAMEWORKS_OWN,
     TENSORRT,
     Lack,

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older
 from core.knowledge.gpu_binaries import gpu_binaries
+from core.knowledge.library_names import DRIVERS_OWN
 from core.model.facts import DamagedFile, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap
 from core.model.paths import file_name, is_inside, normalise
@@ -20,9 +21,6 @@ from core.rules.snapshot_queries import effective_variable
 COMPILERS = late_pattern(r"lib(stdc\+\+|gcc_s|c|m|pthread|dl|rt|gomp)\.so|ld-linux")
 
 COMPILER_VERSION = late_pattern(r"(GLIBC|GLIBCXX|CXXABI|GCC|GOMP|OMP)_")
-
-DRIVERS_OWN = late_pattern(r"lib(cuda|cudadebugger|nvcuvid|nvidia-[\w-]+)\.so")
-"""Loader messages about the driver's libraries, whose absence is no fault of a framework."""
 
 LIBRARY_IN_WORDS = late_pattern(r"(?<![\w+.-])lib[\w+-]+(?:\.[\w-]+)*?\.so(?:\.\d+)*")
 """A file name in a loader's message."""

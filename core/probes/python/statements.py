@@ -1,0 +1,334 @@
+"""What the text of a module does as it is imported: the modules that it enters, the names that it takes of them, and where it raises."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Mapping
+
+from core.knowledge.modules import module_of
+from core.model.facts import Distribution
+from core.probes.python.absence import Absence
+from core.probes.python.bound_names import ends_with_raise, stored_names
+from core.probes.python.dotted_modules import (
+    NONE,
+    DottedModules,
+    Module,
+)
+from core.probes.python.endings import Endings
+from core.probes.python.evaluation import (
+    UNKNOWN,
+    answer,
+    catches,
+    chains,
+    defined,
+    handler_of_unbound_name,
+    has_future_annotations,
+    is_harmless,
+    may_return,
+    name_of_error,
+    value_of,
+)
+from core.probes.python.followed_frame import Ended, Frame, Steps
+from core.probes.python.module_text import (
+    absolute,
+    behind_docstring,
+    imported,
+    imports_at_the_margin,
+    modules_bound,
+    taken_at_the_margin,
+    top_level_lines,
+)
+from core.probes.python.modules import ModuleSearch
+from core.probes.sysroot import Sysroot
+
+_ERRORS = {
+    "no name": "ImportError",
+    "foreign": "ModuleNotFoundError",
+    "damaged": "SyntaxError",
+    "unreadable": "PermissionError",
+    "byte code": "EOFError",
+}
+
+
+class Statements:
+    """Does the statements of modules, one module at a time: each yields the modules that it enters, and is told what came of it."""
+
+    def __init__(  # noqa: PLR0917 - what the follower of one environment has
+        self,
+        search: ModuleSearch,
+        distributions: tuple[Distribution, ...],
+        where: Sysroot,
+        found: DottedModules,
+        endings: Endings,
+        absence: Absence,
+    ) -> None:
+        self._search, self._distributions, self._where = search, distributions, where
+        self._found, self._endings, self._absence = found, endings, absence
+        self._asked: list[str] = []
+        """Modules whose release the evaluation of expressions came to."""
+        self._proofs: dict[str, frozenset[int]] = {}
+        """Files -> the lines on which statements of the top level begin."""
+
+    def margin(self, frame: Frame) -> Steps:
+        """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
+        decorator, of something that another package's module lacks.
+        """
+        start, names_of = behind_docstring(frame.text), dict[str, str]()
+        for step in imports_at_the_margin(frame.text, start):
+            frame.at = step.start()
+            names_of |= modules_bound(step, frame.package)
+            for module, names in imported(step, frame.package):
+                try:
+                    yield from self._import(frame, module, names)
+                except Ended:
+                    if frame.path not in self._proofs:
+                        self._proofs[frame.path] = top_level_lines(frame.text)
+                    if frame.where in self._proofs[frame.path]:
+                        raise
+        self._look_at_the_margin(frame, start, names_of)
+        return True
+
+    def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
+        """Look up what classes and decorators take of another package, and any statement of a module that has another text than the one
+        that it hides.
+
+        Raises:
+            Ended: a module surely lacks it.
+        """
+        own, others_twin = frame.name.partition(".")[0], self._absence.has_twins()
+        for at, defines, (first, *names) in (
+            taken_at_the_margin(frame.text, start, definitions=not others_twin) if names_of else ()
+        ):
+            module = names_of.get(first, frame.name)
+            others = defines and module.partition(".")[0] != own
+            if module == frame.name or not (others or self._absence.is_unlike_its_twin(self._found.find(module))):
+                continue
+            if not (lacking := self._absence.lacking_part(module, names, frame)):
+                continue
+            frame.at = at
+            if frame.path not in self._proofs:
+                self._proofs[frame.path] = top_level_lines(frame.text)
+            if frame.where in self._proofs[frame.path]:
+                raise self.end("no name", frame, lacking[0], self._found.find(lacking[0]), lacking[1], "AttributeError")
+
+    def _import(self, frame: Frame, module: str, names: tuple[str, ...] | None) -> Steps:
+        """Enter a module and those above it, and take names of it; None for ``import module``."""
+        parts = module.split(".")
+        for n in range(1, len(parts) + 1):
+            if not (yield ".".join(parts[:n])):
+                return True
+        its = self._found.find(module)
+        if names and names != ("*",) and self._endings.is_closed(its):
+            raise self.end("absent", frame, module, its)
+        for name in names or ():
+            inner = self._found.find(f"{module}.{name}") if its.folders else NONE
+            if inner.kind not in ("none", "foreign"):
+                if module in (frame.name, frame.package) or not self._found.binds(its, name):
+                    yield f"{module}.{name}"
+            elif inner.kind == "foreign":
+                raise self.end("foreign", frame, f"{module}.{name}", inner)
+            elif self._absence.is_gone(its, name) and not self._absence.has_another(its, name):
+                raise self.end("absent", frame, f"{module}.{name}", its)
+            elif its.folders and "meta_path" in self._found.text(its):
+                continue  # It may serve modules of its own: setuptools does in pkg_resources.extern.
+            elif self._absence.is_anothers(module, its, frame) and self._found.lacks(module, its, name):
+                raise self.end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
+        return True
+
+    def whole(self, frame: Frame) -> Steps:
+        """Do what a module surely does."""
+        try:
+            body = ast.parse(frame.text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return True
+        frame.annotated = not has_future_annotations(body) and self.python < (3, 14)
+        yield from self._block(body, frame)
+        return True
+
+    def _block(self, body: Iterable[ast.stmt], frame: Frame) -> Steps:
+        """Do statements; say whether Python may come to what follows them for certain."""
+        for node in body:
+            frame.lines[0] = node.lineno
+            if not (yield from self._statement(node, frame)):
+                return False
+        return True
+
+    def _statement(self, node: ast.stmt, frame: Frame) -> Steps:
+        match node:
+            case ast.Import() | ast.ImportFrom():
+                yield from self._import_statement(node, frame)
+            case ast.Return():
+                return False
+            case ast.Raise(exc=raised):
+                raise self.refused(frame, frame.refused, name_of_error(raised))
+            case ast.Assert(test=test):
+                self._look_up(test, frame)
+                its, releases = self._judged(test, frame)
+                if its is False and releases:
+                    raise self.refused(frame, releases, "AssertionError")
+            case ast.Try():
+                return (yield from self._try(node, frame))
+            case ast.If():
+                return (yield from self._if(node, frame))
+            case ast.With(body=inner) if is_harmless(node):
+                return (yield from self._block(inner, frame))
+            case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
+                yield from self._definition(node, frame)
+            case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if (
+                name in frame.functions and not any(ast.iter_child_nodes(frame.functions[name].args))
+            ):
+                its_body = frame.functions[name].body
+                yield from self._block(its_body, frame.inner(stored_names(its_body)))
+            case _:
+                self._others(node, frame)
+                return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
+        return True
+
+    def _if(self, node: ast.If, frame: Frame) -> Steps:
+        """Do the branch that is taken, if that is known."""
+        self._look_up(node.test, frame)
+        its, releases = self._judged(node.test, frame)
+        if its is None:
+            frame.forget(stored_names([node]))
+            return not may_return(node)
+        before, frame.refused = frame.refused, releases or frame.refused
+        try:
+            return (yield from self._block(node.body if its else node.orelse, frame))
+        finally:
+            frame.refused = before
+
+    def _judged(self, test: ast.expr, frame: Frame) -> tuple[bool | None, tuple[str, ...]]:
+        """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""
+        self._asked.clear()
+        its = answer(test, frame.known, self)
+        return its, self._releases_in(test, frame)
+
+    def _releases_in(self, expression: ast.expr, frame: Frame) -> tuple[str, ...]:
+        """Return the modules whose releases an expression has come to that was just evaluated."""
+        names = (node.id for node in ast.walk(expression) if isinstance(node, ast.Name)) if frame.releases else ()
+        return tuple(dict.fromkeys((*self._asked, *(m for name in names for m in frame.releases.get(name, ())))))
+
+    def refused(self, frame: Frame, modules: tuple[str, ...], error: str) -> Ended:
+        """Return the end at a line that raises; without a release that it is for, nothing is told of it."""
+        if not modules:
+            return Ended(None, error)
+        return self.end("refused", frame, modules[0], self._found.find(modules[0]), error=error or "Exception")
+
+    def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Steps:
+        if isinstance(node, ast.Import):
+            for one in node.names:
+                yield from self._import(frame, one.name, None)
+                first = one.name.partition(".")[0]
+                frame.bind(one.asname or first, one.name if one.asname else first)
+            return True
+        module = absolute(node.level, node.module or "", frame.package)
+        if module and (node.level or module != "__future__"):
+            yield from self._import(frame, module, tuple(one.name for one in node.names))
+            for one in node.names:
+                frame.bind(one.asname or one.name, f"{module}.{one.name}")
+        return True
+
+    def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Steps:
+        for expression in defined(node, annotated=frame.annotated):
+            self._look_up(expression, frame)
+        if isinstance(node, ast.ClassDef):
+            yield from self._block(node.body, frame.inner(stored_names(node.body)))
+        frame.forget([node.name])
+        if isinstance(node, ast.FunctionDef) and not node.decorator_list:
+            frame.functions[node.name] = node
+        return True
+
+    def _others(self, node: ast.stmt, frame: Frame) -> None:
+        """Look up what a statement takes of modules, and note or forget what it binds."""
+        match node:
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() | ast.AugAssign():
+                self._look_up(node, frame)
+            case ast.For(iter=over):
+                self._look_up(over, frame)
+            case ast.With(items=items):
+                self._look_up(items[0].context_expr, frame)
+        frame.forget(stored_names([node]))
+        if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self._asked.clear()
+            value = value_of(node.value, frame.known, self)
+            if value is not UNKNOWN:
+                frame.values[node.targets[0].id] = value
+                if releases := self._releases_in(node.value, frame):
+                    frame.releases[node.targets[0].id] = releases
+
+    def _try(self, node: ast.Try, frame: Frame) -> Steps:
+        """Do what is tried; where that surely ends, what the handler does that catches it."""
+        if (surely := handler_of_unbound_name(node, frame.text)) is not None:
+            return (yield from self._block(surely.body, frame))
+        goes_on = True
+        try:
+            goes_on = yield from self._block(node.body, frame)
+        except Ended as e:
+            caught = [(h, catches(h, e.error)) for h in node.handlers]
+            handler, its = next(((h, its) for h, its in caught if its is not False), (None, False))
+            if handler is None:
+                raise
+            frame.forget(stored_names([node]))
+            if its:
+                try:
+                    goes_on = yield from self._block(handler.body, frame)
+                except Ended as again:
+                    raise (e if again.what is None else again) from None
+        else:
+            sure = all(ends_with_raise(h.body) for h in node.handlers)
+            if not sure:
+                frame.forget(stored_names([node]))
+            elif goes_on:
+                goes_on = yield from self._block(node.orelse, frame)
+        if node.finalbody and goes_on:
+            goes_on = yield from self._block(node.finalbody, frame)
+        return goes_on
+
+    def _look_up(self, expression: ast.AST, frame: Frame) -> None:
+        """Follow names through the modules that they go through, to what the last of them should have.
+
+        Raises:
+            Ended: a module surely lacks it.
+        """
+        for line, (first, *names) in chains(expression) if frame.modules else ():
+            if first in frame.modules and (lacking := self._absence.lacking_part(frame.modules[first], names, frame)):
+                module, name = lacking
+                frame.lines[0] = line
+                raise self.end("no name", frame, module, self._found.find(module), name, "AttributeError")
+
+    # --- what conditions ask for --------------------------------------------------------------------------------------
+
+    @property
+    def python(self) -> tuple[int, int]:
+        """The interpreter's release."""
+        return self._search.python
+
+    @property
+    def platform(self) -> str:
+        """sys.platform."""
+        return {"windows": "win32"}.get(self._where.system, self._where.system)
+
+    def is_installed(self, module: str) -> bool | None:
+        """Whether a module can be found; None where that is open."""
+        kind = self._found.find(module).kind
+        if kind == "none":
+            return None if self._search.has_unknown_finders or "." in module else False
+        return True if kind in ("package", "module", "standard") else None
+
+    def release(self, module: str) -> str:
+        """Return the release of what brings a module; empty where that is open."""
+        its = next((d.version for d in self._distributions if module_of(d.name) == module), "")
+        self._asked += [module] if its else []
+        return its
+
+    def end(  # noqa: PLR0917 - what it tells
+        self, kind: str, by: Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
+    ) -> Ended:
+        """Return the end of an import at the line that a module has come to."""
+        importer, line = (by.path, by.where) if by else ("", 0)
+        if kind == "no name" and self._endings.is_odd(its.path):
+            kind, name = "damaged", ""  # What is asked for was recorded, and is cut off.
+        ended = self._endings.describe(kind, importer, line, wanted, its, name)
+        if not error:
+            error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
+        return Ended(ended, error)
