@@ -28,6 +28,9 @@ Answer = tuple[T | None, BaseException | None]
 CALL_TIMEOUT_SECONDS = 3.0
 """Seconds that one call of the file system may take; a healthy one takes microseconds, a sleeping disk or server one or two."""
 
+TURN_SECONDS = 0.3
+"""Seconds that one call may take before others work meanwhile."""
+
 MAX_SILENT_PLACES = 4
 """Most silent paths before one piece of work is given up."""
 
@@ -42,13 +45,14 @@ class _LeftError(BaseException):
 class _Worker:
     """What one thread is waiting for."""
 
-    __slots__ = ("left", "path", "patience", "since")
+    __slots__ = ("left", "path", "patience", "since", "thread")
 
     def __init__(self, patience: Patience) -> None:
         self.patience = patience
         self.path: str = ""
         self.since = 0.0
         self.left = False
+        self.thread = 0
 
 
 _here = threading.local()
@@ -139,8 +143,13 @@ class Patience:
             left = since + self.limit - time.monotonic() if path else self.limit / 4
             if path and left <= 0 and (worker.path, worker.since) == (path, since):
                 worker.left = True
+                self.turns.pass_on(worker.thread)
                 self.mark_silent(path)
                 return None
+            if path and (in_turn := since + TURN_SECONDS - time.monotonic()) > 0:
+                left = min(left, in_turn)
+            elif path:
+                self.turns.pass_on(worker.thread)
             with suppress(Empty):
                 return answers.get(timeout=max(left, 0.01))
 
@@ -153,7 +162,7 @@ class Patience:
 
 
 def _work(worker: _Worker, work: Callable[[], T], answers: SimpleQueue[Answer[T]], rank: int) -> None:
-    _here.worker = worker
+    _here.worker, worker.thread = worker, threading.get_ident()
     try:
         with worker.patience.turns.turn(rank):
             found = work()

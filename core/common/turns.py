@@ -12,8 +12,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-LONGEST_WAIT_SECONDS = 0.3
-"""Longer than all probes together work on a healthy machine."""
+LONGEST_WAIT_SECONDS = 5.0
+"""Longer than one probe works on a slow machine; whoever waits for the file system loses its turn before (``core.common.patience``).
+With threads that work without a turn, each system call makes two more, which wait for the interpreter.
+"""
 
 FIRST = -1
 """The rank of a part of what has begun: others wait for what it finds."""
@@ -42,12 +44,12 @@ class Turns:
             yield
         finally:
             _here.turns = None
-            self._pass_on()
+            self.pass_on(threading.get_ident())
 
     @contextmanager
     def others_turn(self) -> Iterator[None]:
         """See the function."""
-        if not self._pass_on():
+        if not self.pass_on(threading.get_ident()):
             yield
             return
         try:
@@ -68,10 +70,10 @@ class Turns:
             self._waiting.pop(gate, None)
             self.holder = threading.get_ident()
 
-    def _pass_on(self) -> bool:
-        """End this thread's turn and wake the next one, and no other; return whether it had a turn."""
+    def pass_on(self, thread: int) -> bool:
+        """End a thread's turn and wake the next one, and no other; return whether it had a turn."""
         with self._lock:
-            if self.holder != threading.get_ident():
+            if self.holder != thread:
                 return False
             self.holder = 0
             if self._waiting:

@@ -52,6 +52,8 @@ class EarlierReads:
         self._kept: dict[str, Row] = {}
         self._used: dict[str, Row] = {}
         self._new: dict[str, None] = {}
+        self.identities: dict[str, str] = {}
+        """Files that this run has examined -> their identities: a scan examines each once."""
         self._checked: set[str] = set()
         """Keys of what a child has just read: nothing of it needs to be looked at again in this run."""
         with suppress(msgspec.DecodeError, ValueError):
@@ -179,6 +181,14 @@ def file_identity(path: str) -> str:
     return f"{seen.st_dev} {seen.st_ino} {seen.st_mode} {seen.st_size} {made} {changed}"
 
 
+def _identity_in_run(path: str) -> str:
+    """Return ``file_identity`` as this run found it first, where there is a store."""
+    known = _store[-1].identities if _store else {}
+    if not (identity := known.get(path, "")):
+        identity = known[path] = file_identity(path)
+    return identity
+
+
 def lasting_identity(path: str, root: str = "/") -> str:
     """Return the identity under which a result may be kept between runs; empty for another system's file, or one
     without identity.
@@ -239,7 +249,7 @@ def cached_by_file(reader: Reader, *, lasts: Callable[[Any], bool] = _is_there) 
     @wraps(reader)
     def read(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> Any:
         try:
-            identity = file_identity(path_under_root(root, os.fspath(path)))
+            identity = _identity_in_run(path_under_root(root, os.fspath(path)))
         except (OSError, ValueError):
             identity = ""
         if not identity:

@@ -175,8 +175,11 @@ class Sysroot(msgspec.Struct, frozen=True):
         Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: do not wait for the other end
         of a FIFO.
         """
+        seen = self.stat(path)
+        if seen is None or not stat.S_ISREG(seen.st_mode):
+            return None
         try:
-            return call_patiently(_start, self.local_path(path), limit) if self.is_file(path) else None
+            return call_patiently(_start, self.local_path(path), limit, seen.st_size)
         except (OSError, ValueError):
             return None
 
@@ -241,17 +244,15 @@ def _end(path: str, limit: int) -> bytes | None:
         return file.read(limit)
 
 
-def _start(path: str, limit: int) -> bytes | None:
-    number = os.open(path, _FLAGS)  # a stream would make four more system calls
+def _start(path: str, limit: int, size: int) -> bytes:
+    """Return the first bytes of what was a regular file of this size; each system call less counts where the kernel answers slowly."""
+    number = os.open(path, _FLAGS)
     try:
-        seen = os.fstat(number)
-        if not stat.S_ISREG(seen.st_mode):
-            return None
         parts: list[bytes] = []
-        while limit > 0 and (part := os.read(number, min(limit, max(seen.st_size, 1 << 12) + 1, 1 << 27))):
+        while limit > 0 and (part := os.read(number, min(limit, max(size, 1 << 12) + 1, 1 << 27))):
             parts.append(part)
             limit -= len(part)
-            if len(part) == seen.st_size:
+            if len(part) == size:
                 break
         return b"".join(parts)
     finally:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from core.common.patience import Patience, call_patiently
 from core.common.turns import FIRST, Turns, others_turn
 
 
@@ -111,3 +112,19 @@ def test_who_has_no_turn_gives_none_away() -> None:
     with turns.turn():
         beside(work).join()
         assert given == [turns.holder] == [threading.get_ident()]
+
+
+@pytest.mark.usefixtures("patient")
+def test_who_waits_for_a_folder_works_no_more() -> None:
+    patience, hung, worked = Patience(), threading.Event(), threading.Event()
+
+    def hang(_path: str) -> None:
+        hung.wait(30)
+
+    beside(lambda: patience.run(lambda: call_patiently(hang, "/dead/share")))
+    while not patience.turns.holder:
+        time.sleep(0.001)
+    other = beside(lambda: patience.run(worked.set))
+    assert worked.wait(2.5), "less than the call's own time-out"
+    hung.set()
+    other.join()

@@ -140,8 +140,7 @@ class DottedModules:
         if its.kind not in ("package", "module") or not its.path.endswith(".py"):
             return ""
         if its.path not in self.texts:
-            seen = self._where.stat(its.path)
-            data = (self._where.text(its.path, min(seen.st_size, MAX_FILE_BYTES)) or "") if seen else ""
+            data = self._where.text(its.path, MAX_FILE_BYTES) or ""
             self.left -= len(data)
             self.texts[its.path] = data
         return self.texts[its.path]
