@@ -168,3 +168,21 @@ def test_without_a_cache_no_child_is_asked(tmp_path: Path, monkeypatch: pytest.M
     request = request_for(environment(tmp_path), tmp_path)
     helpers.begin(request, 4)
     read_ahead(request).wait(FOLLOWED)
+
+
+def test_a_child_does_not_start_in_the_environment_that_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    given: list[dict[str, str]] = []
+
+    def ask(*_order: Any, env: dict[str, str], **_how: Any) -> ChildAnswer[helpers.Done]:
+        given.append(env)
+        return ChildAnswer()
+
+    monkeypatch.setattr(helpers, "ask_child", ask)
+    for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"):
+        monkeypatch.setenv(name, "/dead/share")
+    request = request_for(environment(tmp_path), tmp_path)
+    with using(EarlierReads()):
+        helpers.begin(request, 2)
+        read_ahead(request).wait(FOLLOWED)
+    assert given
+    assert "/dead/share" not in {value for env in given for value in env.values()}

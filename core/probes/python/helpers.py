@@ -34,6 +34,11 @@ TIMEOUT_SECONDS = 80.0
 MOST_SECONDS = 8.0
 """Processor time in seconds after which a child begins no further environment."""
 
+NEEDED = ("HOME", "XDG_CACHE_HOME", "LANG", "LC_ALL", "SYSTEMROOT", "WINDIR", "TEMP", "TMP", "USERPROFILE", "LOCALAPPDATA", "APPDATA")  # fmt: skip
+"""Variables that a child gets: those of the loader and of Python are examined there, and hold for other programs. A folder of
+LD_LIBRARY_PATH that does not answer would stop the child as it starts.
+"""
+
 PARTS_OF_CHILDREN = {
     1: (),
     2: ((BYTE_CODE, FOLLOWED),),
@@ -100,7 +105,7 @@ def _ask(order: Order, child: Ahead, ahead: ReadAhead, request: ProbeRequest, st
                 order,
                 Done,
                 host=request.host,
-                env=dict(os.environ),
+                env={name: os.environ[name] for name in NEEDED if name in os.environ},
                 timeout=TIMEOUT_SECONDS,
                 watch=child.watch,
             )

@@ -11,7 +11,7 @@ from core.probes.probe import ProbeRequest
 EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED = "extensions", "recorded", "byte code", "followed"
 """The parts: extension modules, what packages recorded, byte code, and where imports end if all of it is whole."""
 
-LONGEST_WAIT_SECONDS = 40.0
+LONGEST_WAIT_SECONDS = 20.0
 """Seconds that a scan waits for a child. What it has not done by then, the scan does itself."""
 
 KEY = "read ahead"
