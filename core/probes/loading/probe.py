@@ -56,13 +56,16 @@ def look_again(request: ProbeRequest) -> tuple[Load, ...]:
     known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
     before = {(load.consumer.full_id, load.major): load for load in request.seen.loads or ()}
-    found = []
-    for want in find_consumers(request, where, known):
+
+    def load_again(want: ConsumerRequirement) -> Load:
         old = before.get((want.consumer.full_id, want.wish.major))
         plan = plan_load(want.consumer, want.wish, want.python, setting)
-        same = old is not None and old.resolutions == plan.resolutions
-        found.append(old if old and same else test_load(want.consumer, want.wish, want.python, setting))
-    return tuple(found)
+        if old is not None and old.resolutions == plan.resolutions:
+            return old
+        return test_load(want.consumer, want.wish, want.python, setting)
+
+    wants = tuple(find_consumers(request, where, known))
+    return tuple(made for made in map_in_threads(wants, load_again, threads=LOADING_THREADS) if made is not None)
 
 
 def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge) -> Iterator[ConsumerRequirement]:
