@@ -4,6 +4,7 @@ ENV is a Python environment with PyTorch, TensorFlow and JAX, or some of them. I
 
 * a scan with six ways of starting that have variables of their own (a terminal, a service with a file, a kernel, a task,
   supervisord, direnv) against ``python -m torch.utils.collect_env`` in that environment: at most a quarter;
+* the same without a cache of ours: at most three seconds;
 * what ``--try`` adds to a scan against the frameworks' own imports, one process each: at most 1.2.
 """
 
@@ -17,7 +18,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tests.benchmarks.scan import ROOT, alternate, row, timed
+from tests.benchmarks.scan import ROOT, alternate, processor_time, row, timed
 
 IMPORTED = ("torch", "tensorflow", "jax")
 
@@ -46,6 +47,14 @@ def main() -> int:
             other = [python, "-m", "torch.utils.collect_env"]
             ours, theirs = alternate(lambda: timed(scan, env), lambda: timed(other, env), given.rounds)
             rows.append(row("six ways / collect_env", ours, theirs, at_most=0.25))
+            ours, theirs = alternate(
+                lambda: processor_time(scan, env), lambda: processor_time(other, env), given.rounds
+            )
+            rows.append(
+                (f"{'the same, processor time':<30} {ours:8.3f} s / {theirs:8.3f} s = {ours / theirs:6.3f}", True)
+            )
+        first = min(first_scan(scan, env) for _round in range(given.rounds))
+        rows.append((f"{'first scan':<30} {first:8.3f} s {'':>22} bound 3 s", first <= 3))
         names = [n for n in IMPORTED if has(python, n, env)]
         tried = scan_from(ROOT, prefix)
         alone = [[python, "-c", f"import {n}"] for n in names]
@@ -58,6 +67,12 @@ def main() -> int:
     for line, good in rows:
         print(f"{'ok ' if good else 'MISS'} {line}")
     return 0 if all(good for _, good in rows) else 1
+
+
+def first_scan(scan: list[str], env: dict[str, str]) -> float:
+    """Return the seconds of a scan without a cache of ours."""
+    with tempfile.TemporaryDirectory(prefix="starts-") as cache:
+        return timed(scan, {**env, "XDG_CACHE_HOME": cache})
 
 
 FROM = "import os, sys; os.chdir({folder!r}); sys.path[0] = {root!r}; from core.cli.main import main; sys.exit(main())"
