@@ -22,6 +22,7 @@ HELD_OUT = {
     "12": "held_out_12",
     "13": "held_out_13",
     "14": "held_out_14",
+    "15": "held_out_15",
 }
 """The name of each held-out set -> its module."""
 
