@@ -35,6 +35,7 @@ ContractKind = Literal[
     "apart",
     "header",
     "offline",
+    "sockets",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -45,6 +46,7 @@ proxy: an address whose scheme is one of ``words``; ``needs`` names what some sc
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
 have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
 offline: a switch that forbids downloads, so that files come from the hub's cache alone.
+sockets: a folder in which programs make sockets, whose whole path a socket's address must hold; one that is not there is passed over.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"
@@ -60,7 +62,9 @@ class WordSource(Frozen, frozen=True, kw_only=True):
     """
 
     files: tuple[str, ...]
-    """Patterns below the folder of packages; a word is known if one of these files has it. With ``{word}``: the file is there."""
+    """Patterns below the folder of packages; a word is known if one of these files has it. With ``{word}``: the file is there. What begins
+    with "stdlib/" lies in Python's own library.
+    """
     written: str = "{word}"
     """How a word stands in them; nothing that belongs to a name stands before or behind it."""
     proof: str = ""
@@ -130,6 +134,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """Other variables, each with a pattern of its value: without them, this one does not count."""
     fetches: bool = False
     """Only what its readers fetch over the network fails."""
+    seldom: bool = False
+    """Only few of the programs that use its readers come to the place where they read it."""
     readers_only: bool = False
     """The value is right for everything else: where no reader is installed, nothing is said."""
     fails: bool = False
@@ -293,5 +299,5 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
         yield from [w.strip("\"'") for w in value.split()[:1]]
     elif contract.kind == "interfaces" and value.strip() and system == "linux":
         yield INTERFACES
-    elif contract.kind in ("folder", "file", "path", "writable") and value.strip():
+    elif contract.kind in ("folder", "file", "path", "writable", "sockets") and value.strip():
         yield value.strip()

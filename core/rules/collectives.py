@@ -10,7 +10,8 @@ from core.model.facts import PythonEnvironment, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.steps import Step
 from core.rules.counter import cuda_starts
-from core.rules.wording import NOTE, concern_row, make_finding, manual_fix, observation
+from core.rules.frameworks.environment_view import environment_views
+from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 BRINGS_NCCL = late_pattern(r"nvidia-nccl(-cu\d\d)?|nccl|torch")
 CONTAINER_DEFAULT = 64 << 20
@@ -19,6 +20,7 @@ ENOUGH_LOCKED = 64 << 20
 """Bytes that a process may lock: below, InfiniBand's buffers do not fit. Systems give 64 KiB or 8 MiB by default."""
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
 LOCKED_MEMORY = "ulimit -l"
+WORKERS_SOURCE = "https://github.com/pytorch/pytorch#docker-image"
 SOURCE = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"
 
 
@@ -93,4 +95,37 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-RULES = (little_memory_between_gpus,)
+def little_memory_for_workers(seen: Snapshot) -> Iterator[Finding]:
+    """A program's DataLoader hands over batches through shared memory, of which there is no more than a container's default."""
+    tools = seen.tools
+    if tools is None or not tools.workers or tools.shared_memory is None or tools.shared_memory > CONTAINER_DEFAULT:
+        return
+    for home in environment_views(seen):
+        torch = home.installed("torch")
+        if torch is None or home.near > 2:
+            continue
+        size = f"{tools.shared_memory >> 20} MiB"
+        yield make_finding(
+            Step.FRAMEWORKS,
+            WARNING,
+            "workers-shared-memory",
+            _("{program} starts worker processes, and {place} has only {size} for their batches.",
+              program=tools.workers, place=SHARED_MEMORY, size=size),
+            cause="shared_memory_too_small",
+            why=_("PyTorch's workers hand over each batch in shared memory: a large one ends them with a bus error."),
+            evidence=[
+                observation(SHARED_MEMORY, size, seen.machine.container or "statvfs"),
+                observation(_("Asks for workers"), "num_workers", tools.workers),
+                observation(_("Known from"), WORKERS_SOURCE),
+                home.concerns("torch"),
+            ],
+            subject=SHARED_MEMORY,
+            fix=manual_fix(
+                _("Give the container more shared memory"),
+                _("docker and podman: start it with {option}.", option="--shm-size=8g"),
+                _("Kubernetes: mount an emptyDir with medium: Memory at /dev/shm."),
+            ),
+        )  # fmt: skip
+
+
+RULES = (little_memory_between_gpus, little_memory_for_workers)

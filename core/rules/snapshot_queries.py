@@ -225,3 +225,9 @@ _WAYS = {
 def _describe_way(attempt: Attempt) -> str:
     how = _(_WAYS[attempt.how]) if attempt.how in _WAYS else attempt.how.value
     return f"{how}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else how
+
+
+def is_idle(seen: Snapshot, prefix: str, name: str) -> bool:
+    """Whether programs in the working folder use an environment, and none of them names a distribution, nor what uses it."""
+    mine = normalise(seen.machine.system, prefix)
+    return any(name in s.idle for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine)

@@ -580,3 +580,23 @@ def test_a_stack_that_no_machine_has(tmp_path: Path, value: str, overcommit: str
     write(tmp_path, "/proc/sys/vm/overcommit_memory", f"{overcommit}\n")
     found = vocabulary.look(asked(tmp_path, {"OMP_STACKSIZE": value}, "torch"))
     assert [(r.takes, r.unknown, r.known) for r in found] == ([("memory", (value,), (str(32 << 30),))] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "env", "unknown"),
+    [
+        ("_sysconfigdata__linux_x86_64-linux-gnu", {}, ()),
+        ("_sysconfigdata_x86_64_conda_cos7_linux_gnu", {}, ("x86_64_conda_cos7_linux_gnu",)),
+        ("_sysconfigdata_cross", {"PYTHONPATH": "/cross"}, ()),
+    ],
+)
+def test_pythons_own_settings_under_another_name(value: str, env: dict[str, str], unknown, tmp_path: Path):
+    write(tmp_path, "/env/pyvenv.cfg", "home = /base/bin\nversion = 3.11.7\n")
+    write(tmp_path, "/env/bin/python")
+    write(tmp_path, "/base/bin/python3.11")
+    write(tmp_path, "/base/lib/python3.11/os.py")
+    write(tmp_path, "/base/lib/python3.11/_sysconfigdata__linux_x86_64-linux-gnu.py")
+    write(tmp_path, "/cross/_sysconfigdata_cross.py")
+    its = replace(asked(tmp_path, {"_PYTHON_SYSCONFIGDATA_NAME": value, **env}, "triton"))
+    rows = [r for r in vocabulary.look(its) if r.variable == "_PYTHON_SYSCONFIGDATA_NAME"]
+    assert [r.unknown for r in rows] == [unknown]

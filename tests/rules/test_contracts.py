@@ -123,6 +123,24 @@ def test_a_folder_for_temporary_files_matters_where_code_is_loaded_from_it(place
     assert [(f.subject, f.severity) for f in found(seen)] == [("TMPDIR", Severity.WARNING)] * wrong
 
 
+@pytest.mark.parametrize(
+    ("length", "place", "wrong"),
+    [(75, {"state": "folder"}, False), (76, {"state": "folder"}, True), (76, {"state": "missing"}, False), (76, {"state": "folder", "blocked": "/"}, False)],
+)  # fmt: skip
+def test_a_folder_for_sockets_has_a_short_path(length: int, place: dict, wrong: bool):
+    path = "/scratch/".ljust(length, "x")
+    its = found(machine("TMPDIR", path, *TORCH, places=(NamedPlace(variable="TMPDIR", path=path, **place),)))
+    assert [(f.subject, f.severity) for f in its] == [("TMPDIR", Severity.WARNING)] * wrong
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("/usr/include", True), ("/opt/include:/usr/include/", True), ("/usr/include:/opt", True), ("/usr/include/eigen3", False), ("/opt/include", False), ("", False)],
+)  # fmt: skip
+def test_the_systems_headers_before_those_of_cpp(value: str, wrong: bool):
+    assert [f.subject for f in found(machine("CPLUS_INCLUDE_PATH", value, *TORCH))] == ["CPLUS_INCLUDE_PATH"] * wrong
+
+
 TRANSFORMERS = Distribution(name="transformers", version="4.51.3", location=SITE)
 
 

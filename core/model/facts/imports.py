@@ -179,6 +179,26 @@ class Remains(Frozen, frozen=True, kw_only=True):
     """no metadata: the metadata of the same distribution that Python finds first; empty if it finds these."""
 
 
+class LeftModule(Frozen, frozen=True, kw_only=True):
+    """A compiled module that no installed distribution recorded, and that hides a recorded one of the same name."""
+
+    path: str
+    hides: str
+    distribution: str
+    version: str
+
+
+class Misfit(Frozen, frozen=True, kw_only=True):
+    """A requirement of a package that somebody asked for, which an installed package of another series does not meet."""
+
+    distribution: str
+    version: str
+    wanted: str
+    specifier: str
+    installed: str
+    location: str
+
+
 class ImportSearch(Frozen, frozen=True, kw_only=True):
     """sys.path of one environment, as a new program gets it in the folder and with the variables of the scan; by reading alone."""
 
@@ -198,3 +218,7 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()
     overwritten: tuple[OverwrittenPackage, ...] = ()
+    left: tuple[LeftModule, ...] = ()
+    misfits: tuple[Misfit, ...] = ()
+    idle: tuple[str, ...] = ()
+    """Distributions of frameworks that nothing in the working folder names, although programs there use other packages of the environment."""

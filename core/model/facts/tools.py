@@ -65,6 +65,8 @@ class Tools(Frozen, frozen=True, kw_only=True):
     """libcuda.so without a number in a folder that linkers search; empty: there is none."""
     shared_memory: int | None = None
     """Bytes of /dev/shm."""
+    workers: str = ""
+    """A program, or settings, of the working folder that ask PyTorch's DataLoader for processes of its own."""
     descriptions: tuple[GpuDescription, ...] = ()
     """What the specifications of ``gpu_descriptions`` say."""
     linking: tuple[Linking, ...] = ()

@@ -19,6 +19,9 @@ MOST_USERS = 150
 INSTALLERS = frozenset(("pip", "uv", "setuptools", "wheel"))
 """Packages that no program asks for by itself."""
 
+SMALL_RECORD = 8 << 10
+"""Bytes of the list of files of a package that is followed although nothing makes it doubtful: some 90 files with their byte code."""
+
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules of a package that are searched for a framework's name, and bytes read of each."""
 
@@ -67,8 +70,10 @@ def framework_users(
     for _depth in range(6):
         needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
     installed = {d.name: d.version for d in every}
-    below = _unmet_below({d.name for _row, d in starts}, every, wanted, installed)
+    required = _below({d.name for _row, d in starts}, wanted)
+    below = {d.name for d in every if d.name in required and is_unmet(d, installed)}
     needed |= below
+    needed |= {d.name for d in every if d.name in required - needed and len(read_record(d, where)) <= SMALL_RECORD}
     users = [
         d
         for d in every
@@ -77,8 +82,15 @@ def framework_users(
         and not any(r.follow and re.fullmatch(r.distributions, d.name) for r in rows)
     ]
     unmet = {d.name for d in users if is_unmet(d, installed)}
+    size = {d.name: len(read_record(d, where)) for d in users}
     users.sort(
-        key=lambda d: (d.name not in unmet, d.name not in using, d.name not in asked, len(read_record(d, where)))
+        key=lambda d: (
+            d.name not in unmet,
+            size[d.name] > SMALL_RECORD or d.name not in required,
+            d.name not in using,
+            d.name not in asked,
+            size[d.name],
+        )
     )
     modules = {u.name: _own_module(u, search, where) for u in users[:MOST_USERS]}
     whole = tuple(m.partition(".")[0] for name, m in modules.items() if name in using | asked | below)
@@ -87,19 +99,14 @@ def framework_users(
     return FrameworkUsers(every, tuple(every_module), (*extensions, *whole), not unmet.isdisjoint(using))
 
 
-def _unmet_below(
-    frameworks: set[str],
-    every: tuple[Distribution, ...],
-    wanted: Mapping[str, set[str]],
-    installed: Mapping[str, str],
-) -> set[str]:
-    """Return what the frameworks require, at any depth, and what itself lacks something that it requires: a framework may import
-    it only when it is used, as torch.compile imports SymPy, which needs mpmath.
+def _below(frameworks: set[str], wanted: Mapping[str, set[str]]) -> set[str]:
+    """Return what the frameworks require, at any depth: a framework may import it only when it is used, as torch.compile imports
+    SymPy, which needs mpmath, and chat templates Jinja2, which needs MarkupSafe.
     """
     below = set(frameworks)
     for _depth in range(6):
         below |= frozenset().union(*(wanted[name] for name in below if name in wanted))
-    return {d.name for d in every if d.name in below - frameworks and is_unmet(d, installed)}
+    return below - frameworks
 
 
 def _every(search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot) -> tuple[Distribution, ...]:

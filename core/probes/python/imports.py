@@ -8,14 +8,17 @@ from msgspec.structs import replace
 
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.probes.probe import ProbeRequest
+from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
 from core.probes.python.helpers import remember
 from core.probes.python.locations import working_folder
+from core.probes.python.misfits import misfits
 from core.probes.python.modules import known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
+from core.probes.python.own_programs import idle_frameworks
 from core.probes.python.read_ahead import read_ahead
 from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
@@ -100,4 +103,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         overwritten=overwritten_packages(python, request, where),
         remains=tuple(remains_of_pip(path.entries, where, required)),
+        left=compiled_remains(python, request, where),
+        misfits=misfits(python, request, where),
+        idle=idle_frameworks(python, request, where),
     )

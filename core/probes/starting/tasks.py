@@ -19,6 +19,7 @@ from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import hatch_tasks, pixi_tasks, pyproject_tasks
 from core.probes.starting.started_code import program_ways
+from core.probes.starting.sweeps import sweep_commands, sweep_files
 from core.probes.starting.tasks_in_python import invoke_tasks, nox_sessions
 from core.probes.starting.ways import Reached
 
@@ -62,6 +63,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     ]
     launching = [((n,), launching_calls) for n in launching_files(ground)]
     launching += [((n,), node_calls) for n in node_files(ground)]
+    launching += [((n,), sweep_commands) for n in sweep_files(ground)]
     for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
         path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
         text = ground.read(path) if path else None

@@ -19,6 +19,7 @@ from core.loader.linux.cache import read_cache
 from core.model.facts import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools, path_text
 from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest
+from core.probes.python.own_programs import starts_workers
 from core.probes.sysroot import Sysroot, sysroot_of
 
 COMPILER_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")
@@ -69,6 +70,7 @@ def look(request: ProbeRequest) -> Tools | None:
         gpu_descriptions=tuple(d.path for d in described),
         libcuda_link=_libcuda_link(request, where),
         shared_memory=_shared_memory(where) if here else None,
+        workers=starts_workers(request, where) if here else "",
         descriptions=described,
         linking=tuple(linking(request, where)),
         infiniband=tuple(infiniband(where)),

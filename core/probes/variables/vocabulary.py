@@ -6,6 +6,7 @@ knows. Files are opened only if such a variable is set, in this session or anoth
 
 from __future__ import annotations
 
+import fnmatch
 import os
 import re
 import sys
@@ -32,9 +33,11 @@ from core.loader import read_image
 from core.loader.contents import written_words
 from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, path_text
+from core.model.path_list import searched_entries
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
+from core.probes.python.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of
@@ -447,9 +450,9 @@ def _compare(
         known = {w for w in words if w.lower() not in lacking}
         complete = bool(files)
     elif any("{word}" in f for f in source.files):
-        near = [f for f in source.files if list(matching_files(_pattern(f, "*"), python, where))]
-        files = tuple(path_text(p) for f in near for p in matching_files(_pattern(f, "*"), python, where))
-        known = {w for w in words for f in near if list(matching_files(_pattern(f, w), python, where))}
+        near = [f for f in source.files if list(_matching(_pattern(f, "*"), python, where, env))]
+        files = tuple(path_text(p) for f in near for p in _matching(_pattern(f, "*"), python, where, env))
+        known = {w for w in words for f in near if list(_matching(_pattern(f, w), python, where, env))}
         complete = bool(files)
     else:
         found = [p for f in source.files for p in matching_files(f, python, where)]
@@ -472,6 +475,17 @@ def _compare(
         known=tuple(w for w in words if w in known),
         unknown=tuple(w for w in words if w not in known),
     )
+
+
+def _matching(pattern: str, python: PythonEnvironment, where: Sysroot, env: Mapping[str, str]) -> Iterator[str]:
+    """Yield what fits a pattern below the packages; "stdlib/": in Python's own library, or where PYTHONPATH puts something beside it."""
+    top, _slash, name = pattern.partition("/")
+    if top != "stdlib":
+        yield from matching_files(pattern, python, where)
+    elif interpreter := read_interpreter(python.prefix, python.executable, where):
+        named = searched_entries(env.get("PYTHONPATH", ""), where.system, "PYTHONPATH")
+        for folder in (own_library(interpreter, env, where), *named, *python.site_packages):
+            yield from (where.join(folder, n) for n in where.names(folder) or () if fnmatch.fnmatchcase(n, name))
 
 
 def _has_library(name: str, python: PythonEnvironment, where: Sysroot, env: Mapping[str, str]) -> bool:

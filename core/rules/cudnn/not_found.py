@@ -42,6 +42,7 @@ from core.rules.snapshot_queries import (
     copy_at,
     file_at,
     installed_programs,
+    is_idle,
     is_of_environment,
     near_misses,
     python_of,
@@ -265,7 +266,8 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
 def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
     """Yield that a complete copy is not on the search path: only a note if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
-    calm = not misses_cudnn(c)
+    its = c.load.consumer
+    calm = not misses_cudnn(c) or is_idle(c.seen, its.prefix, its.framework.partition(" ")[0])
     yield make_finding(
         Step.CUDNN,
         NOTE if calm else ERROR,
@@ -274,7 +276,7 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
         cause="cudnn_not_on_search_path",
         why=(
             _("The Python environments include their own cuDNN, so only other programs would miss it.")
-            if calm
+            if not misses_cudnn(c)
             else _(
                 "The files are complete, but the loader does not search that folder for {label}.",
                 label=translate_fact(c.load.consumer.label),

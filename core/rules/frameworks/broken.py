@@ -19,7 +19,7 @@ from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import stop_shadowing, views_with_imports
 from core.rules.frameworks.requirements import FRAMEWORKS
-from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 OF_PYTHONS_START = ("PYTHONHOME", "PYTHONPLATLIBDIR")
 """Variables that lead an interpreter to its standard library."""
@@ -320,4 +320,33 @@ _REMAINS = {
 }
 
 
-RULES = (broken_environments, interrupted_installations)
+def compiled_remains(seen: Snapshot) -> Iterator[Finding]:
+    """A compiled module of another release lies in a package, and Python takes it for the recorded one beside it."""
+    for home, search in views_with_imports(seen):
+        for name in dict.fromkeys(m.distribution for m in search.left) if home.near <= 3 else ():
+            its = [m for m in search.left if m.distribution == name]
+            package = f"{name} {its[0].version}"
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                f"left-modules-{name}",
+                _("{package} in {prefix} has compiled modules that it did not bring.", package=package, prefix=home.python.prefix),
+                cause="installation_interrupted",
+                why=_("Python takes a compiled module before the module of the same name beside it, and this one belongs to another release."),
+                evidence=[
+                    *(observation(_("Compiled module, not recorded"), m.path, _("RECORD of {package}", package=package)) for m in its[:4]),
+                    *(observation(_("Hidden behind it"), m.hides) for m in its[:4]),
+                    concern_row(home.python.consumer(package)),
+                ],
+                subject=its[0].path,
+                subjects=[m.path for m in its],
+                fix=manual_fix(
+                    _("Delete what was left, then reinstall {name}", name=name),
+                    *(m.path for m in its[:4]),
+                    framework_pip_command(home.seen, home.python, "install", "--force-reinstall", "--no-deps", f"{name}=={its[0].version}"),
+                    restart="program",
+                ),
+            )  # fmt: skip
+
+
+RULES = (broken_environments, interrupted_installations, compiled_remains)

@@ -17,7 +17,7 @@ from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable, is_of_environment
-from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, UNKNOWN, make_finding, manual_fix, observation
 
 SEARCH_SOURCES = {"linux": {"LD_LIBRARY_PATH", "ld.so.cache"}, "windows": {"PATH"}}
 """Values of a toolkit's ``named_by`` for folders that the loader searches."""
@@ -105,7 +105,7 @@ def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Tool
         )
     return make_finding(
         Step.FRAMEWORKS,
-        UNKNOWN if helped else home.severity,
+        UNKNOWN if helped else NOTE if places and home.is_idle("ctranslate2") else home.severity,
         "cublas-not-searched",
         title,
         cause=cause,

@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Iterable
 
-from core.common.i18n import _
+from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.contracts import (
@@ -175,7 +175,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
                     value=repr(value),
                 )
             continue
-        if contract.kind == "writable":
+        if contract.kind in ("writable", "sockets"):
             if place is not None and (told := _obstacle(contract, path, place)):
                 return told
             continue
@@ -199,6 +199,10 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
 def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
     """Return why nothing can be written to a folder, or loaded from it; empty where it serves."""
     values = {"name": contract.variable, "path": path, "at": place.blocked}
+    if contract.kind == "sockets":
+        serves = place.state != "folder" or place.blocked or _bytes(path) <= contract.most
+        long = N_("The variable {name} names {path}, whose path is too long for the sockets that programs make in it.")
+        return "" if serves else _(long, **values)
     if contract.inside and place.blocked not in ("", path):
         return _(
             "This user may not write to {at}, where programs keep files without the variable {name}.",
@@ -220,6 +224,10 @@ def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
     return _("The variable {name} names {path}, a folder that cannot be created: {at} is in the way.", **values)
+
+
+def _bytes(path: str) -> int:
+    return len(path.encode("utf-8", "surrogateescape"))
 
 
 def _has_interface(value: str, names: tuple[str, ...]) -> bool:

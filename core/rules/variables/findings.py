@@ -44,6 +44,7 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     # A folder inside it, or what is loaded from it, is made when a kernel is compiled or a file is fetched: many programs do neither.
     seldom = (
         contract.fetches
+        or contract.seldom
         or contract.inside
         or contract.loads
         or contract.kind == "together"
@@ -111,6 +112,10 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         return [observation(_("Known options"), join_names(words), source)]
     if contract.kind == "writable":
         return [observation(label, _("a folder that can be written to, or made"), source)]
+    if contract.kind == "sockets":
+        return [
+            observation(label, _("a folder whose path has at most {most} bytes", most=f"{contract.most:g}"), source)
+        ]
     if contract.kind == "program":
         return [observation(label, _("a program that is there and can be run"), source)]
     if contract.kind == "interfaces":

@@ -603,6 +603,18 @@ def test_stages_of_dvc(home: Path) -> None:
     }
 
 
+def test_sweeps_of_wandb(home: Path) -> None:
+    kept = "method: grid\nparameters:\n  lr:\n    values: [1, 2]\n"
+    write(home, {
+        "work/sweep.yaml": f"program: train.py\n{kept}command:\n  - ${{env}}\n  - LD_LIBRARY_PATH=/one\n  - {home}/env/bin/python\n  - ${{program}}\n  - ${{args}}\n",
+        "work/sweeps/named.yml": f"{kept}program: {home}/env/bin/train\ncommand: ['${{program}}']\n",
+        "work/other.yaml": f"program: {{env}}/bin/python\ncommand:\n  - {home}/env/bin/python\n",
+    })  # fmt: skip
+    (way,) = task_ways(here(home), pythons(home))
+    assert way.at == str(home / "work/sweep.yaml") + ": sweep"
+    assert way.state.environment()[NAME] == "/one"
+
+
 @pytest.mark.parametrize(("told_by", "value"), [("gpu_ids: '3,4'", "3,4"), ("gpu_ids: 1", "1"), ("gpu_ids: all", None)])
 def test_the_gpus_of_accelerate(told_by: str, value: str | None, home: Path) -> None:
     write(home, {".cache/huggingface/accelerate/default_config.yaml": f"debug: false\n{told_by}\nnum_processes: 2\n"})

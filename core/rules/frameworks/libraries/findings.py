@@ -55,7 +55,7 @@ def _finding(lack: Lack) -> Finding:
     files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
     return make_finding(
         Step.FRAMEWORKS,
-        _severity(lack) if cause else UNKNOWN,
+        _severity(lack, cause) if cause else UNKNOWN,
         f"{LIBRARIES_ID}{lack.name}",
         title,
         cause=cause,
@@ -84,8 +84,16 @@ def imported_packages() -> tuple[str, ...]:
     return tuple(row.distribution for row in gpu_binaries().frameworks if row.imported)
 
 
-def _severity(lack: Lack) -> Severity:
-    """Return the severity: a failing import fails with or without a GPU."""
+NOT_SEARCHED = ("cuda_not_on_search_path", "cudnn_not_on_search_path")
+"""What is installed is whole: how a program is started decides whether it is found."""
+
+
+def _severity(lack: Lack, cause: Cause) -> Severity:
+    """Return the severity: a failing import fails with or without a GPU. Libraries that are there, and not searched, are a matter of how a
+    program is started: where the programs at hand do not use this one, nothing that runs here fails.
+    """
+    if cause in NOT_SEARCHED and lack.home.is_idle(lack.name):
+        return NOTE
     worked = any(
         t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
     )

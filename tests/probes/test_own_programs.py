@@ -1,0 +1,143 @@
+"""What the programs of a folder show of an environment: frameworks that none of them names, workers, and what is left of another release."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, ImportSearch, LeftModule, Misfit, Snapshot, Tools
+from core.model.findings import Finding
+from core.model.steps import Severity
+from core.probes.python.compiled_remains import compiled_remains
+from core.probes.python.misfits import is_of_another_series, misfits
+from core.probes.python.own_programs import idle_frameworks, starts_workers
+from core.probes.sysroot import Sysroot
+from core.rules import collectives
+from core.rules.frameworks import broken
+from core.rules.frameworks import misfits as misfit_rules
+from tests.machines import PREFIX, SITE, python, wheel_machine
+from tests.probes.request import request, write
+
+SPEECH = (
+    Distribution(name="ctranslate2", version="4.6.0", location=SITE),
+    Distribution(name="faster-whisper", version="1.1.1", location=SITE, pins=("ctranslate2<5,>=4.0",)),
+    Distribution(name="numba", version="0.62.1", location=SITE),
+)
+
+
+def sysroot_of_path(root: Path) -> Sysroot:
+    return Sysroot("linux", str(root))
+
+
+def asked(root: Path, *distributions: Distribution):
+    for d in distributions:
+        write(root, f"{SITE}/{d.name.replace('-', '_')}/__init__.py")
+    return replace(request(root, pythons=(python(distributions=distributions),)), script_folder="/home/ada/work")
+
+
+@pytest.mark.parametrize(
+    ("files", "idle"),
+    [
+        ({"main.py": "import numba\n"}, True),
+        ({"main.py": "import numba\nimport faster_whisper\n"}, False),
+        ({"main.py": "import numba\n", "lib/speech.py": "importlib.import_module('ctranslate2')\n"}, False),
+        ({"main.py": "import numba\n", "run.sh": "faster-whisper a.wav\n"}, False),
+        ({"main.py": "import json\n"}, False),
+        ({"notes.txt": "numba\n"}, False),
+        ({}, False),
+    ],
+)
+def test_a_framework_that_no_program_names(files: dict[str, str], idle: bool, tmp_path: Path):
+    its = asked(tmp_path, *SPEECH)
+    for name, text in files.items():
+        write(tmp_path, f"/home/ada/work/{name}", text)
+    where = sysroot_of_path(tmp_path)
+    assert ("ctranslate2" in idle_frameworks(its.seen.pythons[0], its, where)) is idle
+    home = replace(its, script_folder="/home/ada")  # people keep everything there
+    assert idle_frameworks(its.seen.pythons[0], home, where) == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "starts"),
+    [("DataLoader(data, num_workers=4)", True), ('{"num_workers": 2}', True), ("DataLoader(data, num_workers=0)", False),
+     ("DataLoader(data)", False), ("python train.py --num-workers 8", True)],
+)  # fmt: skip
+def test_a_program_that_starts_workers(text: str, starts: bool, tmp_path: Path):
+    its = asked(tmp_path)
+    write(tmp_path, "/home/ada/work/train.py", text)
+    assert bool(starts_workers(its, sysroot_of_path(tmp_path))) is starts
+
+
+@pytest.mark.parametrize(("size", "workers", "told"), [(64 << 20, "/w/train.py", 1), (64 << 20, "", 0), (2 << 30, "/w/train.py", 0)])  # fmt: skip
+def test_shared_memory_of_a_container_is_little_for_workers(size: int, workers: str, told: int):
+    torch = Distribution(name="torch", version="2.8.0", location=SITE)
+    seen = replace(wheel_machine(), tools=Tools(shared_memory=size, workers=workers))
+    found = list(collectives.little_memory_for_workers(replace(seen, pythons=(python(distributions=(torch,)),))))
+    assert [(f.cause, f.severity) for f in found] == [("shared_memory_too_small", Severity.WARNING)] * told
+    assert not list(collectives.little_memory_for_workers(replace(seen, pythons=(python(distributions=()),))))
+
+
+RECORD = "odd/__init__.py,,\nodd/fast.py,,\nodd/slow.py,,\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "record", "left"),
+    [
+        ("fast.cpython-311-x86_64-linux-gnu.so", RECORD, True),
+        ("fast.abi3.so", RECORD, True),
+        ("fast.cpython-310-x86_64-linux-gnu.so", RECORD, False),
+        ("fast.abi3.so", f"{RECORD}odd/fast.abi3.so,,\n", False),
+        ("other.abi3.so", RECORD, False),
+    ],
+)
+def test_compiled_modules_that_nobody_brought(name: str, record: str, left: bool, tmp_path: Path):
+    write(tmp_path, f"{SITE}/odd-1.0.dist-info/RECORD", record)
+    write(tmp_path, f"{SITE}/odd/{name}")
+    its = request(tmp_path)
+    found = compiled_remains(python(version="3.11.7", kind="venv"), its, sysroot_of_path(tmp_path))
+    assert [(m.path, m.hides) for m in found] == [(f"{SITE}/odd/{name}", f"{SITE}/odd/fast.py")] * left
+
+
+@pytest.mark.parametrize(
+    ("name", "specifier", "version", "other"),
+    [
+        ("antlr4-python3-runtime", "==4.9.*", "4.13.2", True),
+        ("antlr4-python3-runtime", "==4.9.*", "4.9.3", False),
+        ("attrs", ">=22.1", "19.3", True),
+        ("attrs", ">=22.1.1", "22.1.0", False),
+        ("pillow", "<12,>=7", "12.0.0", False),
+        ("protobuf", "!=5.28.0,<6,>=3.19", "7.36.2", True),
+        ("protobuf", "!=5.28.0,<6,>=3.19", "6.31.1", False),
+        ("fsspec", "==2025.3.0", "2025.9.0", False),
+        ("tokenizers", "~=0.19.1", "0.22.0", True),
+    ],
+)
+def test_another_series_than_a_package_asks_for(name: str, specifier: str, version: str, other: bool):
+    assert is_of_another_series(name, specifier.split(","), version) is other
+
+
+@pytest.mark.parametrize(("further", "told"), [("", ["odd"]), ("Requires-Dist: odd\n", [])])
+def test_only_what_nothing_else_requires_is_asked_for(further: str, told: list[str], tmp_path: Path):
+    write(tmp_path, f"{SITE}/odd-1.0.dist-info/METADATA", "Name: odd\nVersion: 1.0\nRequires-Dist: even<2,>=1; python_version > '3.8'\n")  # fmt: skip
+    write(tmp_path, f"{SITE}/even-0.9.dist-info/METADATA", "Name: even\nVersion: 0.9\n")
+    write(tmp_path, f"{SITE}/user-1.0.dist-info/METADATA", f"Name: user\nVersion: 1.0\n{further}")
+    found = misfits(python(version="3.11.7", kind="venv"), request(tmp_path), sysroot_of_path(tmp_path))
+    assert [m.distribution for m in found] == told
+
+
+def told(search: ImportSearch) -> list[Finding]:
+    seen: Snapshot = replace(wheel_machine(), imports=(search,))
+    return [f for rule in (*broken.RULES, *misfit_rules.RULES) for f in rule(seen)]
+
+
+def test_what_is_told_of_them():
+    left = LeftModule(path=f"{SITE}/odd/a.so", hides=f"{SITE}/odd/a.py", distribution="odd", version="1.0")
+    (one,) = told(ImportSearch(prefix=PREFIX, left=(left,)))
+    assert (one.cause, one.severity, one.subject) == ("installation_interrupted", Severity.WARNING, left.path)
+    misfit = Misfit(distribution="odd", version="1.0", wanted="even", specifier=">=1", installed="0.9", location=SITE)
+    (one,) = told(ImportSearch(prefix=PREFIX, misfits=(misfit,)))
+    assert (one.cause, one.severity) == ("requirement_broken", Severity.WARNING)
+    assert "even" in one.title
+    assert told(ImportSearch(prefix=PREFIX)) == []
