@@ -107,6 +107,8 @@ def test_compiled_modules_that_nobody_brought(name: str, record: str, left: bool
         ("antlr4-python3-runtime", "==4.9.*", "4.9.3", False),
         ("attrs", ">=22.1", "19.3", True),
         ("attrs", ">=22.1.1", "22.1.0", False),
+        ("sympy", ">=1.14.0", "1.13.1", False),
+        ("peft", ">=0.17", "0.15.2", True),
         ("pillow", "<12,>=7", "12.0.0", False),
         ("protobuf", "!=5.28.0,<6,>=3.19", "7.36.2", True),
         ("protobuf", "!=5.28.0,<6,>=3.19", "6.31.1", False),

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.common.versions import version_tuple
 from core.model.facts import Distribution, Misfit, PythonEnvironment, marker_facts
+from core.model.paths import is_inside
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, is_relevant, required_name
@@ -26,7 +27,9 @@ PROTOBUF = "protobuf"
 
 
 def misfits(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[Misfit, ...]:
-    """Return the requirements of an environment's packages that are not met by a whole series."""
+    """Return the requirements of an environment's own packages that are not met by a whole series. What lies behind it (the person's
+    own packages) was solved with another environment.
+    """
     if python.kind == "conda" or python.managed:
         return ()  # their own installers solve what they require
 
@@ -34,7 +37,7 @@ def misfits(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) ->
 
     def look(watched: Sysroot) -> tuple[tuple[Misfit, ...], bool]:
         every: dict[str, Distribution] = {}
-        for folder in python.site_packages:
+        for folder in (f for f in python.site_packages if is_inside(where.system, f, python.prefix)):
             for its in all_requirements(folder, watched):
                 every.setdefault(its.name, its)
         return tuple(_found(every, marker_facts(where.system, architecture, python.version))), True
@@ -69,8 +72,8 @@ def _found(every: dict[str, Distribution], facts: dict[str, str]) -> Iterator[Mi
 
 
 def is_of_another_series(name: str, parts: Iterable[str], version: str) -> bool:
-    """Whether a release lies outside the series that a requirement pins, or is of an older series than it asks for at least. An upper
-    bound alone says that newer releases were not tried; Protocol Buffers', which promise how far their generated code works, say more.
+    """Whether a release lies outside the series that a requirement pins, or is of an older major than it asks for at least: packagers
+    raise a lower bound within a major with every release. An upper bound alone says that newer releases were not tried; Protocol Buffers', which promise how far their generated code works, say more.
     """
     there = version_tuple(version)
     for part in parts:
@@ -81,7 +84,9 @@ def is_of_another_series(name: str, parts: Iterable[str], version: str) -> bool:
         if max(bound[0], there[0]) >= CALENDAR:
             continue
         pinned, older = found[1] in ("==", "===", "~="), found[1] in (">=", ">", "==", "===", "~=")
-        if older and there[:2] < bound[:2]:
+        if older and (there[0] < bound[0] or (there[0] == bound[0] == 0 and there[:2] < bound[:2])):
+            return True
+        if pinned and there[: min(2, len(bound))] < bound[:2]:
             return True
         if pinned and there[: min(2, len(bound))] > bound[:2]:
             return True

@@ -78,7 +78,7 @@ def _log_in(state: State, ground: Ground) -> None:
     login = login_state(ground)
     read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
     for name, value in login.environment().items():
-        if name not in OF_A_JOB:
+        if name not in OF_A_JOB or name == "PATH":
             state.values[name] = value
             state.exported.add(name)
             state.lines[name] = login.lines.get(name, [])

@@ -39,6 +39,7 @@ from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.named_notebooks import named_notebook_ways
 from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.own_settings import own_settings_ways
+from core.probes.starting.promised_programs import with_promised_programs
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
@@ -128,7 +129,8 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
             terminal = way.state
         yield way
     yield from cron_ways(ground, pythons)
-    yield from notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
+    kernels = notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
+    yield from with_promised_programs(kernels, ground, pythons)
     yield from named_notebook_ways(ground, terminal, pythons, request.programs)
     yield from hub_ways(ground, pythons)
     yield from server_ways(ground, terminal, pythons)
@@ -146,7 +148,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from pytest_ways(ground, pythons)
     yield from flask_ways(ground, pythons)
     yield from pipenv_ways(ground, pythons)
-    yield from editor_ways(ground, terminal, pythons)
+    yield from with_promised_programs(editor_ways(ground, terminal, pythons), ground, pythons)
     yield from folder_ways(ground, terminal, pythons)
     yield from multiplexer_ways(ground, terminal)
     yield from module_ways(ground, terminal)

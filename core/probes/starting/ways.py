@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
@@ -12,6 +12,7 @@ from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind
 from core.model.facts.base import Frozen
+from core.probes.starting.compositors import read_compositor
 from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
 
@@ -45,6 +46,9 @@ def desktop_session(ground: Ground) -> State:
     read_shell(ground, state, shell, login=True)
     reader = ShellReader(ground.around, state, "dash")
     reader.read_files(ground.at_home(".xprofile"), ground.at_home(".xsessionrc"))
+    own = ground.config("plasma-workspace/env")  # KDE's documentation, "Session Environment Variables"
+    reader.read_files(*(posixpath.join(own, n) for n in sorted(ground.around.names(own)) if n.endswith(".sh")))
+    read_compositor(ground, state)
     return state
 
 
@@ -298,7 +302,19 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
                 state.exported.add(name)
         python = row.get("python")
         prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
-        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix)
+        if isinstance(folder := row.get("cwd"), str):
+            state.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, _filled(folder, state, ground)))
+        argv = _launched(row, _filled(python, State(), ground), ground) if isinstance(python, str) else ()
+        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix, argv=argv)
+
+
+def _launched(row: Mapping[str, object], python: str, ground: Ground) -> tuple[str, ...]:
+    """Return what a configuration starts; empty where that depends on what the editor shows ("${file}")."""
+    program, module = row.get("program"), row.get("module")
+    if isinstance(module, str):
+        return (python, "-m", module)
+    told = _filled(program, State(), ground) if isinstance(program, str) else ""
+    return (python, told) if told and "$" not in told else ()
 
 
 def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:

@@ -29,7 +29,7 @@ from core.probes.starting.services import service_ways
 from core.probes.starting.starters import script_ways
 from core.probes.starting.supervised import supervised_ways
 from core.probes.starting.tasks import task_ways
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, desktop_session
 from tests.probes.starting.shells import begin, ground, surroundings
 
 UNITS = ".config/systemd/user"
@@ -601,6 +601,20 @@ def test_stages_of_dvc(home: Path) -> None:
         "work/dvc.yaml: prepare": ("/one", [("work/dvc.yaml", 3)]),
         "work/dvc.yaml: train": ("/two", [("work/dvc.yaml", 9)]),
     }
+
+
+def test_settings_of_desktops(home: Path) -> None:
+    write(home, {
+        ".config/plasma-workspace/env/cuda.sh": "export CUDA_HOME=/kde\n",
+        ".config/hypr/hyprland.conf": "$root = /opt\nenv = LD_LIBRARY_PATH,$root/lib # ours\nsource = more.conf\nbind = SUPER, Q, exec, kitty\n",
+        ".config/hypr/more.conf": "env = HF_HOME,$HOME/hf\n",
+    })  # fmt: skip
+    state = desktop_session(here(home))
+    values = {n: state.environment().get(n) for n in ("CUDA_HOME", NAME, "HF_HOME")}
+    assert values == {"CUDA_HOME": "/kde", NAME: "/opt/lib", "HF_HOME": f"{home}/hf"}
+    assert [(r.file, r.line) for r in state.lines[NAME] if not r.overridden] == [
+        (str(home / ".config/hypr/hyprland.conf"), 2)
+    ]
 
 
 def test_sweeps_of_wandb(home: Path) -> None:
