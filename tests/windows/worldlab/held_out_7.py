@@ -105,7 +105,7 @@ def half_removed(folder: Path) -> Plant:
 
 
 WEBUI = "@echo off\n\nset PYTHON=\nset GIT=\nset VENV_DIR={folder}\nset COMMANDLINE_ARGS=\n\ncall webui.bat\n"
-STARTS = '@echo off\nset PYTHON="%VENV_DIR%\\Scripts\\Python.exe"\n%PYTHON% -B train.py %*\nexit /b\n'
+STARTS = '@echo off\nset PYTHON="%VENV_DIR%\\Scripts\\Python.exe"\n%PYTHON% -B train.py %*\n'
 
 
 # --- healthy -------------------------------------------------------------------------------------------------------------
