@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.common.patience import call_patiently
 from core.model.facts import Frozen
 
@@ -121,6 +123,12 @@ if sys.platform == "win32":
         owner, writers, movers = owner_and_rights(path, folder=kind == "folder")
         return PathPart(path=path, kind=kind, owner=owner, writers=writers, movers=movers)
 
+    def last_part(path: str) -> PathPart:
+        """Return the last part of a path that exists, without those above it; a junction or another reparse point is no folder."""
+        part = _part(path)
+        leads_on = os.lstat(path).st_file_attributes & stat.FILE_ATTRIBUTE_REPARSE_POINT
+        return replace(part, kind="link") if leads_on else part
+
     def _members(_gid: int) -> frozenset[str] | None:
         return None
 
@@ -165,6 +173,10 @@ else:
                 here = "/" if target.startswith("/") else here
             else:
                 here = there
+
+    def last_part(path: str) -> PathPart:
+        """Return the last part of a path that exists, without those above it."""
+        return _part(path, os.lstat(path))
 
     def _part(path: str, found: os.stat_result) -> PathPart:
         kind, owner = _kind(found.st_mode), f"uid:{found.st_uid}"

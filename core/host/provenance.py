@@ -101,14 +101,38 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
 
 
 def _is_plain(path: str, sound: set[str], me: Person) -> bool:
-    """Whether a file is in a folder whose path is known to be safe, and only its trusted owner may write it (Linux)."""
-    if sys.platform == "win32" or os.path.dirname(path) not in sound:  # noqa: PTH120 - the same
+    """Whether a file is in a folder whose path is known to be safe, and only its trusted owner may write it.
+
+    An environment has ten thousand files, and each part of each path would be asked again otherwise.
+    """
+    folder = os.path.dirname(path)  # noqa: PTH120 - the same
+    if sys.platform == "win32":
+        return _is_sound_folder(folder, sound, me) and _is_trusted_part(path, me)
+    if folder not in sound:
         return False
     try:
         seen = call_patiently(os.lstat, path)
     except OSError:
         return False
     return stat.S_ISREG(seen.st_mode) and not seen.st_mode & 0o022 and f"uid:{seen.st_uid}" in me.trusted
+
+
+def _is_sound_folder(folder: str, sound: set[str], me: Person) -> bool:
+    """Whether a folder's path is known to be safe, or it is a plain one in such a folder (Windows)."""
+    above = os.path.dirname(folder)  # noqa: PTH120 - before every child
+    if folder not in sound and above in sound and _is_trusted_part(folder, me):
+        sound.add(folder)
+    return folder in sound
+
+
+def _is_trusted_part(path: str, me: Person) -> bool:
+    """Whether the last part of a path is a file or a folder, no link, and nobody else may change it (Windows)."""
+    try:
+        part = ownership.last_part(path)
+    except (OSError, ValueError):
+        return False
+    able = (part.owner, *part.movers, *part.writers)
+    return part.kind in ("file", "folder") and all(_is_trusted(who, me.trusted) for who in able)
 
 
 def trusted_environment(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:

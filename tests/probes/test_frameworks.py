@@ -253,14 +253,15 @@ def test_windows_layouts(tmp_path: Path):
         r"C:\Python311": ("python.exe", "python311.dll", r"Lib\site-packages\torch-2.4.0.dist-info\METADATA"),
         r"C:\ml": (r"Scripts\python.exe", r"Lib\site-packages\x"),
         r"C:\conda": ("python.exe", r"conda-meta\python-3.10.4-h_0.json", r"Lib\site-packages\x"),
-        r"C:\tool": ("python.exe", "python312._pth", "python312.dll"),
+        r"C:\tool": ("python.exe", "python312._pth", "python312.dll", r"Lib\site-packages\x"),
     }.items():
         for file in files:
             write(tmp_path, f"{prefix}\\{file}".replace("\\", "/"), b"MZ")
     write(
         tmp_path, "C:/ml/pyvenv.cfg", "home = C:\\Python311\ninclude-system-site-packages = false\nversion = 3.11.4\n"
     )
-    write(tmp_path, "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages/x")
+    for number in ("311", "312"):
+        write(tmp_path, f"C:/Users/ada/AppData/Roaming/Python/Python{number}/site-packages/x")
     env = {"APPDATA": r"C:\Users\ada\AppData\Roaming", "Path": r'"C:\Python311";C:\conda'}
     found = look(tmp_path, env, r"C:\ml\Scripts\python.exe", r"C:\conda", r"C:\tool", system="windows")
     assert [(e.prefix, e.kind, e.version) for e in found] == [
@@ -270,6 +271,7 @@ def test_windows_layouts(tmp_path: Path):
         (r"C:\Python311", "other", "3.11"),
     ]
     assert found[0].site_packages == (r"C:\ml\Lib\site-packages",)
+    assert found[2].site_packages == (r"C:\tool\Lib\site-packages",)  # its ._pth isolates it from the person's packages
     assert found[3].site_packages == (
         r"C:\Users\ada\AppData\Roaming\Python\Python311\site-packages",
         r"C:\Python311\Lib\site-packages",

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host import ownership
+from core.host import ownership, provenance
 from core.host.windows import ownership as windows_ownership
 
 assert sys.platform == "win32"
@@ -87,6 +87,24 @@ def test_who_may_write_is_what_windows_says(tmp_path: Path, name: str) -> None:
     assert (loose == str(folder)) is bool(set(writers) - ownership.ADMINISTRATORS), said
     if name in ("the history's", "its backups'", "everybody may read"):
         assert windows_ownership.EVERYONE_SID not in writers, said
+
+
+def test_the_files_of_a_sound_folder_cost_one_question_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "packages"
+    windows_ownership.make_protected(str(folder), LISTS["everybody may read"])
+    (folder / "torch").mkdir()
+    files = [folder / "torch" / f"{n}.py" for n in range(30)]
+    for file in files:
+        file.write_text("x = 1\n")
+    above = {who for part in ownership.who_can_write(str(folder)) for who in (part.owner, *part.movers, *part.writers)}
+    me = provenance.Person(trusted=ownership.ADMINISTRATORS | above | {windows_ownership.own_account()}, elevated=True)
+    real, asked = ownership._part, []
+    monkeypatch.setattr(ownership, "_part", lambda path: asked.append(path) or real(path))
+    paths = dict.fromkeys((str(folder), str(folder / "torch"), *map(str, files)), True)
+    assert provenance.may_run(paths, me).may
+    assert len(asked) < 2 * len(paths) + 40
+    others = provenance.Person(trusted=me.trusted - above, elevated=True)
+    assert provenance.may_run(paths, others).may is not bool(above - others.trusted)
 
 
 def until(condition: Callable[[], bool]) -> None:

@@ -231,7 +231,7 @@ def _package_folders(
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
     runs = settings.get("home") or prefix if kind == "venv" else prefix
     of_user = user_folder(runs, version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
-    if kind != "venv":
+    if kind not in ("venv", "embedded"):  # a ._pth file isolates its Python from the person's packages, too
         yield from of_user
     yield from _own_folders(prefix, version, where)
     if kind == "venv" and not alone and (home := settings.get("home")):
