@@ -314,6 +314,11 @@ def ffmpeg(m: Machine) -> Path:
     return m.place(file, HOME / "ffmpeg\\bin\\ffmpeg.exe")
 
 
+def starts(option: str) -> Callable[[Path], list[str]]:
+    """Return the start of the program itself with an option."""
+    return lambda made: [str(made), option]
+
+
 def of_zeros(m: Machine, made: Path) -> None:
     """Leave a program's size, and zeros for its bytes."""
     size = made.stat().st_size
@@ -322,9 +327,12 @@ def of_zeros(m: Machine, made: Path) -> None:
         stream.truncate(size)
 
 
-def for_32_bit(m: Machine, made: Path) -> None:
-    """Leave a file for another processor under a program's name."""
-    m.place(m.part("x86/zlibwapi.dll"), made)
+def half_of_zeros(m: Machine, made: Path) -> None:
+    """Leave the first half of a program, and zeros for the rest: a download that was put together wrongly."""
+    data = made.read_bytes()
+    m.write(made, data[: len(data) // 2])
+    with made.open("r+b") as stream:
+        stream.truncate(len(data))
 
 
 def cut_itself(m: Machine, made: Path) -> None:
@@ -400,15 +408,15 @@ SCENES: tuple[Scene, ...] = (
     Scene("ptxas-is-a-page", "ptxas.exe", (BROKEN,), spoilt(compiler, spoilt_itself(PAGE))),
     # nvcc and ffmpeg as they come
     *(
-        Scene(f"{name}-{fault}", f"{name}.exe", causes, spoilt(base, *plants))
-        for name, base in (("nvcc", nvcc), ("ffmpeg", ffmpeg))
+        Scene(f"{name}-{fault}", f"{name}.exe", causes, spoilt(base, *plants), runs=starts(option))
+        for name, base, option in (("nvcc", nvcc, "--version"), ("ffmpeg", ffmpeg, "-version"))
         for fault, causes, plants in (
             ("whole", (), ()),
             ("truncated", (BROKEN,), (cut_itself,)),
             ("empty", (BROKEN,), (spoilt_itself(b""),)),
             ("is-a-page", (BROKEN,), (spoilt_itself(PAGE),)),
             ("of-zeros", (BROKEN,), (of_zeros,)),
-            ("for-32-bit", (BROKEN, FOREIGN), (for_32_bit,)),
+            ("half-of-zeros", (BROKEN,), (half_of_zeros,)),
         )
     ),
     # PyTorch's folder
