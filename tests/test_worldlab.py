@@ -14,9 +14,9 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
 
 from core.knowledge.causes import cause_ranks
 from tests.worldlab import random_paths
-from tests.worldlab.__main__ import mark_of, page_of, with_rows
+from tests.worldlab.__main__ import MARK, page_of, with_rows, with_set
 from tests.worldlab.environments import ENVIRONMENTS
-from tests.worldlab.run import RIGHT, examine, judge
+from tests.worldlab.run import RIGHT, Outcome, examine, judge
 from tests.worldlab.scene import Ran, Scene, loses, runs
 from tests.worldlab.scenes import HELD_OUT, table
 
@@ -53,11 +53,24 @@ def test_the_answers_that_random_path_faults_take_are_causes():
     assert list(random_paths.numbers("3,7-9")) == [3, 7, 8, 9]
 
 
-@pytest.mark.parametrize("held_out", ["", *HELD_OUT])
-def test_each_table_has_its_place(held_out: str) -> None:
-    page, mark = page_of(held_out).read_text(encoding="utf-8"), mark_of(held_out)
-    assert page.count(mark) == 1
-    assert with_rows(page, mark, []) == page
+def test_the_table_has_its_place() -> None:
+    page = page_of("").read_text(encoding="utf-8")
+    assert page.count(MARK) == 1
+    assert with_rows(page, MARK, []) == page
+
+
+@pytest.mark.parametrize("held_out", HELD_OUT)
+def test_each_held_out_set_has_a_row(held_out: str) -> None:
+    page = page_of(held_out).read_text(encoding="utf-8")
+    outcomes = [Outcome(FAULT, "named first", "", 1), Outcome(FAULT, "missed", "", 0), Outcome(HEALTHY, "quiet", "", 0)]
+    (before, after), *further = [
+        (old, new)
+        for old, new in zip(page.splitlines(), with_set(page, held_out, outcomes).splitlines(), strict=True)
+        if old != new
+    ]
+    assert not further
+    assert after.startswith(f"| [{held_out}](#") and after.split(" | ")[1] == before.split(" | ")[1]  # noqa: PT018 - one row
+    assert after.endswith(" | 1 of 2 | - | - | - | - | 1 of 2 (50 %) | 1 | 1 of 1 |")
 
 
 # --- the judge -----------------------------------------------------------------------------------------------

@@ -55,13 +55,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--oracle-only runs no scan: there is nothing to write and nothing to cure")
     if options.tries and options.markdown:
         parser.error("the tables are those of a plain scan")
+    if options.markdown and options.held_out and options.names:
+        parser.error("a held-out set has one row in its page, and is scored as a whole")
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for outcome in pool.map(lambda row: staged(row, options), rows):
             outcomes.append(outcome)
-            if options.markdown:
-                write(outcomes, options.held_out)
+            if options.markdown and not options.held_out:
+                write(outcomes)
             print(line(outcome, verbose=options.verbose), flush=True)
+    if options.markdown and options.held_out:
+        page = page_of(options.held_out)
+        page.write_text(with_set(page.read_text(encoding="utf-8"), options.held_out, outcomes), encoding="utf-8")
     borne_out = sum(o.verdict == "borne out" for o in outcomes)
     print(
         "\n"
@@ -107,10 +112,10 @@ def totals(outcomes: Sequence[Outcome]) -> str:
     return text + ("; cures: " + ", ".join(f"{n} {c}" for c, n in cures.most_common()) if cures else "")
 
 
-def write(outcomes: Sequence[Outcome], held_out: str) -> None:
+def write(outcomes: Sequence[Outcome]) -> None:
     """Put what was run into the table of its page; rows of other scenes stay as they are."""
-    page = page_of(held_out)
-    page.write_text(with_rows(page.read_text(encoding="utf-8"), mark_of(held_out), outcomes), encoding="utf-8")
+    page = page_of("")
+    page.write_text(with_rows(page.read_text(encoding="utf-8"), MARK, outcomes), encoding="utf-8")
 
 
 def page_of(held_out: str) -> Path:
@@ -118,9 +123,22 @@ def page_of(held_out: str) -> Path:
     return CHECKOUT / "docs" / ("world-lab-held-out.md" if held_out else "world-lab.md")
 
 
-def mark_of(held_out: str) -> str:
-    """Return the line that stands before a table."""
-    return f"<!-- table: python -m tests.worldlab {f'--held-out {held_out} ' if held_out else ''}--markdown -->"
+MARK = "<!-- table: python -m tests.worldlab --markdown -->"
+"""The line that stands before the table of the in-sample scenes."""
+
+
+def with_set(page: str, held_out: str, outcomes: Sequence[Outcome]) -> str:
+    """Return the page of the held-out sets with what a set came to in the row of that set; its first three cells stay."""
+    if not outcomes:
+        return page
+    by_class = {kind: [o.verdict in RIGHT for o in outcomes if o.scene.kind == kind] for kind in (*"ABCDE", "healthy")}
+    faults = [o for o in outcomes if o.scene.causes]
+    named = sum(o.verdict in RIGHT for o in faults)
+    every = f"{named} of {len(faults)} ({100 * named / max(len(faults), 1):.0f} %)"
+    unseen = sum(o.verdict == "missed" and o.status == 0 for o in faults)
+    cells = [f"{sum(its)} of {len(its)}" if its else "-" for its in by_class.values()]
+    row = re.compile(rf"(?m)^(\| \[{held_out}\]\([^|]*\|[^|]*\|[^|]*\|).*$")
+    return row.sub(lambda m: f"{m[1]} {' | '.join((*cells[:-1], every, str(unseen), cells[-1]))} |", page)
 
 
 def with_rows(page: str, mark: str, outcomes: Sequence[Outcome]) -> str:
