@@ -40,6 +40,8 @@ TRAINED, HELD_OUT, LATER = (
         "sixteenth",
         "seventeenth",
         "eighteenth",
+        "nineteenth",
+        "twentieth",
     ),
 )
 NOT_NAMED = 99
