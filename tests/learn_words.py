@@ -51,6 +51,7 @@ LEARNED = (
     "eighteenth",
     "nineteenth",
     "twentieth",
+    "twenty-first",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

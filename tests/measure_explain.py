@@ -42,6 +42,7 @@ TRAINED, HELD_OUT, LATER = (
         "eighteenth",
         "nineteenth",
         "twentieth",
+        "twenty-first",
     ),
 )
 NOT_NAMED = 99

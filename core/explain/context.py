@@ -21,7 +21,7 @@ _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runti
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
 _CAPABILITY = re.compile(
-    r"(?:sm_?|compute_|capability:?\s{0,3}(?:of\s|\(cc\)\s|\(|is\s)?|\bcc >=)(\d{1,2})\.?(\d)(?!\d|\.\d)a?\b"
+    r"(?:sm[_ ]?|compute_|capability:?\s{0,3}(?:of\s|\(cc\)\s|\(|is\s)?|\bcc >=)(\d{1,2})\.?(\d)(?!\d|\.\d)a?\b"
 )
 _LISTED_CAPABILITY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d) which supports hardware cc[^\n]{0,80}")
 """A row of the list of GPUs that PyTorch 2.9 and later print."""

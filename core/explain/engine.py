@@ -134,7 +134,7 @@ def _of_ending(e: Explanation, ending: endings.Ending, guesses: bool) -> Explana
     if e.question or any(r.verdict == "proved" or r.may or r.score >= GUESS_SCORE for r in told):
         return e
     status = any(c.kind or c.family for c in e.codes if c.number)
-    causes = tuple(structs.replace(r, steps="") for r in told if guesses or r.verdict == "refuted")
+    causes = tuple(structs.replace(r, steps="") for r in e.causes if guesses or r.verdict == "refuted")
     looked = structs.replace(e, causes=causes, decide=_(ending.look))
     if e.link not in ("", "nothing found"):
         return looked

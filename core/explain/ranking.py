@@ -59,6 +59,8 @@ def rank_causes(
     first, *others = sorted((cause for cause in odds if said[cause]), key=lambda cause: -belief.odds[cause])
     clear = not others or belief.odds[first] - belief.odds[others[0]] >= CLEAR_LEAD
     leader = first if clear else max(belief.named_first or odds, key=lambda cause: odds[cause])
+    # Where words speak for another one, both are about equally likely.
+    odds[leader] = max(odds.values())
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
     return tuple(
         (

@@ -7,6 +7,22 @@ import pytest
 from core.explain import explain, render_text
 
 TAKEN_FOR = {
+    "hashcat: /root/OpenCL/shared.cl build failed\nclCompileProgram(): CL_OUT_OF_RESOURCES": (
+        "driver_too_old",
+        "hardware_fault",
+    ),
+    "nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.1": (
+        "driver_too_old",
+        "device_node_permission",
+    ),
+    "This program was not compiled for SM 89 : cudaErrorInvalidDevice: invalid device ordinal": (
+        "gpu_arch_too_new",
+        "",
+    ),
+    "docker, jellyfin: OpenEncodeSessionEx failed: unsupported device (2): (no details)": (
+        "driver_component_missing",
+        "hardware_fault",
+    ),
     "ldconfig: /usr/lib/wsl/lib/libcuda.so.1 is not a symbolic link": ("harmless_message", "linker_lacks_libcuda"),
     "import spconv_cuda\nImportError: libcudart.so.11.0: cannot open shared object file": (
         "extension_abi_mismatch",

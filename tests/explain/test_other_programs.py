@@ -13,7 +13,7 @@ LEADS = {
     "Failed to load CUDA kernel from '4.2/scripts/addons/cycles/lib/kernel_compute_75.ptx' (Unsupported PTX version)": "driver_too_old",
     "* Device #1: Outdated NVIDIA CUDA driver version '8000' detected!": "driver_too_old",
     "OS: linux\n[h264_cuvid @ 0x1] Cannot load libnvcuvid.so.1\n[h264_cuvid @ 0x1] Failed loading nvcuvid.": "driver_component_missing",
-    "OS: container\n[h264_nvenc @ 0x1] Cannot load libnvidia-encode.so.1": "container_no_gpu_runtime",
+    "OS: container\n[h264_nvenc @ 0x1] Cannot load libnvidia-encode.so.1": "driver_component_missing",
     "[h264_nvenc @ 0x1] OpenEncodeSessionEx failed: out of memory (10): (no details)": "program_error",
     "modprobe: ERROR: could not insert 'nvidia': Exec format error": "driver_module_not_loaded",
     "modprobe: ERROR: could not insert 'nvidia_uvm': Invalid argument": "driver_module_not_loaded",
