@@ -20,6 +20,7 @@ repository but those of the held-out and the fifth set; scored once after senten
 ``seventeenth``: 92 more, from 2022 to 2026, collected and scored as the sixteenth, then mended by and learned from, but for six from repositories of the held-out or the fifth set.
 ``nineteenth``: 58 more, and ``twentieth``: 34 of the same collector, treated as the seventeenth, but for three from repositories of the held-out or the fifth set.
 ``twenty-first``: 60 more of another such collector, treated as the seventeenth, but for four from repositories of the held-out or the fifth set.
+The twenty-second, 60 more of the same collector, stays in ``unscored.jsonl``: scored once (docs/explain.md); nothing is learned from it, and nothing is mended by it.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
