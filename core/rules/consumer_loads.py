@@ -360,6 +360,19 @@ def used_folders(seen: Snapshot) -> set[str]:
     return folders
 
 
+def takes_newer_set(c: ConsumerLoad) -> bool:
+    """Whether a consumer gets a whole, working cuDNN that is newer than its own, of the same major version.
+
+    PyTorch, TensorFlow and JAX refuse a cuDNN that is older than the one that they were built with, and take a newer one.
+    """
+    got, own = c.copy, c.own
+    if got is None or own is None or got.major != own.major or not is_older(own.version, got.version):
+        return False
+    searches = (c.main, *(part for _role, part in c.parts))
+    folders = {parent(c.system, s.winner.path) if s and s.winner else "" for s in searches}
+    return len(folders) == 1 and is_whole(got) and not load_failures(c)
+
+
 def describe_copy(copy: CudnnCopy | None) -> str:
     """Return a copy in words: "cuDNN 9.1.0 of nvidia-cudnn-cu12 9.1.0.70", "cuDNN 8.9.7 in /opt/cudnn"."""
     if copy is None:

@@ -203,9 +203,9 @@ def two_copies(first: str, second: str = "") -> Snapshot:
     return replace(m.wheel_machine(), cudnn=tuple(copies[f] for f in (first, second) if f), loads=(made,))
 
 
-def overridden(version: str = "9.0.0") -> Snapshot:
-    """LD_LIBRARY_PATH names a folder with another cuDNN before the environment's own."""
-    other = m.system_copy(version, "/opt/cudnn/lib")
+def overridden() -> Snapshot:
+    """LD_LIBRARY_PATH names a folder with an older cuDNN before the environment's own."""
+    other = m.system_copy("9.0.0", "/opt/cudnn/lib")
     base = replace(m.wheel_machine(), cudnn=(*(m.wheel_machine().cudnn or ()), other))
     for role in m.ROLES9:
         name = m.file_name(role, 9)
@@ -426,7 +426,7 @@ CASES: dict[str, Case] = {
         "ld_library_path_override",
     ),
     "a segmentation fault by LD_LIBRARY_PATH": Case(
-        "Segmentation fault (core dumped) in torch conv2d", lambda: overridden("9.10.2"), "ld_library_path_override"
+        "Segmentation fault (core dumped) in torch conv2d", overridden, "ld_library_path_override"
     ),
     "a part of another release": Case(
         "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH",

@@ -167,8 +167,15 @@ def main(argv: list[str]) -> int:
 def find(site: Path, work: Path) -> Place:
     """Find the wheel's cuDNN, and the distribution's."""
     folders = [Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/local/cuda/lib64")]
-    other = next(f for f in folders if list(f.glob("libcudnn.so.9*")))
-    return Place(wheel=site / "nvidia" / "cudnn" / "lib", other=other, work=work)
+    other = next((f for f in folders if list(f.glob("libcudnn.so.9*"))), None)
+    wheel = site / "nvidia" / "cudnn" / "lib"
+    if other is None:
+        raise SystemExit(
+            f"The faults need a cuDNN 9 of the distribution: there is none in {folders[0]} or {folders[1]}."
+        )
+    if not wheel.is_dir():
+        raise SystemExit(f"Run this with the interpreter that has PyTorch with CUDA: there is no {wheel}.")
+    return Place(wheel, other, work)
 
 
 def required_by(name: str) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import FrameworkTrial, PackageTrial, ProgramTrial, full_id
+from core.model.facts import FrameworkTrial, Mapped, PackageTrial, ProgramTrial, full_id, split_id
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.refuted import without_refuted
@@ -48,6 +48,31 @@ def test_what_is_refuted(its: Finding, tried: FrameworkTrial, refuted: bool) -> 
     (made,) = without_refuted([its], replace(wheel_machine(), trials=(tried,)))
     assert made.severity is (Severity.NOTE if refuted else Severity.ERROR)
     assert (made.why != its.why) is refuted
+
+
+@pytest.mark.parametrize(
+    ("consumers", "fields", "left"),
+    [
+        (("torch",), {}, ()),
+        (("torch-cuda-plugin",), {}, ()),
+        (("torch", "jax"), {}, ("jax",)),
+        (("torchaudio",), {}, ("torchaudio",)),
+        (("torch",), {"gpu": False}, ("torch",)),
+        (("torch",), {"right": False}, ("torch",)),
+        (("torch",), {"reached": "devices", "right": None}, ("torch",)),
+        (("torch",), {"mapped": ()}, ("torch",)),
+        (("torch",), {"mapped": (Mapped(path="/x/libcudnn.so.9", name="libcudnn.so.9", origin="system"),)}, ("torch",)),
+    ],
+)
+def test_a_framework_that_computed_with_the_cudnn_of_a_variable_is_not_accused_of_it(
+    consumers: tuple[str, ...], fields: dict[str, object], left: tuple[str, ...]
+) -> None:
+    used = Mapped(path="/lib/libcudnn_graph.so.9.14.0", name="libcudnn_graph.so.9.14.0", origin="LD_LIBRARY_PATH")
+    its = replace(finding("x", *consumers), id="cudnn.overridden-by-variable")
+    tried = trial(**({"gpu": True, "mapped": (used,)} | fields))
+    (made,) = without_refuted([its], replace(wheel_machine(), trials=(tried,)))
+    assert made.severity is (Severity.ERROR if left else Severity.NOTE)
+    assert [split_id(c)[1] for c in made.consumers] == list(left or consumers)
 
 
 @pytest.mark.parametrize(

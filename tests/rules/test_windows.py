@@ -138,9 +138,9 @@ def test_what_torch_brings_is_its_own_whatever_pip_put_beside_it() -> None:
     whole = m.windows_machine()
     site = PREFIX + r"\Lib\site-packages"
     own = m.cudnn(
-        TORCH_LIB, "9.10.2", system="windows", origin="framework", environment=PREFIX, owner="torch 2.9.0+cu126"
+        TORCH_LIB, "9.1.0", system="windows", origin="framework", environment=PREFIX, owner="torch 2.9.0+cu126"
     )
-    beside = m.cudnn(site + r"\nvidia\cudnn\bin", "9.1.0", system="windows", origin="wheel", environment=PREFIX)
+    beside = m.cudnn(site + r"\nvidia\cudnn\bin", "9.10.2", system="windows", origin="wheel", environment=PREFIX)
     torch = replace(ORT, framework="torch 2.9.0+cu126")
     made = m.load(own, torch, system="windows", how=How.LOADED)
     assert loud(replace(whole, cudnn=(own, beside), loads=(made,))) == []

@@ -31,6 +31,7 @@ from core.rules.consumer_loads import (
     is_whole,
     load_failures,
     misses_cudnn,
+    takes_newer_set,
     usable_copies,
     versions_text,
 )
@@ -80,20 +81,23 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
         rows.append(observation(_("Without LD_LIBRARY_PATH"), _("every part answered"), _(ROLL_CALL_SOURCE)))
     rows += [observation(_("Found first"), w.path, w.via or "LD_LIBRARY_PATH") for w in outside]
     folders = list(dict.fromkeys(parent(c.system, w.path) for w in outside))
-    yield from blame_unless_refuted(outcome, lambda: _overridden(c, rows, folders))
+    is_fit = not (broken or proved) and takes_newer_set(c)
+    yield from blame_unless_refuted(outcome, lambda: _overridden(c, rows, folders, is_fit))
 
 
-def _overridden(c: ConsumerLoad, rows: list[Evidence], folders: list[str]) -> Finding:
+def _overridden(c: ConsumerLoad, rows: list[Evidence], folders: list[str], is_fit: bool) -> Finding:
     return make_finding(
         Step.CUDNN,
-        ERROR,
+        NOTE if is_fit else ERROR,
         "overridden-by-variable",
         _(
             "LD_LIBRARY_PATH makes {label} load another cuDNN than its own.",
             label=translate_fact(c.load.consumer.label),
         ),
         cause="ld_library_path_override",
-        why=_(
+        why=_("It is newer, complete, and of one release, which frameworks accept.")
+        if is_fit
+        else _(
             "Folders in LD_LIBRARY_PATH are searched before the folders that these libraries specify "
             "themselves (with RUNPATH; the older RPATH would come first). The program then runs with files "
             "of another release, or of two releases at once, often without a message."

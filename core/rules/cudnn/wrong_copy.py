@@ -24,6 +24,7 @@ from core.rules.consumer_loads import (
     load_failures,
     mapped_folders,
     parts_elsewhere,
+    takes_newer_set,
     usable_copies,
 )
 from core.rules.cudnn.files import file_faults
@@ -50,6 +51,8 @@ def _right_copy(c: ConsumerLoad) -> tuple[CudnnCopy, bool] | None:
     version = c.copy.version if c.copy else None
     elsewhere = c.own and not lies_in(c, c.winner.path, c.own) and not is_inside(c.system, c.winner.path, c.own.folder)
     if c.own and elsewhere and (versions_differ(version, c.own.version) or (c.copy is None and load_failures(c))):
+        if takes_newer_set(c):
+            return None
         return c.own, bool(is_older(version, c.own.version)) or bool(load_failures(c))
     later = [x for a in c.main.found[1:] if (x := copy_at(c.seen, a.path))]
     wanted = c.load.wanted_version

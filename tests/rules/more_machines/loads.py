@@ -109,7 +109,12 @@ LOADS: dict[str, Snapshot] = {
     "NVRTC is nowhere for any program, and the environment was not asked": without_nvrtc(None),
     "the variable leads to the program's own cuDNN": by_variable(m.CUDNN, COPY),
     "the variable leads to the program's own cuDNN, which fails": by_variable(m.CUDNN, COPY, roll_call=FAILS),
-    "the variable leads to another cuDNN": by_variable(OTHER.folder, COPY, OTHER),
+    "the variable leads to a newer cuDNN": by_variable(OTHER.folder, COPY, OTHER),
+    "the variable leads to a newer cuDNN, which fails": by_variable(OTHER.folder, COPY, OTHER, roll_call=FAILS),
+    "the variable leads to a newer cuDNN without a part": by_variable(
+        OTHER.folder, COPY, replace(OTHER, missing=(OTHER.files[-1].name,))
+    ),
+    "the variable leads to an older cuDNN": by_variable(OTHER.folder, COPY, replace(OTHER, version="9.0.0")),
     "the variable leads to another cuDNN of the same release": by_variable(
         OTHER.folder, COPY, replace(OTHER, version="9.1.0")
     ),
