@@ -360,17 +360,25 @@ def used_folders(seen: Snapshot) -> set[str]:
     return folders
 
 
+FREE_PARTS = 9
+"""First major version of cuDNN whose main library calls newer parts: PyTorch convolved on an H200 with that of 9.14 and parts of 9.19."""
+
+
 def takes_newer_set(c: ConsumerLoad) -> bool:
     """Whether a consumer gets a whole, working cuDNN that is newer than its own, of the same major version.
 
     PyTorch, TensorFlow and JAX refuse a cuDNN that is older than the one that they were built with, and take a newer one.
     """
-    got, own = c.copy, c.own
-    if got is None or own is None or got.major != own.major or not is_older(own.version, got.version):
+    own = c.own
+    places = [s.winner.path if s.winner else "" for _role, s in c.parts]
+    if own is None or not places or c.winner is None:
         return False
-    searches = (c.main, *(part for _role, part in c.parts))
-    folders = {parent(c.system, s.winner.path) if s and s.winner else "" for s in searches}
-    return len(folders) == 1 and is_whole(got) and not load_failures(c)
+    got = copy_at(c.seen, places[0])
+    if got is None or got.major != own.major or not is_older(own.version, got.version):
+        return False
+    main, *folders = (normalise(c.system, parent(c.system, path)) for path in (c.winner.path, *places))
+    own_main = got.major >= FREE_PARTS and main == normalise(c.system, own.folder)
+    return len({*folders, *(() if own_main else (main,))}) == 1 and is_whole(got) and not load_failures(c)
 
 
 def describe_copy(copy: CudnnCopy | None) -> str:

@@ -286,7 +286,7 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         ERROR,
     ),
     "a lone main library, and no parts anywhere": (lambda: parts_gone(whole=False), "cudnn_sublibrary_missing", ERROR),
-    "LD_LIBRARY_PATH leads the parts elsewhere": (lambda: overridden("9.10.2"), "ld_library_path_override", ERROR),
+    "LD_LIBRARY_PATH leads the parts elsewhere": (lambda: overridden("9.0.0"), "ld_library_path_override", ERROR),
     "LD_LIBRARY_PATH leads all elsewhere": (lambda: overridden("9.0.0", main=True), "ld_library_path_override", ERROR),
     "LD_LIBRARY_PATH, proved by the clean roll call": (
         lambda: overridden("9.1.0", answered=False),

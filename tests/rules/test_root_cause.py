@@ -96,8 +96,8 @@ COMPOUND = {
 
 
 def overridden(snapshot: Snapshot) -> Snapshot:
-    """LD_LIBRARY_PATH leads the parts to another release."""
-    other = m.system_copy("9.10.2", "/opt/cudnn/lib")
+    """LD_LIBRARY_PATH leads the parts to an older release."""
+    other = m.system_copy("9.0.0", "/opt/cudnn/lib")
     snapshot = m.with_variable(
         replace(snapshot, cudnn=(*(snapshot.cudnn or ()), other)), "LD_LIBRARY_PATH", other.folder
     )

@@ -267,8 +267,8 @@ def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
     if not unlike and not load_failures(c):
         return
     alone = base is not None and {f.name for f in base.files} == {shipped_name("", c.load.major, c.system)}
-    if alone and not load_failures(c):
-        return  # a main library that is meant to use the machine's parts, and does
+    if takes_newer_set(c) or (alone and not load_failures(c)):
+        return  # a main library that is meant to use the machine's parts, or can, and does
     row = faulty_release(base) if base else None
     yield make_finding(
         Step.CUDNN,

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from tests.worldlab.environments import VERSION, _settle, uv
 from tests.worldlab.scene import Oracle, Ran, Scene, World, both, imports, installs, lacks, runs, then
+from tests.worldlab.scenes.closure import CUDNN
 from tests.worldlab.scenes.common import Plant, drops
 from tests.worldlab.scenes.held_out_8 import calls, sets, writes
+from tests.worldlab.scenes.held_out_14 import linked_from
 from tests.worldlab.scenes.starters import WORKS, program, started
 
 ONES = "import torch; torch.ones(3).sum()"
@@ -420,4 +422,6 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-words-of-a-cluster", "healthy", "torch-2.8", TORCH, sets(CUDA_HOME="/usr/local/cuda-11.0", CUDA_PATH="/usr/local/cuda-11.0", EBROOTCUDA="/apps/CUDA/12.4.0", LMOD_CMD="/apps/lmod/libexec/lmod", MODULEPATH="/apps/modules", SLURM_JOB_GPUS="2", CUDA_VISIBLE_DEVICES="GPU-5f3c1d2e-0000-0000-0000-000000000000", NVIDIA_VISIBLE_DEVICES="void", NVIDIA_DRIVER_CAPABILITIES="compute,utility", NVARCH="x86_64", NV_CUDA_CUDART_VERSION="12.4.127-1", XDG_RUNTIME_DIR="/run/user/0", OMP_NUM_THREADS="8", MKL_THREADING_LAYER="GNU")),
     # an environment of Poetry's
     Scene("odd-environment-of-poetry", "healthy", "torch-2.6", TORCH, at(".cache/pypoetry/virtualenvs/train-u9_8Kd-1-py3.11")),
+    # a cluster's module with a newer cuDNN
+    Scene("odd-newer-cudnn-by-a-variable", "healthy", "torch-2.6", CUDNN, then(linked_from("torch-2.8", "nvidia/cudnn/lib", "cuda/lib64"), sets(LD_LIBRARY_PATH="{home}/cuda/lib64"))),
 )  # fmt: skip
