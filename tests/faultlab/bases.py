@@ -48,6 +48,12 @@ def torch_9_beside_system(*, searched: bool) -> Callable[[Lab], Site]:
     return base
 
 
+def torch_9_10_beside_older(lab: Lab) -> Site:
+    """torch_9 with cuDNN 9.10, and a toolkit with cuDNN 9.1 in /usr/local that is not searched."""
+    setups.system_cudnn(lab, wheels.CUDNN_9_1, setups.toolkit(lab, searched=False), searched=False)
+    return torch_9_with(wheels.CUDNN_9_10)(lab)
+
+
 def torch_9_beside_toolkit(lab: Lab) -> Site:
     """torch_9, and a toolkit without cuDNN in /usr/local."""
     setups.toolkit(lab)

@@ -61,6 +61,13 @@ HEALTHY = (
         environment={"LD_LIBRARY_PATH": CUDA, "CUDA_HOME": "/usr/local/cuda"},
     ),
     Fault(
+        "healthy-variable-names-newer",
+        "",
+        "LD_LIBRARY_PATH names a toolkit with cuDNN 9.10; the environment has 9.1. PyTorch takes a newer one.",
+        bases.torch_9_beside_system(searched=False),
+        environment={"LD_LIBRARY_PATH": CUDA},
+    ),
+    Fault(
         "healthy-variable-names-other-major",
         "",
         "LD_LIBRARY_PATH names a cuDNN 8 for other programs; torch asks for 9.",

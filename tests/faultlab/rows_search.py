@@ -76,8 +76,8 @@ SEARCH = (
     Fault(
         "variable-names-system-copy",
         OVERRIDE,
-        "torch's RPATH finds its own shim, whose RUNPATH comes after LD_LIBRARY_PATH: sub-libraries of 9.10.",
-        bases.torch_9_beside_system(searched=False),
+        "torch's RPATH finds its own shim, whose RUNPATH comes after LD_LIBRARY_PATH: sub-libraries of 9.1.",
+        bases.torch_9_10_beside_older,
         environment={"LD_LIBRARY_PATH": CUDA},
         offer="variable",
     ),
