@@ -60,6 +60,30 @@ def test_a_framework_that_no_program_names(files: dict[str, str], idle: bool, tm
 
 
 @pytest.mark.parametrize(
+    ("count", "names", "read"), [(150, "{n}.jpg", True), (9000, "{n}.jpg", True), (9000, "{n}", False)]
+)
+def test_a_folder_of_data_is_not_walked(
+    count: int, names: str, read: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    its = asked(tmp_path, *SPEECH)
+    write(tmp_path, "/home/ada/work/main.py", "import numba\nDataLoader(num_workers=4)\n")
+    where = sysroot_of_path(tmp_path)
+    monkeypatch.setattr(
+        Sysroot,
+        "names",
+        lambda _self, folder: (
+            tuple(sorted(("main.py", *(names.format(n=n) for n in range(count)))))
+            if folder == "/home/ada/work"
+            else ("numba",)
+        ),
+    )
+    looked: list[str] = []
+    monkeypatch.setattr(Sysroot, "is_folder", lambda _self, path: looked.append(path) is not None)
+    assert bool(starts_workers(its, where)) is read
+    assert not looked
+
+
+@pytest.mark.parametrize(
     ("text", "starts"),
     [("DataLoader(data, num_workers=4)", True), ('{"num_workers": 2}', True), ("DataLoader(data, num_workers=0)", False),
      ("DataLoader(data)", False), ("python train.py --num-workers 8", True)],
@@ -113,6 +137,10 @@ def test_compiled_modules_that_nobody_brought(name: str, record: str, left: bool
         ("protobuf", "!=5.28.0,<6,>=3.19", "7.36.2", True),
         ("protobuf", "!=5.28.0,<6,>=3.19", "6.31.1", False),
         ("fsspec", "==2025.3.0", "2025.9.0", False),
+        ("antlr4-python3-runtime", "==4.8", "4.9.3", True),
+        ("requests", "==2.32.3", "2.33.0", False),
+        ("pillow", "==10.4.0", "12.0.0", False),
+        ("pillow", "==10.4.0", "9.5.0", True),
         ("tokenizers", "~=0.19.1", "0.22.0", True),
     ],
 )

@@ -73,22 +73,23 @@ def _found(every: dict[str, Distribution], facts: dict[str, str]) -> Iterator[Mi
 
 def is_of_another_series(name: str, parts: Iterable[str], version: str) -> bool:
     """Whether a release lies outside the series that a requirement pins, or is of an older major than it asks for at least: packagers
-    raise a lower bound within a major with every release. An upper bound alone says that newer releases were not tried; Protocol Buffers', which promise how far their generated code works, say more.
+    raise a lower bound within a major with every release. "==2.32.3" freezes what was there, "==4.8", "==4.9.*" and "~=0.19.1" mean
+    a series. An upper bound alone says that newer releases were not tried; Protocol Buffers', which promise how far their generated
+    code works, say more.
     """
     there = version_tuple(version)
     for part in parts:
-        found = re.fullmatch(r"\s*(===?|~=|>=|>|<=?|!=)\s*v?(\d+(?:\.\d+)*)(?:\.\*)?\S*\s*", part)
+        found = re.fullmatch(r"\s*(===?|~=|>=|>|<=?|!=)\s*v?(\d+(?:\.\d+)*)(\.\*)?\S*\s*", part)
         if found is None or not there:
             continue
         bound = version_tuple(found[2])
         if max(bound[0], there[0]) >= CALENDAR:
             continue
-        pinned, older = found[1] in ("==", "===", "~="), found[1] in (">=", ">", "==", "===", "~=")
+        exact, older = found[1] in ("==", "==="), found[1] in (">=", ">", "==", "===", "~=")
+        pinned = found[1] == "~=" or (exact and (bool(found[3]) or len(bound) <= 2))
         if older and (there[0] < bound[0] or (there[0] == bound[0] == 0 and there[:2] < bound[:2])):
             return True
-        if pinned and there[: min(2, len(bound))] < bound[:2]:
-            return True
-        if pinned and there[: min(2, len(bound))] > bound[:2]:
+        if pinned and there[: min(2, len(bound))] != bound[:2]:
             return True
         if name == PROTOBUF and found[1] == "<" and there[0] > bound[0]:
             return True  # https://protobuf.dev/support/cross-version-runtime-guarantee/

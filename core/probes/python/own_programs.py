@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_of, module_table
@@ -30,7 +29,10 @@ OTHERS = (
 )
 """Ends of the names of further files that may name a framework."""
 LEFT_OUT = frozenset(("site-packages", "node_modules", "__pycache__", "__pypackages__"))
-MOST_DEPTH, MOST_FILES, MOST_BYTES = 3, 200, 256 << 10
+MOST_DEPTH, MOST_FILES, MOST_FOLDERS, MOST_BYTES = 3, 200, 200, 256 << 10
+"""Bounds of what is read of a folder; more files, more folders or a larger file: it is not read whole. A folder of data has thousands."""
+_FILE = late_pattern(r"\.[A-Za-z]\w{0,7}\Z")
+"""How the names of files end that are no folders."""
 _IMPORT = late_pattern(r"(?m)(?:^[ \t]*|\"[ \t]*)(?:import|from)[ \t]+([A-Za-z_]\w*)")
 _WORKERS = late_pattern(r"\bnum_workers\b[\"']?[ \t]*[:=][ \t]*(?!0\b|=|None\b)\S|--num[-_]workers[ =]+[1-9]")
 
@@ -40,11 +42,7 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
 
     What uses a framework stands for it: who names faster-whisper uses CTranslate2. Nothing is said of a folder that was not read whole.
     """
-    texts = request.shared.setdefault("texts of own programs", {})
-    folder = request.script_folder or working_folder(where)
-    if folder not in texts:
-        texts[folder] = _texts(folder, request, where)
-    its: dict[str, str] | None = texts[folder]
+    its = _texts(request, where)
     if not its:
         return ()
     there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
@@ -58,8 +56,7 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
 
 def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
     """Return the program, or settings, of the folder that ask a DataLoader for processes of its own; empty for none."""
-    folder = request.script_folder or working_folder(where)
-    its = _texts(folder, request, where) or {}
+    its = _texts(request, where) or {}
     return next((path_text(path) for path, text in its.items() if _WORKERS.search(text)), "")
 
 
@@ -74,26 +71,35 @@ def _is_named(distribution: str, python: PythonEnvironment, texts: dict[str, str
     return any(word.search(text) for text in texts.values())
 
 
-def _texts(folder: str, request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
-    """Return the text of each program and setting below a folder; None where there are too many, or where people keep everything."""
+def _texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
+    """Return the text of each program and setting below the folder of the scan; None where there are too many, or where people keep
+    everything.
+    """
+    folder = request.script_folder or working_folder(where)
     if folder in ("", "/", request.env.get("HOME", ""), request.seen.machine.home):
         return None
+    known: dict[str, dict[str, str] | None] = request.shared.setdefault("texts of own programs", {})
+    if folder not in known:
+        known[folder] = _read_below(folder, where)
+    return known[folder]
+
+
+def _read_below(folder: str, where: Sysroot) -> dict[str, str] | None:
     found: dict[str, str] = {}
-    for path in _files(folder, where, MOST_DEPTH):
-        text = where.text(path, MOST_BYTES + 1)
-        if len(found) >= MOST_FILES or text is None or len(text) > MOST_BYTES:
+    waiting, listed = [(folder, MOST_DEPTH)], 0
+    while waiting:
+        here, depth = waiting.pop(0)
+        names = where.names(here) or ()
+        listed += 1
+        if "pyvenv.cfg" in names or "conda-meta" in names:
+            continue
+        inner = [n for n in names if not (n.startswith(".") or n in LEFT_OUT or _FILE.search(n))] if depth else []
+        if listed + len(waiting) + len(inner) > MOST_FOLDERS:
             return None
-        found[path] = text
+        waiting += [(path, depth - 1) for n in inner if where.is_folder(path := where.join(here, n))]
+        for path in (where.join(here, n) for n in names if n.endswith((*PROGRAMS, *OTHERS))):
+            text = where.text(path, MOST_BYTES + 1)
+            if len(found) >= MOST_FILES or text is None or len(text) > MOST_BYTES:
+                return None
+            found[path] = text
     return found
-
-
-def _files(folder: str, where: Sysroot, depth: int) -> Iterator[str]:
-    names = where.names(folder) or ()
-    if "pyvenv.cfg" in names or "conda-meta" in names:
-        return
-    for name in sorted(names):
-        path = where.join(folder, name)
-        if name.endswith((*PROGRAMS, *OTHERS)):
-            yield path
-        elif not name.startswith(".") and name not in LEFT_OUT and where.is_folder(path) and depth:
-            yield from _files(path, where, depth - 1)
