@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.library_names import DRIVERS_OWN, parse_library_name
@@ -17,11 +18,17 @@ from core.model.paths import file_name, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
+from core.rules.driver.parts import whole_driver
 from core.rules.snapshot_queries import candidate_evidence, meant_entries
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
 
 DAMAGED = ("empty", "truncated", "damaged")
 """States in which a file cannot be the intended executable."""
+
+TOLD_WITH_THE_DRIVER = late_pattern(r"(?i)libcuda\.so(?:\.1)?|libnvidia-ml\.so(?:\.1)?|nvcuda\.dll|nvml\.dll")
+"""What the rules about the driver judge for every program. Its other libraries, such as those for video, are told of the programs that are
+linked against them.
+"""
 
 
 def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
@@ -73,10 +80,12 @@ def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
         gone = [
             r
             for r in program.resolutions
-            if r.winner is None and not DRIVERS_OWN.fullmatch(r.name) and not _skipped_candidates(r)
+            if r.winner is None and not TOLD_WITH_THE_DRIVER.fullmatch(r.name) and not _skipped_candidates(r)
         ]
         needed = [r for r in gone if r.name in program.linked]
-        opened = [r for r in gone if r not in needed and not _has_another(r, program)]
+        opened = [
+            r for r in gone if r not in needed and not DRIVERS_OWN.fullmatch(r.name) and not _has_another(r, program)
+        ]
         if needed:
             yield _missing(program, needed, seen, certain=True)
         if opened:
@@ -165,6 +174,8 @@ def _folder_with(name: str, seen: Snapshot, program: ExaminedProgram) -> str:
 
 
 def _cause(name: str, there: bool) -> OptionalCause:
+    if DRIVERS_OWN.fullmatch(name):
+        return "driver_component_missing"
     known = parse_library_name(name.lower())
     if known is None:
         return ""
@@ -185,6 +196,8 @@ def _cause(name: str, there: bool) -> OptionalCause:
 def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     if there:
         return add_to_search_path(seen, join_entries(list(dict.fromkeys(there.values())), seen.machine.system))
+    if seen.driver and DRIVERS_OWN.fullmatch(names[0]):
+        return whole_driver(seen, seen.driver, names[0])
     return manual_fix(
         _("Install what the program asks for"),
         _(

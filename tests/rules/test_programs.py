@@ -47,6 +47,19 @@ def there(name: str) -> Resolution:
 
 
 @pytest.mark.parametrize(
+    ("container", "cure"),
+    [("docker", "Pass the whole driver into the container"), ("", "Install the driver's libraries again")],
+)
+def test_a_program_that_is_linked_against_the_drivers_library_for_video(container: str, cure: str) -> None:
+    machine = seen(resolutions=(gone("libnvcuvid.so.1"),), linked=("libnvcuvid.so.1",))
+    machine = replace(machine, machine=replace(machine.machine, container=container))
+    (one,) = programs.missing_libraries(machine)
+    assert one.cause == "driver_component_missing"
+    assert one.fix
+    assert one.fix.title == cure
+
+
+@pytest.mark.parametrize(
     ("resolutions", "linked", "ids"),
     [
         ((), (), ["cudnn.program-without-cuda"]),
@@ -54,6 +67,8 @@ def there(name: str) -> Resolution:
         ((gone("libcudart.so.12"),), ("libcudart.so.12",), ["cudnn.program-library-missing"]),
         ((gone("libcudart.so.12"),), (), ["cudnn.program-library-not-found"]),
         ((gone("libcuda.so.1"),), ("libcuda.so.1",), ["cudnn.program-without-cuda"]),
+        ((gone("libnvcuvid.so.1"),), ("libnvcuvid.so.1",), ["cudnn.program-library-missing"]),
+        ((gone("libnvidia-encode.so.1"),), (), ["cudnn.program-without-cuda"]),
         ((there("libcuda.so.1"), gone("libcudart.so.12")), (), ["cudnn.program-library-not-found"]),
         ((gone("libcudart.so.12"), there("libcudart.so.11.0")), (), ["cudnn.program-whole"]),
         ((gone("libcudart.so.12"), gone("libcudart.so.11.0")), (), ["cudnn.program-library-not-found"]),
