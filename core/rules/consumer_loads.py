@@ -361,11 +361,13 @@ def used_folders(seen: Snapshot) -> set[str]:
 
 
 FREE_PARTS = 9
-"""First major version of cuDNN whose main library calls newer parts: PyTorch convolved on an H200 with that of 9.14 and parts of 9.19."""
+"""First major version of cuDNN whose main library calls parts of other releases. With that of 9.1 and parts of 9.10 all version checks of its
+own succeed, and it tells the version of the parts; JAX convolved on an H200 with that of 9.19 and parts of 9.14.
+"""
 
 
 def takes_newer_set(c: ConsumerLoad) -> bool:
-    """Whether a consumer gets a whole, working cuDNN that is newer than its own, of the same major version.
+    """Whether a consumer gets a whole cuDNN that is newer than its own, of the same major version, and that answered in a child process.
 
     PyTorch, TensorFlow and JAX refuse a cuDNN that is older than the one that they were built with, and take a newer one.
     """
@@ -378,7 +380,8 @@ def takes_newer_set(c: ConsumerLoad) -> bool:
         return False
     main, *folders = (normalise(c.system, parent(c.system, path)) for path in (c.winner.path, *places))
     own_main = got.major >= FREE_PARTS and main == normalise(c.system, own.folder)
-    return len({*folders, *(() if own_main else (main,))}) == 1 and is_whole(got) and not load_failures(c)
+    in_one_place = len({*folders, *(() if own_main else (main,))}) == 1
+    return in_one_place and is_whole(got) and roll_call_passed(c.load.roll_call) and not load_failures(c)
 
 
 def describe_copy(copy: CudnnCopy | None) -> str:

@@ -111,6 +111,7 @@ LOADS: dict[str, Snapshot] = {
     "the variable leads to the program's own cuDNN, which fails": by_variable(m.CUDNN, COPY, roll_call=FAILS),
     "the variable leads to a newer cuDNN": by_variable(OTHER.folder, COPY, OTHER),
     "the variable leads to a newer cuDNN, which fails": by_variable(OTHER.folder, COPY, OTHER, roll_call=FAILS),
+    "the variable leads to a newer cuDNN, which was not asked": by_variable(OTHER.folder, COPY, OTHER, roll_call=None),
     "the variable leads to a newer cuDNN without a part": by_variable(
         OTHER.folder, COPY, replace(OTHER, missing=(OTHER.files[-1].name,))
     ),
