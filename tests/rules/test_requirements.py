@@ -104,6 +104,15 @@ def test_what_an_extra_requires_is_asked_for_with_its_releases():
     assert told.remedy.install == ("nvidia-cudnn-cu12<10.0,>=9.8",)
 
 
+def test_an_upper_bound_alone_is_a_note():
+    """PyTorch 2.11 asks for setuptools before 82, and convolves beside 84 (seen on an H200)."""
+    torch, newer = ("torch", "2.11.0", ("setuptools<82",)), ("setuptools", "84.2.1", ())
+    (told,) = found(environment_with(torch, newer))
+    assert (told.id, told.severity) == ("frameworks.requires-setuptools", Severity.NOTE)
+    (older,) = found(environment_with(("torch", "2.11.0", ("protobuf>=5,<6",)), ("protobuf", "4.25.0", ())))
+    assert older.severity is Severity.WARNING
+
+
 def test_the_laggards_change_and_the_framework_stays():
     (told,) = found(
         environment_with(

@@ -379,7 +379,7 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
         and "<" not in b.specifier
     ):
         return WARNING, "requirement_broken"  # older than the oldest release that it supports
-    if FRAMEWORKS.fullmatch(b.of.name) and not same_major:
+    if FRAMEWORKS.fullmatch(b.of.name) and wanted and not same_major:
         # NumPy's ABI changed with its major version 2, protobuf's with each major version.
         return WARNING, "requirement_broken"
     return NOTE, "requirement_broken"
