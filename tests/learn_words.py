@@ -52,6 +52,7 @@ LEARNED = (
     "nineteenth",
     "twentieth",
     "twenty-first",
+    "twenty-second",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

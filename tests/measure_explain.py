@@ -43,6 +43,7 @@ TRAINED, HELD_OUT, LATER = (
         "nineteenth",
         "twentieth",
         "twenty-first",
+        "twenty-second",
     ),
 )
 NOT_NAMED = 99

@@ -19,8 +19,7 @@ repository but those of the held-out and the fifth set; scored once after senten
 ``sixteenth``: 98 more, from 2022 to 2026, collected as the thirteenth by somebody who saw neither the tables nor an answer; scored once (docs/explain.md), then mended by and learned from, but for seven that no cause of the vocabulary fits, and three from repositories of the fifth set. ``eighteenth``: 135 more, from 2022 to 2026, collected to be learned from and never scored as unseen; none from a repository of the held-out or the fifth set.
 ``seventeenth``: 92 more, from 2022 to 2026, collected and scored as the sixteenth, then mended by and learned from, but for six from repositories of the held-out or the fifth set.
 ``nineteenth``: 58 more, and ``twentieth``: 34 of the same collector, treated as the seventeenth, but for three from repositories of the held-out or the fifth set.
-``twenty-first``: 60 more of another such collector, treated as the seventeenth, but for four from repositories of the held-out or the fifth set.
-The twenty-second, 60 more of the same collector, stays in ``unscored.jsonl``: scored once (docs/explain.md); nothing is learned from it, and nothing is mended by it.
+``twenty-first``: 60 more of another such collector, and ``twenty-second``: 60 more of the same one, treated as the seventeenth, but for four each from repositories of the held-out or the fifth set.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
@@ -41,7 +40,7 @@ A row goes to ``FILE`` without that word once it is scored. The cause "none" mea
 """
 SetName = Literal[
     "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
-    "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first",
+    "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second",
 ]  # fmt: skip
 SETS: tuple[SetName, ...] = get_args(SetName)
 UNSEEN = ("held out", "fifth", "twelfth", "thirteenth")
