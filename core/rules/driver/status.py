@@ -8,7 +8,7 @@ from core.common.i18n import _, n_
 from core.model.facts import Driver, Execution, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.driver import gpu_access, kernel_module, user_mode
+from core.rules.driver import device_nodes, gpu_access, kernel_module, user_mode
 from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, has_gpu_on_bus
 from core.rules.wording import GOOD, NOTE, UNKNOWN, changeable_evidence, make_finding, manual_fix, observation
 
@@ -143,9 +143,9 @@ EXPLANATIONS = (
     kernel_module.module_not_loaded,
     kernel_module.version_mismatch,
     user_mode.no_library,
-    gpu_access.wrong_nodes,
-    gpu_access.lost_devices,
-    gpu_access.closed_nodes,
+    device_nodes.wrong_nodes,
+    device_nodes.lost_devices,
+    device_nodes.closed_nodes,
     gpu_access.mig_without_instance,
     kernel_module.stale_uvm,
     user_mode.unexplained_failure,
