@@ -837,6 +837,40 @@ def test_a_variable_that_leaves_one_gpu_of_two_is_named() -> None:
     assert ("CUDA_VISIBLE_DEVICES", "'1'") in {(e.label, e.value) for e in found.evidence}
 
 
+@pytest.mark.parametrize("value", ["0,5", "0 1", "0;1", "1,x"])
+def test_a_list_that_cuda_does_not_read_to_its_end_is_a_warning(value: str) -> None:
+    """Each of them gave one of two H200s."""
+    two = CudaInit(status=0, device_count=2, library=LIBCUDA)
+    seen = with_variable(
+        "CUDA_VISIBLE_DEVICES", value, changed(cuda_unhidden=two, nvml=Nvml(status=0, device_count=2))
+    )()
+    [found] = list(gpu_access.excluded_gpus(seen))
+    assert (found.severity, found.cause) == (WARNING, "gpu_hidden_by_env")
+    assert found.fix is not None
+    assert "CUDA_VISIBLE_DEVICES=0,1" in found.fix.advice
+
+
+@pytest.mark.parametrize("value", ["1", "0,", " 1 "])
+def test_a_list_of_fewer_gpus_may_be_intended(value: str) -> None:
+    two = CudaInit(status=0, device_count=2, library=LIBCUDA)
+    seen = with_variable(
+        "CUDA_VISIBLE_DEVICES", value, changed(cuda_unhidden=two, nvml=Nvml(status=0, device_count=2))
+    )()
+    [found] = list(gpu_access.excluded_gpus(seen))
+    assert found.severity is NOTE
+
+
+def test_one_of_several_device_files_that_leads_elsewhere_or_is_closed() -> None:
+    second = ExpectedNode(path="/dev/nvidia1", major=195, minor=1, gpu="0000:02:00.0")
+    plain = DeviceNode(path="/dev/nvidia1", mode="644", problem="is not a device")
+    shut = DeviceNode(
+        path="/dev/nvidia1", mode="0600", opened=False, problem="Permission denied", errno="EACCES", major=195, minor=1
+    )
+    for node, expected in ((plain, (WARNING, "device_node_wrong")), (shut, (NOTE, "device_node_permission"))):
+        [found] = list(gpu_access.excluded_gpus(changed(nodes=(*NODES, node), expected_nodes=(*EXPECTED, second))()))
+        assert (found.severity, found.cause) == expected
+
+
 def test_whoever_has_ptx_alone_for_this_gpu_needs_the_compiler() -> None:
     lost = (DriverPart(name=JIT, problem="cannot open shared object file", status=221),)
     old = FrameworkBuild(prefix=m.PREFIX, distribution="torch", version="2.6.0", sass=(50, 70), ptx=(70,))

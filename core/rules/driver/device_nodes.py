@@ -10,7 +10,7 @@ from core.common.i18n import _, translate_fact
 from core.common.shell import quote
 from core.common.text import join_names
 from core.model.facts import DeviceNode, Driver, ExpectedNode, Snapshot
-from core.model.findings import Evidence, Finding
+from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import UseSystemTool
 from core.model.steps import Step
 from core.rules.driver.facts import driver_answers, driver_works
@@ -103,14 +103,6 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     nothing = not any(n.path.startswith("/dev/nvidia") for n in driver.nodes)
     if not wrong or (nothing and seen.machine.container):
         return  # Without any node, it is a container without the GPU.
-    steps = [_("sudo rm -f {path}", path=quote(row.wanted.path)) for row in wrong if row.node is not None]
-    if seen.machine.container:
-        steps = [
-            _("Start the container again with --gpus all, or with CDI: --device nvidia.com/gpu=all."),
-            _("Mount no single device files by hand."),
-        ]
-    else:
-        steps += ["sudo nvidia-modprobe -c 0 -u", _("If that is refused, restart the computer.")]
     yield make_finding(
         Step.DRIVER,
         ERROR,
@@ -129,8 +121,21 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
             "Programs reach the driver through these files. The loaded kernel module assigns their device numbers. A file without these numbers, or with others, leads nowhere or to another device."
         ),
         evidence=[*(row.evidence() for row in wrong), *driver_answers(driver)],
-        fix=manual_fix(_("Let the driver create its device files"), *steps),
+        fix=make_again(seen, wrong),
     )
+
+
+def make_again(seen: Snapshot, wrong: list[UnfitNode]) -> Fix:
+    """Return how the driver gets device files again in the place of these."""
+    steps = [_("sudo rm -f {path}", path=quote(row.wanted.path)) for row in wrong if row.node is not None]
+    if seen.machine.container:
+        steps = [
+            _("Start the container again with --gpus all, or with CDI: --device nvidia.com/gpu=all."),
+            _("Mount no single device files by hand."),
+        ]
+    else:
+        steps += ["sudo nvidia-modprobe -c 0 -u", _("If that is refused, restart the computer.")]
+    return manual_fix(_("Let the driver create its device files"), *steps)
 
 
 class UnfitNode(NamedTuple):

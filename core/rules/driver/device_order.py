@@ -41,6 +41,15 @@ def _numbers(value: str, count: int | None) -> list[int]:
     return numbers
 
 
+def ends_early(value: str, count: int) -> bool:
+    """Whether CUDA gives a program some GPUs of this CUDA_VISIBLE_DEVICES, and stops before a word that names one more.
+
+    "0 1" and "0;1" are the first GPU alone, as "0,5" is where there are two (driver 580.159.04).
+    """
+    words = re.findall(r"[^\s,;]+", value)
+    return 0 < len(_numbers(value, count)) < len(words)
+
+
 def visible_gpus(seen: Snapshot) -> tuple[Gpu, ...]:
     """Return the GPUs that programs get, as CUDA counts them; all of them where a variable hides every one, or where one is divided."""
     gpus = _in_order(seen)

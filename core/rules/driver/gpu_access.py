@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import shell_command
 from core.common.text import join_names
+from core.knowledge.causes import OptionalCause
 from core.knowledge.kernel_log import kernel_log_table
 from core.model.facts import Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset
-from core.model.steps import Step
+from core.model.steps import Severity, Step
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
-from core.rules.driver.device_nodes import node_words, unfit_nodes
-from core.rules.driver.device_order import hides_all
+from core.rules.driver.device_nodes import make_again, node_words, refusal, unfit_nodes
+from core.rules.driver.device_order import ends_early, hides_all
 from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
@@ -140,13 +142,12 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     ]
     rows += left_out
     hidden = (unhidden or count) - count
-    for name in HIDING_VARIABLES if hidden else ():
-        if (variable := effective_variable(seen, name)) is not None:
-            rows.append(observation(name, repr(variable.value), variable.source or variable.scope))
-    explained = len(left_out) + hidden >= whole - count
+    variables = [v for name in HIDING_VARIABLES if hidden and (v := effective_variable(seen, name)) is not None]
+    rows += [observation(v.name, repr(v.value), v.source or v.scope) for v in variables]
+    found = _exclusion(seen, driver, variables, left_out=len(left_out), hidden=hidden, whole=whole)
     yield make_finding(
         Step.DRIVER,
-        NOTE if explained else WARNING,
+        found.severity,
         "gpus-excluded",
         n_(
             "Programs get {count} of this machine's {n} GPU.",
@@ -154,16 +155,52 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
             whole,
             count=count,
         ),
-        cause="gpu_hidden_by_env" if hidden and explained and not left_out else "",
-        why=_(
+        cause=found.cause,
+        why=found.why,
+        evidence=rows,
+        fix=found.fix,
+    )
+
+
+class Exclusion(NamedTuple):
+    """What keeps programs from some of the GPUs."""
+
+    severity: Severity
+    cause: OptionalCause
+    why: str
+    fix: Fix | None = None
+
+
+def _exclusion(
+    seen: Snapshot, driver: Driver, variables: list[Variable], *, left_out: int, hidden: int, whole: int
+) -> Exclusion:
+    """Return why programs get fewer GPUs than the ``whole``: nobody intends a list that CUDA does not read to its end, or a device
+    file that leads elsewhere.
+    """
+    astray = [row for row in unfit_nodes(driver) if row.node is not None and row.wanted.gpu]
+    if astray:
+        why = _("A device file does not lead to the driver.")
+        return Exclusion(WARNING, "device_node_wrong", why, make_again(seen, astray))
+    if any(v.name == "CUDA_VISIBLE_DEVICES" and ends_early(v.value, whole) for v in variables):
+        fix = manual_fix(
+            _("Name GPUs that are here, with commas between them"),
+            f"export CUDA_VISIBLE_DEVICES={','.join(map(str, range(whole)))}",
+            restart="program",
+        )
+        why = _("CUDA reads CUDA_VISIBLE_DEVICES up to the first word that is no number of a GPU here.")
+        return Exclusion(WARNING, "gpu_hidden_by_env", why, fix)
+    if left_out + hidden >= whole - (driver.cuda.device_count or 0 if driver.cuda else 0):
+        shut = any(refusal(n) == "EACCES" for n in driver.nodes or ())
+        why = _(
             "A variable, a device file that is closed or missing, or a control group (container, Slurm, systemd) excludes the others. This may be intended."
         )
-        if explained
-        else _("The scan did not show why: no variable hides them, and their device files can be opened."),
-        evidence=rows,
-        fix=None
-        if explained
-        else manual_fix(
+        cause: OptionalCause = "gpu_hidden_by_env" if not left_out else "device_node_permission" if shut else ""
+        return Exclusion(NOTE, cause, why)
+    return Exclusion(
+        WARNING,
+        "",
+        _("The scan did not show why: no variable hides them, and their device files can be opened."),
+        manual_fix(
             _("Find out why"),
             _("nvidia-smi -q -d COMPUTE shows the compute mode: Prohibited or Exclusive_Process keeps programs out."),
             _("Check the kernel log: sudo dmesg | grep -i -e nvidia -e nvrm"),
