@@ -106,7 +106,22 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
         ]
         if its:
             out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
-    return [_unless_started_whole(f, seen, compared) for f in out]
+    return [_unless_on_purpose(_unless_started_whole(f, seen, compared), seen) for f in out]
+
+
+HIDES = ("driver.hidden-by-variable",)
+WITHOUT_GPU = ("", "-1", "none", "nodevfiles")
+"""Values of CUDA_VISIBLE_DEVICES that nobody writes but to do without a GPU."""
+
+
+def _unless_on_purpose(finding: Finding, seen: Snapshot) -> Finding:
+    """Return a finding as a note, if only scripts and tasks hide the GPUs, each for what it starts, by a value that says so."""
+    if finding.id not in HIDES or finding.severity < Severity.WARNING or not finding.ways:
+        return finding
+    its = [s for s in seen.starts or () if s.id in finding.ways]
+    values = {v.value.strip().lower() for s in its for v in s.variables if v.name == finding.subject}
+    meant = len(its) == len(finding.ways) and all(s.kind in ("script", "task") for s in its)
+    return replace(finding, severity=Severity.NOTE) if meant and values <= {*WITHOUT_GPU} else finding
 
 
 LACKS = ("cuda_not_on_search_path", "cudnn_not_on_search_path")
@@ -170,7 +185,7 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
         (v.name == finding.subject if told else v.name.startswith(JUDGED)) and v.value and mine.get(v.name) != v.value
         for v in theirs
     )
-    known = {s.id: s for s in seen.starts or ()}
+    known = {s.id: s for s in seen.starts or () if not starts_another_program(s, finding)}
     if sets and any(i in known and known[i].kind not in CONCRETE for i in look.starts):
         names = compared.decisive((finding.id, finding.subject), there=True)
         sets = not names or any(v.name in names for v in theirs)
@@ -200,6 +215,24 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
             )
         )
     ]
+
+
+SYSTEM_PROGRAM = re.compile(r"/(?:usr/)?s?bin/(?P<name>[^/]+)\Z|/usr/lib(?:exec)?/\S+\Z")
+HANDS_ON = re.compile(
+    r"python|pypy|(?:ba|da|z|fi|tc|k)?sh\Z|csh\Z|(?:env|nice|ionice|taskset|numactl|chrt|timeout|stdbuf|flock|setsid|sudo|su|runuser|unshare|"
+    r"tini|dumb-init|screen|tmux|time|xvfb-run|srun|mpirun|mpiexec|systemd-\w+|uv|conda|mamba|micromamba|pixi|poetry|hatch|pdm|make|node|npm|"
+    r"jupyter.*|start-stop-daemon|gosu|dbus-run-session|ld-linux.*)\Z"
+)
+"""Names of the system's programs that start another one, which may be an environment's Python."""
+
+
+def starts_another_program(start: Start, finding: Finding) -> bool:
+    """Whether a way starts a program of the system, which has nothing to do with the environment that a finding is about."""
+    its = SYSTEM_PROGRAM.match(start.argv[0]) if start.argv else None
+    if its is None or start.prefix or start.kind == "notebook" or HANDS_ON.match(its["name"] or ""):
+        return False
+    prefixes = [c.partition(":")[2] for c in finding.consumers if "/" in c]
+    return bool(prefixes) and not any(p in word for p in prefixes for word in start.argv)
 
 
 def _merely_inherits(start: Start, compared: Comparison, seen: Snapshot, finding: Finding) -> bool:

@@ -600,3 +600,31 @@ def test_pythons_own_settings_under_another_name(value: str, env: dict[str, str]
     its = replace(asked(tmp_path, {"_PYTHON_SYSCONFIGDATA_NAME": value, **env}, "triton"))
     rows = [r for r in vocabulary.look(its) if r.variable == "_PYTHON_SYSCONFIGDATA_NAME"]
     assert [r.unknown for r in rows] == [unknown]
+
+
+@pytest.mark.parametrize(
+    ("program", "asks"),
+    [
+        ("model = AutoModel.from_pretrained('bert-base-cased')", True),
+        ("data = load_dataset(\n    'org/data')", True),
+        ("model = AutoModel.from_pretrained('/srv/models/bert')", False),
+        ("model = AutoModel.from_pretrained(args.model)", False),
+        ("import torch", False),
+        (None, True),
+    ],
+)
+def test_a_hub_that_is_closed_matters_to_a_program_that_names_a_model_of_it(
+    program: str | None, asks: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = tmp_path / "srv/work"
+    work.mkdir(parents=True)
+    if program is not None:
+        (work / "main.py").write_text(f"{program}\n")
+    monkeypatch.chdir(work)
+    where = Sysroot(system="linux", root="/")
+    (row,) = [
+        r
+        for r in places_of_contracts({"HF_HUB_OFFLINE": "1", "HOME": "/h", "HF_HOME": f"{tmp_path}/hf"}, where)
+        if r.variable == "HF_HUB_OFFLINE"
+    ]
+    assert row.asked is asks

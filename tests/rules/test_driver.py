@@ -490,11 +490,6 @@ TABLE: dict[str, tuple[Callable[[], Snapshot], str, Severity]] = {
         "uvm_stale_after_suspend",
         ERROR,
     ),
-    "hiding variable without a GPU": (
-        with_variable("CUDA_VISIBLE_DEVICES", "", m.no_gpu_machine),
-        "gpu_hidden_by_env",
-        WARNING,
-    ),
     "stale after suspend": (
         changed(cuda=CudaInit(status=999), resumed=5000.0),
         "uvm_stale_after_suspend",
@@ -653,6 +648,16 @@ def test_one_change_has_one_cause(name: str) -> None:
     build, cause, severity = TABLE[name]
     found = [(f.cause, f.severity) for f in findings(build()) if f.severity >= min(severity, UNKNOWN)]
     assert found == [(cause, severity)]
+
+
+@pytest.mark.parametrize(("source", "severity"), [("/home/ada/.bashrc:3", WARNING), ("environment", NOTE)])
+def test_where_there_is_no_gpu_only_a_file_that_hides_it_is_told_loudly(source: str, severity: Severity) -> None:
+    seen = m.with_variable(m.no_gpu_machine(), "CUDA_VISIBLE_DEVICES", "")
+    assert seen.environment is not None
+    said = tuple(replace(v, source=source) for v in seen.environment.variables)
+    made = findings(replace(seen, environment=replace(seen.environment, variables=said)))
+    (told,) = [f for f in made if f.id == "driver.hidden-by-variable"]
+    assert (told.cause, told.severity) == ("gpu_hidden_by_env", severity)
 
 
 SPELT = {

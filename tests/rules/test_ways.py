@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
@@ -9,7 +10,7 @@ from core.model.facts import CudaInit, Environment, PythonEnvironment, Snapshot,
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.decisive_variables import Comparison
-from core.rules.ways import _lines_of, way_words, with_other_ways
+from core.rules.ways import _lines_of, starts_another_program, way_words, with_other_ways
 from tests.machines import wheel_machine as linux
 
 FILE = "/home/ada/.bashrc"
@@ -192,6 +193,38 @@ def test_a_healthy_machine_with_other_ways_is_quiet() -> None:
         if f.severity >= Severity.WARNING
     }
     assert after == before == set()
+
+
+@pytest.mark.parametrize(
+    ("way", "value", "severity"),
+    [
+        ("script:/home/ada/work/test.sh", "-1", Severity.NOTE),
+        ("task:/home/ada/work/Makefile: test", "", Severity.NOTE),
+        ("script:/home/ada/work/run.sh", "7", Severity.ERROR),
+        ("service:/etc/systemd/system/x.service", "-1", Severity.ERROR),
+    ],
+)
+def test_a_script_that_does_without_a_gpu_on_purpose_is_no_fault(way: str, value: str, severity: Severity) -> None:
+    one = replace(start(way, value), variables=(Variable(name="CUDA_VISIBLE_DEVICES", value=value),), prefix="/env")
+    (found,) = hidden(seen_with(linux(), one, differ={one.id: value}))
+    assert (found.ways, found.severity) == ((way,), severity)
+
+
+@pytest.mark.parametrize(
+    ("argv", "concerned"),
+    [
+        (("/usr/bin/rsync", "-a", "/home/ada", "/mnt"), False),
+        (("/usr/sbin/nginx",), False),
+        (("/usr/bin/env", "python", "x.py"), True),
+        (("/usr/bin/wrap", "/env/bin/python"), True),
+        (("/home/ada/serve",), True),
+        ((), True),
+    ],
+)
+def test_a_service_of_another_program_does_not_concern_an_environment(argv: tuple[str, ...], concerned: bool) -> None:
+    finding = Finding(id="x", cause="", severity=Severity.ERROR, title="t", step=Step.FRAMEWORKS, consumers=("python/torch:/env",))  # fmt: skip
+    way = replace(start("service:/srv/x.service"), argv=argv)
+    assert starts_another_program(way, finding) is not concerned
 
 
 def test_the_words_of_every_kind() -> None:

@@ -108,6 +108,8 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True
     """Of a program: whether this user may run it; of a folder for compiled code: whether code can be loaded from it."""
+    asked: bool = True
+    """Of a hub's cache: whether a program of the folder names a model of the hub, or none is there that could tell."""
     inside: str = ""
     """The folder below ``path`` that is to be written to: ".cache/huggingface" in HOME. Empty for ``path`` itself."""
 

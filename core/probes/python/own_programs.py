@@ -80,11 +80,12 @@ def _texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
         return None
     known: dict[str, dict[str, str] | None] = request.shared.setdefault("texts of own programs", {})
     if folder not in known:
-        known[folder] = _read_below(folder, where)
+        known[folder] = texts_below(folder, where)
     return known[folder]
 
 
-def _read_below(folder: str, where: Sysroot) -> dict[str, str] | None:
+def texts_below(folder: str, where: Sysroot) -> dict[str, str] | None:
+    """Return the text of each program and setting below a folder; None where there are too many."""
     found: dict[str, str] = {}
     waiting, listed = [(folder, MOST_DEPTH)], 0
     while waiting:

@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import (
     OFFLINE,
     Contract,
@@ -18,6 +19,7 @@ from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
+from core.probes.python.own_programs import PROGRAMS, texts_below
 from core.probes.sysroot import Sysroot
 
 MOST_FLAGS = 1 << 16
@@ -44,6 +46,10 @@ HUB_FOLDERS = ("models--", "datasets--", "spaces--")
 MODEL_FILES = (".safetensors", ".gguf", ".bin", ".onnx", "model_index.json", "tokenizer.json", "tokenizer_config.json")
 """Ends of files of a model that somebody keeps in a folder of the project."""
 MOST_FOLDERS = 60
+_ASKS_A_HUB = late_pattern(
+    r"(?:from_pretrained|load_dataset|snapshot_download|hf_hub_download|SentenceTransformer|pipeline)\(\s*[^)]*?[\"'][\w.-]+(?:/[\w.-]+)?[\"']"
+)
+"""Code that names a model or a data set of the hub; a path begins with a sign, or has more parts."""
 
 
 def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
@@ -54,10 +60,12 @@ def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iter
     holds = tuple(n for n in where.names(path) or () if n.startswith(HUB_FOLDERS))[:1]
     here = working_folder(where)
     folders = [here, *(where.join(here, n) for n in (where.names(here) or ())[:MOST_FOLDERS] if not n.startswith("."))]
-    own = (n for folder in folders if not holds for n in where.names(folder) or () if n.endswith(MODEL_FILES))
-    holds = holds or tuple(n for n in [next(own, "")] if n)
+    beside = (n for folder in folders if not holds for n in where.names(folder) or () if n.endswith(MODEL_FILES))
+    holds = holds or tuple(n for n in [next(beside, "")] if n)
     state: Literal["folder", "missing"] = "folder" if where.is_folder(path) else "missing"
-    yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds)
+    own = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
+    asks = not any(p.endswith(PROGRAMS) for p in own or ()) or any(_ASKS_A_HUB.search(t) for t in (own or {}).values())
+    yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds, asked=asks)
 
 
 def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPlace:

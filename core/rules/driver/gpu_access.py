@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.shell import shell_command
 from core.common.text import join_names
@@ -17,7 +19,7 @@ from core.model.steps import Severity, Step
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.device_nodes import make_again, node_words, refusal, unfit_nodes
 from core.rules.driver.device_order import ends_early, hides_all
-from core.rules.driver.facts import answer_unhidden, driver_answers, driver_works
+from core.rules.driver.facts import answer_unhidden, cuda_libraries, driver_answers, driver_works, has_gpu_on_bus
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -54,13 +56,19 @@ def _of_another_way(driver: Driver) -> bool:
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
-    """A variable would hide every GPU, but no driver could be queried (no GPU, or the driver does not start)."""
+    """A variable would hide every GPU, but no driver could be queried (no GPU, or the driver does not start).
+
+    Where there is neither a GPU nor a driver, and no file sets it, as on a server for tests, that is a note.
+    """
     driver = seen.driver
     if seen.environment is None or (driver and (driver_works(driver) or tuple(hidden_gpus(seen, driver)))):
         return
     names = [v for v in _hiding(seen, None) if v.name == "CUDA_VISIBLE_DEVICES"]
     if names:
-        yield _hidden_finding(seen, names, [], certain=False)
+        found = _hidden_finding(seen, names, [], certain=False)
+        nothing_to_hide = has_gpu_on_bus(seen) is False and not (driver and cuda_libraries(driver))
+        by_a_file = any(v.source not in ("", "environment") for v in names)
+        yield replace(found, severity=NOTE) if nothing_to_hide and not by_a_file else found
 
 
 def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
