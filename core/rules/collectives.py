@@ -8,9 +8,11 @@ from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, Snapshot
 from core.model.findings import Evidence, Finding
+from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.counter import cuda_starts
 from core.rules.frameworks.environment_view import environment_views
+from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 BRINGS_NCCL = late_pattern(r"nvidia-nccl(-cu\d\d)?|nccl|torch")
@@ -21,6 +23,7 @@ ENOUGH_LOCKED = 64 << 20
 SHARED_MEMORY = "/dev/shm"  # noqa: S108 - a name to show
 LOCKED_MEMORY = "ulimit -l"
 WORKERS_SOURCE = "https://github.com/pytorch/pytorch#docker-image"
+NETWORK_SOURCE = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/env.html#nccl-net"
 SOURCE = "https://docs.nvidia.com/deeplearning/nccl/user-guide/docs/troubleshooting.html"
 
 
@@ -53,6 +56,20 @@ def _concerned(seen: Snapshot) -> list[PythonEnvironment]:
     return [p for p in seen.pythons or () if any(BRINGS_NCCL.fullmatch(d.name) for d in p.distributions)]
 
 
+def must_share_memory(seen: Snapshot) -> bool:
+    """Whether variables leave NCCL no way between two GPUs but /dev/shm: no direct access, and no shared memory of CUDA's own.
+
+    Measured with NCCL 2.28.9: with either, 1 MiB of /dev/shm does; without both, the first sum ends.
+    """
+    said = {
+        n: v.value.strip()
+        for n in ("NCCL_P2P_DISABLE", "NCCL_P2P_LEVEL", "NCCL_CUMEM_HOST_ENABLE")
+        if (v := effective_variable(seen, n))
+    }
+    apart = said.get("NCCL_P2P_DISABLE") == "1" or said.get("NCCL_P2P_LEVEL", "").upper() in ("LOC", "0")
+    return apart and said.get("NCCL_CUMEM_HOST_ENABLE") == "0"
+
+
 def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
     """Several GPUs, and too little memory of the kind by which they exchange data."""
     concerned = _concerned(seen)
@@ -62,12 +79,13 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
     why = _("This matters only to programs that use several GPUs at once: NCCL then ends with a system error.")
     known = observation(_("Known from"), SOURCE)
     if small := small_shared_memory(seen):
+        needed = must_share_memory(seen)
         yield make_finding(
             Step.FRAMEWORKS,
-            NOTE,
+            WARNING if needed else NOTE,
             "nccl-shared-memory",
             _("Several GPUs exchange data through /dev/shm, and this container has only {size} of it.", size=small[0].value),
-            cause="nccl_failed",
+            cause="shared_memory_too_small" if needed else "nccl_failed",
             why=why,
             evidence=[*small, known, *rows],
             fix=manual_fix(
@@ -93,6 +111,39 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
                 _("It worked if {command} prints unlimited.", command="ulimit -l"),
             ),
         )  # fmt: skip
+
+
+def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
+    """NCCL is told to use InfiniBand alone, and no port of InfiniBand is active: it takes no other network, between the GPUs of one
+    computer either (measured with NCCL 2.28.9).
+    """
+    asked = effective_variable(seen, "NCCL_NET")
+    homes = [h for h in environment_views(seen) if any(BRINGS_NCCL.fullmatch(d.name) for d in h.python.distributions)]
+    if asked is None or asked.value.strip().upper() != "IB" or seen.tools is None or seen.tools.infiniband or not homes:
+        return
+    if seen.machine.system != "linux":
+        return
+    yield make_finding(
+        Step.ENVIRONMENT,
+        min(WARNING, max(h.severity for h in homes)),
+        "nccl-without-infiniband",
+        _("NCCL_NET asks for InfiniBand, which is not active here."),
+        cause="variable_value_wrong",
+        why=_("NCCL then takes no other network, and programs that use several GPUs end: Failed to initialize any NET plugin."),
+        evidence=[
+            observation(asked.name, repr(asked.value), asked.source or asked.scope),
+            observation("InfiniBand", _("no active port"), "/sys/class/infiniband"),
+            observation(_("Known from"), NETWORK_SOURCE),
+            *(concern_row(h.python.consumer("NCCL")) for h in homes),
+        ],
+        subject="NCCL_NET",
+        fix=manual_fix(
+            _("Remove the variable {name}", name="NCCL_NET"),
+            _("In this terminal: unset {name}.", name="NCCL_NET"),
+            restart="terminal",
+        ),
+        remedy=Unset(variable="NCCL_NET"),
+    )  # fmt: skip
 
 
 def little_memory_for_workers(seen: Snapshot) -> Iterator[Finding]:
@@ -128,4 +179,4 @@ def little_memory_for_workers(seen: Snapshot) -> Iterator[Finding]:
         )  # fmt: skip
 
 
-RULES = (little_memory_between_gpus, little_memory_for_workers)
+RULES = (little_memory_between_gpus, network_that_is_not_there, little_memory_for_workers)

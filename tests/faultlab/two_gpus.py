@@ -82,7 +82,7 @@ TWO_GPUS = (
     Scene(
         "second-gpu-without-node",
         ("device_node_wrong", "container_lost_devices"),
-        without_nodes("nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools", "nvidia-caps"),
+        without_nodes("nvidia0", "nvidiactl", "nvidia-uvm", "nvidia-uvm-tools"),
         wanted=fewer,
     ),
     Scene("second-gpu-is-a-file", ("device_node_wrong",), node("nvidia1", "{work}/plain"), wanted=fewer),

@@ -17,11 +17,13 @@ from core.model.facts import (
     Environment,
     NamedPlace,
     Snapshot,
+    Tools,
     Variable,
     Vocabulary,
 )
 from core.model.findings import Finding
 from core.model.steps import Severity
+from core.rules.collectives import network_that_is_not_there
 from core.rules.root_cause import diagnose
 from core.rules.variables import contracts, own_code
 from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
@@ -47,6 +49,43 @@ def machine(
 
 def found(seen: Snapshot) -> list[Finding]:
     return [f for rule in (*contracts.RULES, *own_code.RULES) for f in rule(seen)]
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "wrong"),
+    [
+        ("NCCL_ALGO", "RING,tree", False),
+        ("NCCL_ALGO", "Ring,", False),
+        ("NCCL_ALGO", "^NVLS", False),
+        ("NCCL_ALGO", "allreduce:ring;broadcast:ring", False),
+        ("NCCL_ALGO", "", False),
+        ("NCCL_ALGO", "ring, tree", True),
+        ("NCCL_ALGO", "auto", True),
+        ("NCCL_ALGO", "allreduce=ring", True),
+        ("NCCL_PROTO", "ll128", False),
+        ("NCCL_PROTO", "LL64", True),
+        ("NCCL_NET", "Socket", False),
+        ("NCCL_NET", "AWS Libfabric", False),
+        ("NCCL_NET", "", True),
+        ("NCCL_BUFFSIZE", "4MB", True),
+        ("NCCL_BUFFSIZE", "8388608", False),
+        ("TORCH_NCCL_CUDA_EVENT_CACHE", "abc", True),
+    ],
+)
+def test_values_that_end_programs_of_several_gpus(variable: str, value: str, wrong: bool):
+    """As two H200s said (tests/gpu/collective_variables.py); a network's name of a plug-in is not judged."""
+    its = found(machine(variable, value, *TORCH))
+    assert [f.cause for f in its] == ["variable_value_wrong"] * wrong
+    assert all(f.severity >= Severity.WARNING for f in its)
+
+
+@pytest.mark.parametrize(
+    ("value", "ports", "told"), [("IB", (), True), ("ib", (), True), ("IB", ("mlx5_0",), False), ("Socket", (), False)]
+)
+def test_infiniband_that_is_not_there(value: str, ports: tuple[str, ...], told: bool):
+    seen = machine("NCCL_NET", value, *TORCH, tools=Tools(infiniband=ports))
+    its = list(network_that_is_not_there(seen))
+    assert [(f.severity, f.cause) for f in its] == [(Severity.WARNING, "variable_value_wrong")] * told
 
 
 @pytest.mark.parametrize(

@@ -7,13 +7,15 @@ from collections.abc import Iterator
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Environment, Gpu, Snapshot, Variable
+from core.model.facts import CudaInit, Distribution, Environment, Gpu, Snapshot, Tools, Variable
 from core.model.findings import Finding
 from core.probes.driver.probe import DriverAnswers, order_of_cuda
+from core.rules.collectives import little_memory_between_gpus
 from core.rules.driver.compatibility import machine_code
 from core.rules.driver.device_order import visible_gpus
 from core.rules.frameworks.builds import framework_without_code
 from tests import machines as m
+from tests.machines import python
 from tests.rules.test_frameworks_verdicts import build, machine
 
 OLD = Gpu(index=0, name="GTX 1030", compute_capability="6.1", uuid="GPU-aa", pci="00000000:01:00.0")
@@ -106,3 +108,23 @@ def test_the_order_is_what_cuinit_gave() -> None:
     assert order_of_cuda((OLD, GOOD), DriverAnswers(gpus=in_cuda[:1])) is None
     assert order_of_cuda((OLD, GOOD), DriverAnswers(gpus=(GOOD, NEW))) is None
     assert order_of_cuda(None, DriverAnswers()) is None
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ({}, ("note", "nccl_failed")),
+        ({"NCCL_P2P_DISABLE": "1"}, ("note", "nccl_failed")),
+        ({"NCCL_P2P_DISABLE": "1", "NCCL_CUMEM_HOST_ENABLE": "0"}, ("warning", "shared_memory_too_small")),
+    ],
+)
+def test_shared_memory_is_a_warning_where_nothing_else_is_left(said: dict[str, str], expected: tuple[str, str]) -> None:
+    """As two H200s said with 1 MiB: the last ends with "No space left on device", the others compute."""
+    torch = python(distributions=(Distribution(name="torch", version="2.8.0", location=m.SITE),))
+    its = replace(
+        m.with_driver(m.wheel_machine(), cuda=CudaInit(status=0, device_count=2)),
+        pythons=(torch,),
+        tools=Tools(shared_memory=1 << 20),
+    )
+    its = replace(its, machine=replace(its.machine, container="docker"))
+    assert told(little_memory_between_gpus(seen(base=its, **said))) == [expected]
