@@ -23,6 +23,7 @@ HELD_OUT = {
     "13": "held_out_13",
     "14": "held_out_14",
     "15": "held_out_15",
+    "16": "held_out_16",
 }
 """The name of each held-out set -> its module."""
 
