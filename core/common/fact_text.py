@@ -14,7 +14,7 @@ from _thread import allocate_lock
 
 TYPE_CHECKING = False  # the constant of typing, whose import takes longer than this whole module
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Mapping
 
     Form = tuple[str, dict[str, str]]
 
@@ -77,22 +77,30 @@ def take_forms() -> list[Form]:
     return forms
 
 
-def forms_in(value: object, depth: int = MAX_FACT_DEPTH) -> Iterator[Form]:
-    """Yield the forms of all sentences in frozen structs and tuples, and of the sentences among their values."""
-    if isinstance(value, str):
-        form = _made.get(value)
-        if form:
-            yield form
-            if depth:
-                yield from forms_in(tuple(form[1].values()), depth - 1)
-    elif isinstance(value, tuple):
-        for item in value:
-            if item:
-                yield from forms_in(item, depth)
-    else:
-        for name in getattr(value, "__struct_fields__", ()):
-            if item := getattr(value, name):
-                yield from forms_in(item, depth)
+def forms_in(value: object) -> list[Form]:
+    """Return the forms of all sentences in frozen structs and tuples, and of the sentences among their values."""
+    found: list[Form] = []
+    seen: set[int] = set()
+
+    def walk(item: object, depth: int) -> None:  # not a generator: a report holds ten thousand values
+        if isinstance(item, str):
+            form = _made.get(item)
+            if form:
+                found.append(form)
+                if depth:
+                    walk(tuple(form[1].values()), depth - 1)
+        elif isinstance(item, tuple):
+            for one in item:
+                if one:
+                    walk(one, depth)
+        elif id(item) not in seen:  # several results share structs
+            seen.add(id(item))
+            for name in getattr(item, "__struct_fields__", ()):
+                if held := getattr(item, name):
+                    walk(held, depth)
+
+    walk(value, MAX_FACT_DEPTH)
+    return found
 
 
 def fill_form(message: str, values: Mapping[str, str]) -> str:

@@ -9,13 +9,18 @@ continues without one.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager
+from typing import Generic, TypeVar
+
+T = TypeVar("T")
 
 LONGEST_WAIT_SECONDS = 5.0
 """Longer than one probe works on a slow machine; whoever waits for the file system loses its turn before (``core.common.patience``).
 With threads that work without a turn, each system call makes two more, which wait for the interpreter.
 """
+
+LONGEST_MAKING_SECONDS = 60.0
 
 FIRST = -1
 """The rank of a part of what has begun: others wait for what it finds."""
@@ -82,6 +87,29 @@ class Turns:
                 self.holder = -1
                 first.release()
             return True
+
+
+class MadeOnce(Generic[T]):
+    """Results that several threads ask for: each is made once, and whoever asks meanwhile waits for it."""
+
+    def __init__(self) -> None:
+        self._made: dict[Hashable, T] = {}
+        self._gates: dict[Hashable, threading.Lock] = {}
+
+    def get(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return the result of this key; where it takes too long elsewhere, it is made here, too."""
+        gate = self._gates.setdefault(key, threading.Lock())
+        mine = gate.acquire(blocking=False)
+        if not mine:
+            with others_turn():
+                mine = gate.acquire(timeout=LONGEST_MAKING_SECONDS)
+        try:
+            if key not in self._made:
+                self._made[key] = make()
+            return self._made[key]
+        finally:
+            if mine:
+                gate.release()
 
 
 @contextmanager

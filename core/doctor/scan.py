@@ -25,7 +25,7 @@ from core.probes.known_names import with_known_names
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds, helpers, imports, records
+from core.probes.python import builds, imports, reading_children, records
 from core.probes.python import probe as frameworks
 from core.probes.python import tools as framework_tools
 from core.probes.silent import unexamined_places
@@ -233,7 +233,7 @@ class _Scan:
         if error is None or value is not None:
             self._snapshot = replace(self._snapshot, **{section: value})
         if section == "pythons" and "imports" in self._wanted:
-            helpers.begin(replace(self._request, seen=self._snapshot))
+            reading_children.begin(replace(self._request, seen=self._snapshot))
         took = (section, round(seconds, 3))
         self._snapshot = replace(self._snapshot, errors=errors, seconds=(*self._snapshot.seconds, took))
 

@@ -104,6 +104,8 @@ def _windows_folders(texts: Iterable[str]) -> tuple[str, ...]:
 
 def _texts(value: Any) -> list[str]:
     found: list[str] = []
+    seen: set[int] = set()
+    """Structs that several results share."""
 
     def walk(item: Any) -> None:  # not a generator: a snapshot holds ten thousand values
         kind = type(item)
@@ -112,7 +114,8 @@ def _texts(value: Any) -> list[str]:
         elif kind is tuple:
             for one in item:
                 walk(one)
-        elif isinstance(item, msgspec.Struct):
+        elif isinstance(item, msgspec.Struct) and id(item) not in seen:
+            seen.add(id(item))
             for name in item.__struct_fields__:
                 if held := getattr(item, name):
                     walk(held)

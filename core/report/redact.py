@@ -149,7 +149,7 @@ class Cleaner:
 
     def redact_texts(self, value: T) -> T:
         """Return a copy of a frozen struct with every text redacted, at any depth."""
-        return _walk(value, self._field)
+        return _walk(value, self._field, self)
 
     def redact_text(self, text: str) -> str:
         """Return a text with every name and identifier replaced."""
@@ -414,12 +414,17 @@ def every_text(value: T, change: Callable[[str], str]) -> T:
     return _walk(value, lambda _owner, _field, text: change(text))
 
 
+NOTHING_COUNTED: Counter[str] = Counter()
 WITHOUT_TEXT = frozenset((type(None), bool, int, float))
 """Types of the values that a walk for texts passes over."""
 
 
-def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
-    """Return a copy with every text changed; ``change`` is tree_pattern the struct and the field that hold it."""
+def _walk(value: T, change: Callable[[Any, str, str], str], counting: Cleaner | None = None) -> T:
+    """Return a copy with every text changed; ``change`` is given the struct and the field that hold it.
+
+    A struct that several results share is walked once. ``counting``: counts what is replaced in it for each of them.
+    """
+    done: dict[int, tuple[Any, Counter[str]]] = {}
 
     def walk(item: Any, owner: Any, field: str) -> Any:
         kind = type(item)
@@ -428,14 +433,28 @@ def _walk(value: T, change: Callable[[Any, str, str], str]) -> T:
         if kind is tuple:
             items = tuple([walk(i, owner, field) for i in item])
             return item if all(map(operator.is_, items, item)) else items
-        if isinstance(item, msgspec.Struct):
-            changed = {}
-            for name in item.__struct_fields__:
-                old = getattr(item, name)
-                if type(old) not in WITHOUT_TEXT and (new := walk(old, item, name)) is not old:
-                    changed[name] = new
-            return msgspec.structs.replace(item, **changed) if changed else item
-        return item
+        if not isinstance(item, msgspec.Struct):
+            return item
+        if counting is None:
+            if id(item) not in done:
+                done[id(item)] = walk_struct(item), NOTHING_COUNTED
+            return done[id(item)][0]
+        if id(item) not in done:
+            before, counting.counts = counting.counts, Counter()
+            done[id(item)] = walk_struct(item), counting.counts
+            counting.counts = before
+        new, counts = done[id(item)]
+        if counts:
+            counting.counts.update(counts)
+        return new
+
+    def walk_struct(item: Any) -> Any:
+        changed = {}
+        for name in item.__struct_fields__:
+            old = getattr(item, name)
+            if type(old) not in WITHOUT_TEXT and (new := walk(old, item, name)) is not old:
+                changed[name] = new
+        return msgspec.structs.replace(item, **changed) if changed else item
 
     walked: T = walk(value, None, "")
     return walked

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences
-from core.model.facts import FrameworkTrial, Snapshot, full_id, split_id
+from core.model.facts import FrameworkTrial, Snapshot, full_id, is_part_of, split_id
 from core.model.findings import Finding
 from core.model.steps import Severity
 from core.rules.frameworks.ended_imports import ENDED_ID
@@ -46,7 +46,7 @@ def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Findin
                 finding, _("The imports of the program that was named were carried out here, and they work.")
             )
         elif finding.id == OVERRIDDEN and computed:
-            left = tuple(c for c in finding.consumers if not any(_is_part(c, its) for its in computed))
+            left = tuple(c for c in finding.consumers if not any(is_part_of(c, its) for its in computed))
             yield (
                 replace(finding, consumers=left)
                 if left
@@ -69,12 +69,6 @@ def _as_note(finding: Finding, why: str) -> Finding:
 def _concerns_only(finding: Finding, some: set[str]) -> bool:
     """Whether a finding concerns packages that it names, and they are all among these."""
     return bool(finding.consumers) and all(split_id(c)[1] and c in some for c in finding.consumers)
-
-
-def _is_part(consumer: str, framework: str) -> bool:
-    """Whether a consumer is this framework, or a package of it that loads its libraries ("jax-cuda12-plugin")."""
-    (its, name), (home, whole) = split_id(consumer), split_id(framework)
-    return its == home and (name == whole or name.startswith(f"{whole}-"))
 
 
 def _used_override(trial: FrameworkTrial) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from core.common.patience import Patience, call_patiently
-from core.common.turns import FIRST, Turns, others_turn
+from core.common.turns import FIRST, MadeOnce, Turns, others_turn
 
 
 def beside(work: Callable[[], object]) -> threading.Thread:
@@ -128,3 +128,32 @@ def test_who_waits_for_a_folder_works_no_more() -> None:
     assert worked.wait(2.5), "less than the call's own time-out"
     hung.set()
     other.join()
+
+
+@pytest.mark.usefixtures("patient")
+def test_what_two_ask_for_is_made_once_and_the_other_gives_up_its_turn_meanwhile() -> None:
+    turns, made, began = Turns(), MadeOnce[int](), threading.Event()
+    found: list[int] = []
+
+    def make() -> int:
+        began.set()
+        with others_turn():
+            time.sleep(0.05)
+        return len(found) + 1
+
+    def work() -> None:
+        with turns.turn():
+            found.append(made.get("key", make))
+
+    first = beside(work)
+    began.wait()
+    for thread in (first, beside(work)):
+        thread.join()
+    assert found == [1, 1]
+
+
+def test_what_fails_is_made_again_by_the_next() -> None:
+    made = MadeOnce[int]()
+    with pytest.raises(ZeroDivisionError):
+        made.get("key", lambda: 1 // 0)
+    assert made.get("key", lambda: 2) == 2

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -17,6 +18,8 @@ from core.model.facts import CudnnCopy, Distribution, Load, PythonEnvironment, R
 from core.model.steps import Severity
 from core.probes.cudnn import probe as cudnn
 from core.probes.loading import probe
+from core.probes.loading.roll_call.parent import run_roll_call
+from core.probes.loading.roll_call.protocol import RollCallRequest
 from core.probes.probe import ProbeRequest
 from core.rules.root_cause import diagnose
 from tests import standin
@@ -249,6 +252,37 @@ def test_a_folder_of_mixed_files_on_ld_library_path(scene: Scene, tmp_path: Path
     assert load.clean_roll_call is not None
     assert failures(load.clean_roll_call) == {}
     assert {m.origin for m in load.clean_roll_call.mapped} == {"this environment's wheel"}
+
+
+def test_the_same_roll_call_is_made_once_for_all_ways_of_starting(
+    scene: Scene, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[str] = []
+
+    def run(roll: RollCallRequest, *rest: Any) -> RollCall:
+        made.append(roll.main)
+        return run_roll_call(roll, *rest)
+
+    monkeypatch.setattr("core.probes.loading.consumer_load.run_roll_call", run)
+    scene.wheel()
+    scene.torch()
+    mixed = standin.build_cudnn(tmp_path / "mixed", "9.1.0")
+    (tmp_path / "empty").mkdir()
+    asked = scene.request()
+    loads = probe.look(asked)
+    its = replace(asked, seen=changed(asked.seen, loads=loads))
+    assert len(made) == 1
+    (other,) = (x for x in probe.look_again(with_path(its, mixed)) if x.consumer.kind != "plain")
+    assert other.clean_roll_call == loads[0].roll_call
+    assert len(made) == 2 + sum(x.consumer.kind == "plain" for x in probe.look(with_path(its, mixed)))
+    count = len(made)
+    assert probe.look_again(with_path(its, mixed, tmp_path / "empty"))
+    assert len(made) == count
+
+
+def with_path(asked: ProbeRequest, *folders: Path) -> ProbeRequest:
+    """Return the request of another way of starting, of the same scan."""
+    return replace(asked, env={**asked.env, "LD_LIBRARY_PATH": ":".join(map(str, folders))})
 
 
 def test_ld_library_path_that_changes_nothing_is_not_tried_again(scene: Scene, tmp_path: Path) -> None:

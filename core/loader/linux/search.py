@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from copy import copy
 from itertools import chain as concatenate
 
 import msgspec
@@ -95,12 +96,19 @@ class LibrarySearch:
     def __init__(self, policy: LdSo) -> None:
         self.policy = policy
         self._images: dict[str, Image] = {}
+        self._attempts: dict[tuple[str, How, str], Attempt] = {}
         self._listings: dict[str, frozenset[str] | None] = {}
         self._subfolders: dict[str, tuple[str, ...]] = {}
         self._places: dict[tuple[tuple[str, ...], How, str, str], list[SearchPlace]] = {}
         self._cache: dict[str, list[CacheEntry]] = {}
         for entry in policy.cache:
             self._cache.setdefault(entry.name, []).append(entry)
+
+    def with_library_path(self, value: str) -> LibrarySearch:
+        """Return the search of a program with another LD_LIBRARY_PATH; both share what they examine, in which that does not count."""
+        other = copy(self)
+        other.policy = replace(self.policy, library_path=value)
+        return other
 
     def read_headers(self, path: str) -> Image:
         """Return the headers of a file, read once."""
@@ -249,17 +257,20 @@ class LibrarySearch:
             ended = ended or self.read_headers(path).really == "loop"
 
     def _attempt(self, path: str, how: How, via: str) -> Attempt:
-        image = self.read_headers(path)
-        outcome, detail = judge_library(image, self.policy.architecture)
-        return Attempt(
-            path=path_text(path),
-            how=how,
-            outcome=outcome,
-            detail=detail,
-            via=via,
-            stops=outcome == "damaged",
-            architecture=image.architecture if outcome == "wrong architecture" else "",
-        )
+        key = (path, how, via)
+        if key not in self._attempts:
+            image = self.read_headers(path)
+            outcome, detail = judge_library(image, self.policy.architecture)
+            self._attempts[key] = Attempt(
+                path=path_text(path),
+                how=how,
+                outcome=outcome,
+                detail=detail,
+                via=via,
+                stops=outcome == "damaged",
+                architecture=image.architecture if outcome == "wrong architecture" else "",
+            )
+        return self._attempts[key]
 
     def _absolute(self, path: str) -> str:
         """Return the path that a relative or empty entry stands for, without trailing slashes."""

@@ -102,6 +102,7 @@ from core.model.facts.loading import (
     Resolution,
     RollCall,
     full_id,
+    is_part_of,
     split_id,
 )
 from core.model.facts.machine import (
@@ -243,6 +244,7 @@ __all__ = [
     "Way",
     "cuda_in_name",
     "full_id",
+    "is_part_of",
     "marker_facts",
     "path_text",
     "split_id",

@@ -150,6 +150,12 @@ def split_id(consumer: str) -> tuple[str, str]:
     return f"{kind}:{rest}" if rest else kind, framework
 
 
+def is_part_of(consumer: str, framework: str) -> bool:
+    """Whether a consumer is this framework, or a package of it that loads its libraries ("jax-cuda12-plugin"); both as ``full_id``."""
+    (its, name), (home, whole) = split_id(consumer), split_id(framework)
+    return its == home and (name == whole or name.startswith(f"{whole}-"))
+
+
 class Call(Frozen, frozen=True, kw_only=True):
     """One call of the roll call and its answer."""
 

@@ -29,7 +29,7 @@ from core.probes.kept_looks import kept_look
 from core.probes.loading.asked_parts import SERVES_OTHERS, is_asked_for, is_served
 from core.probes.loading.built_for import built_for
 from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
-from core.probes.loading.linux import consumer_policy
+from core.probes.loading.linux import consumer_search
 from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.loading.pathfinder import pathfinder_files
 from core.probes.noexec import Noexec
@@ -109,7 +109,7 @@ def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Clos
                 found.append(made)
                 request.keep(made)
             continue
-        search = LibrarySearch(consumer_policy(request.env, request.seen.machine, where))
+        search = consumer_search(request.env, request, where)
         setting = Setting(python, search, where, python.site_packages, request, known)
         for made in environment_closures(setting):
             found.append(made)

@@ -3,36 +3,40 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
+from core.common.late_pattern import late_pattern
+from core.common.turns import MadeOnce
 from core.host.provenance import Verdict, environment_for
-from core.model.facts import Consumer, How, Load, PythonEnvironment, RollCall
-from core.probes.loading.consumers import CudnnRequirement
+from core.model.facts import How, Load, PythonEnvironment, RollCall
+from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
 from core.probes.loading.roll_call.parent import ask_roll_call, run_roll_call
 from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import load_verdict, printable_changeable, record_execution
 
+ENTRIES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
+READ = late_pattern(r"(?:LD|CUDA|CUDNN|CUBLAS|NVIDIA|NVRTC)_\w+|GLIBC_TUNABLES")
+"""Variables that ld.so (those with entries first) or CUDA's libraries read."""
 
-def test_load(
-    consumer: Consumer, wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext
-) -> Load:
-    """Return a consumer's search and its roll calls."""
-    first = plan_load(consumer, wish, python, setting)
+
+def test_load(first: LoadPlan, python: PythonEnvironment | None, setting: LoadContext) -> Load:
+    """Return a consumer's search and its roll calls. ``first``: its plan in this setting."""
+    wish = first.wish
     verdict = load_verdict(first, python, setting.where) if is_callable(first, setting) else Verdict(may=True)
     called = _run_roll_call(first, setting, verdict)
     again: RollCall | None = None
     if called is not None and _path_mattered(first, called):
         env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
         clean = replace_env(setting, env)
-        second = plan_load(consumer, wish, python, clean)
+        second = plan_load(first.consumer, wish, python, clean)
         again = _run_roll_call(second, clean, load_verdict(second, python, setting.where))
     return Load(
-        consumer=consumer,
+        consumer=first.consumer,
         major=wish.major,
         resolutions=first.resolutions,
         roll_call=called,
@@ -56,29 +60,45 @@ def is_callable(its: LoadPlan, setting: LoadContext) -> bool:
 
 def _run_roll_call(its: LoadPlan, setting: LoadContext, verdict: Verdict) -> RollCall | None:
     """Make a roll call; None if there is nothing to call, or if others can change it and nobody named it."""
-    if its.roll is None or not is_callable(its, setting):
+    roll = its.roll
+    if roll is None or not is_callable(its, setting):
         return None
-    main = next((r.winner.path for r in its.resolutions if r.winner), its.roll.main)
+    main = next((r.winner.path for r in its.resolutions if r.winner), roll.main)
     if not verdict.may:
         record_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
         return None
     if pipe := _pipe(its, setting.where):
         return RollCall(
-            library=its.roll.main,
+            library=roll.main,
             ended=fact_text("was not made: {pipe} is no file, and opening it might never end", pipe=pipe),
         )
     watch = setting.request.watch
     watch.check()
     record_execution("roll call", main, verdict, setting.request, its.consumer.full_id)
-    env = environment_for(verdict, without_silent_folders(setting.env, setting.where))
-    asking = ask_roll_call(setting.request.host, env, watch, verdict.account)
-    called = run_roll_call(its.roll, its.fragile, setting.known, asking)
+
+    def make() -> RollCall:
+        env = environment_for(verdict, without_silent_folders(setting.env, setting.where))
+        asking = ask_roll_call(setting.request.host, env, watch, verdict.account)
+        return run_roll_call(roll, its.fragile, setting.known, asking)
+
+    # the same one for another consumer or way of starting tells the same
+    made: MadeOnce[RollCall] = setting.request.shared.setdefault("roll calls", MadeOnce())
+    key = (roll, frozenset(its.fragile.items()), verdict.account, _of_libraries(setting.env, setting.where))
+    called = made.get(key, make)
     own = _own_files(its.consumer.prefix, setting)
     mapped = tuple(
         replace(m, origin=file_origin(own.get(m.path, m.path), its.consumer.prefix, setting.env, setting.where))
         for m in called.mapped
     )
     return replace(called, mapped=mapped)
+
+
+def _of_libraries(env: Mapping[str, str], where: Sysroot) -> Hashable:
+    """Return what a loader and CUDA's libraries read of the variables; with the same, a roll call leads to the same files."""
+    if where.system != "linux":
+        return frozenset(env.items())
+    read = {n: effective_entries(n, v, where) if n in ENTRIES else (v,) for n, v in env.items() if READ.fullmatch(n)}
+    return frozenset((n, its) for n, its in read.items() if its)
 
 
 def _pipe(its: LoadPlan, where: Sysroot) -> str:

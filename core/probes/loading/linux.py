@@ -14,6 +14,7 @@ from core.loader.linux.policy import LdSo, ld_so_policy
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.model.facts import Attempt, How, Machine, Resolution, path_text
 from core.model.paths import file_name
+from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
 CUDA_LIBRARY = late_pattern(r"lib(cublas|cublasLt|cudart|nvrtc|nvJitLink)\.so\.\d[\d.]*|libcuda\.so\.1|libz\.so\.1")
@@ -36,6 +37,14 @@ def consumer_policy(env: Mapping[str, str], machine: Machine, where: Sysroot) ->
         vendor=vendor[1] if vendor else "",
         legacy=bool(glibc) and glibc < (2, 37),
     )
+
+
+def consumer_search(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> LibrarySearch:
+    """Return the search of a program that starts with ``env``; all of one scan share what they examine."""
+    first: LibrarySearch | None = request.shared.get(__name__)
+    if first is None:
+        first = request.shared[__name__] = LibrarySearch(consumer_policy({}, request.seen.machine, where))
+    return first.with_library_path(env.get("LD_LIBRARY_PATH", ""))
 
 
 class Tracer:

@@ -8,11 +8,11 @@ import msgspec
 
 from core.knowledge.cudnn import CudnnKnowledge, LoadingMode, RollCallCheck
 from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name
-from core.loader.linux.search import LibrarySearch, LoadedFile
+from core.loader.linux.search import LoadedFile
 from core.loader.windows.search import conda_folders
 from core.model.facts import Consumer, How, PythonEnvironment, Resolution, System
 from core.probes.loading.consumers import CudnnRequirement
-from core.probes.loading.linux import Tracer, consumer_policy, preloaded_libraries
+from core.probes.loading.linux import Tracer, consumer_search, preloaded_libraries
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
 from core.probes.loading.windows import application_folder, consumer_dll_policy, imported_dlls, trace_dlls
 from core.probes.probe import ProbeRequest
@@ -58,7 +58,7 @@ def plan_load(
 
 
 def _on_linux(wish: CudnnRequirement, python: PythonEnvironment | None, setting: LoadContext) -> tuple[Resolution, ...]:
-    search = LibrarySearch(consumer_policy(setting.env, setting.request.seen.machine, setting.where))
+    search = consumer_search(setting.env, setting.request, setting.where)
     program = [search.load(python.executable)] if python and python.executable else []
     askers = [search.load(path) for path in wish.askers]
     chain: list[LoadedFile] = [*askers[-1:], *program]

@@ -43,7 +43,7 @@ def look(request: ProbeRequest) -> tuple[Load, ...]:
     wants = tuple(find_consumers(request, where, known))
 
     def load_consumer(want: ConsumerRequirement) -> Load:
-        made = test_load(want.consumer, want.wish, want.python, setting)
+        made = test_load(plan_load(want.consumer, want.wish, want.python, setting), want.python, setting)
         request.keep(made)
         return made
 
@@ -62,7 +62,7 @@ def look_again(request: ProbeRequest) -> tuple[Load, ...]:
         plan = plan_load(want.consumer, want.wish, want.python, setting)
         if old is not None and old.resolutions == plan.resolutions:
             return old
-        return test_load(want.consumer, want.wish, want.python, setting)
+        return test_load(plan, want.python, setting)
 
     wants = tuple(find_consumers(request, where, known))
     return tuple(made for made in map_in_threads(wants, load_again, threads=LOADING_THREADS) if made is not None)

@@ -17,10 +17,10 @@ from core.knowledge.cudnn_file_names import parse_cudnn_name, shipped_name, sub_
 from core.knowledge.library_names import parse_library_name
 from core.knowledge.tables import read_table
 from core.loader.contents import library_names
-from core.loader.linux.search import LibrarySearch, library_closure
+from core.loader.linux.search import library_closure
 from core.loader.read_image import read_image
 from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable, path_text
-from core.probes.loading.linux import consumer_policy
+from core.probes.loading.linux import consumer_search
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
 from core.probes.programs.kernels import is_notebook
@@ -135,7 +135,7 @@ def _libraries(its: Followed, request: ProbeRequest, where: Sysroot) -> tuple[Re
     ):  # PyInstaller's bootloader puts its folder first (its manual, "LD_LIBRARY_PATH / LIBPATH considerations").
         old = env.get("LD_LIBRARY_PATH", "")
         env["LD_LIBRARY_PATH"] = f"{bundle}:{old}" if old else bundle
-    search = LibrarySearch(consumer_policy(env, request.seen.machine, where))
+    search = consumer_search(env, request, where)
     program = search.load(its.path)
     found = dict.fromkeys(library_closure(its.path, search, opens=lambda p: _names_opened(p, where)))
     if its.interpreter:

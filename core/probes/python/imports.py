@@ -11,7 +11,6 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
-from core.probes.python.helpers import remember
 from core.probes.python.locations import working_folder
 from core.probes.python.misfits import misfits
 from core.probes.python.modules import known_modules
@@ -20,6 +19,7 @@ from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.own_programs import idle_frameworks
 from core.probes.python.read_ahead import read_ahead
+from core.probes.python.reading_children import remember
 from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages

@@ -1,4 +1,4 @@
-"""What children read ahead of a scan: which parts, and when they are there. ``core.probes.python.helpers`` starts them."""
+"""What children read ahead of a scan: which parts, and when they are there. ``core.probes.python.reading_children`` starts them."""
 
 from __future__ import annotations
 

@@ -17,6 +17,8 @@ from typing import Any, TypeVar
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.patience import map_in_threads
+from core.common.turns import MadeOnce
 from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
@@ -87,6 +89,8 @@ ASK_SECONDS = 2.0
 """Seconds for one shell."""
 MOST_LOOKS = 12
 """Maximum number of different sets of variables examined in addition to this session's."""
+LOOKING_THREADS = 2
+"""One follows libraries while the other waits for its children."""
 MOST_BESIDE = 3
 OF_ONE_PROGRAM = ("notebook", "service", "cron", "task", "script", "launcher")
 """Ways that start one program, whose variables are meant for it."""
@@ -310,8 +314,9 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
             groups.setdefault(key, []).append(start)
     # a way that starts a single program
     first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))
-    done: dict[Hashable, Any] = {}
-    return tuple(_look(its, request, done) for its in first[:MOST_LOOKS])
+    done: MadeOnce[Any] = MadeOnce()
+    looks = map_in_threads(first[:MOST_LOOKS], lambda its: _look(its, request, done), threads=LOOKING_THREADS)
+    return tuple(look for look in looks if look is not None)
 
 
 def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> frozenset[tuple[str, str]]:
@@ -343,7 +348,7 @@ def _is_relevant(name: str) -> bool:
     return name != "PATH" and not name.startswith(OF_THE_SESSION)
 
 
-def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any]) -> StartLook:
+def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> StartLook:
     """Return what one way of starting finds.
 
     ``done``: results of ways with the same variables for the loader, and for Python.
@@ -379,10 +384,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
     def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
-        key = (look, searched, *(env.get(n) for n in names))
-        if key not in done:
-            done[key] = look(its)
-        found: T = done[key]
+        found: T = done.get((look, searched, *(env.get(n) for n in names)), lambda: look(its))
         return found
 
     return StartLook(
@@ -397,21 +399,20 @@ def _look(starts: list[Start], request: ProbeRequest, done: dict[Hashable, Any])
     )
 
 
-def _closures(
-    starts: list[Start], its: ProbeRequest, done: dict[Hashable, Any], searched: Hashable
-) -> tuple[Closure, ...]:
+def _closures(starts: list[Start], its: ProbeRequest, done: MadeOnce[Any], searched: Hashable) -> tuple[Closure, ...]:
     """Return the closures with a way's variables. On Windows, where each DLL is looked for anew and each environment of conda has a PATH
     of its own, ways that start single environments leave the others' closures as they are.
     """
     only = frozenset(s.prefix for s in starts)
     if "" in only or its.host.system != "windows":
         only = frozenset(p.prefix for p in its.seen.pythons or ())
-    key = (closure.look_again, searched, only)
-    if key not in done:
+
+    def look() -> tuple[Closure, ...]:
         pythons = tuple(p for p in its.seen.pythons or () if p.prefix in only)
         kept = tuple(c for c in its.seen.closures or () if c.consumer.prefix not in only)
-        done[key] = kept + closure.look_again(replace(its, seen=replace(its.seen, pythons=pythons)))
-    found: tuple[Closure, ...] = done[key]
+        return kept + closure.look_again(replace(its, seen=replace(its.seen, pythons=pythons)))
+
+    found: tuple[Closure, ...] = done.get((closure.look_again, searched, only), look)
     return found
 
 

@@ -9,7 +9,7 @@ from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, split_id
+from core.model.facts import Distribution, FrameworkBuild, Snapshot, full_id, is_part_of
 from core.model.findings import CompatibilityGrid, Finding, GridCell, GridRow, Verdict
 from core.model.paths import normalise
 from core.model.steps import Severity
@@ -175,22 +175,16 @@ def _loads_well(home: EnvironmentView, what: Distribution) -> bool:
 
 def _worst_against(home: EnvironmentView, what: Distribution, findings: tuple[Finding, ...]) -> Finding | None:
     """Return the worst finding about this framework in this environment; warnings and errors only."""
-    mine = [
+    prefix = home.python.prefix
+    whole, mine = full_id(prefix), full_id(prefix, what.name)
+    concerning = [
         f
         for f in findings
         if f.severity >= Severity.WARNING
         and f.cause not in ONLY_PROCESSOR
-        and any(_means(c, home, what) for c in f.consumers)
+        and any(c == whole or is_part_of(c, mine) for c in f.consumers)
     ]
-    return max(mine, key=lambda f: f.severity, default=None)
-
-
-def _means(consumer: str, home: EnvironmentView, what: Distribution) -> bool:
-    """Whether a finding's consumer is this framework in this environment, or the whole environment."""
-    its, framework = split_id(consumer)
-    return its == full_id(home.python.prefix) and (
-        framework in ("", what.name) or framework.startswith(f"{what.name}-")
-    )
+    return max(concerning, key=lambda f: f.severity, default=None)
 
 
 def _best(columns: tuple[str, ...], rows: tuple[GridRow, ...]) -> Iterator[tuple[str, str]]:

@@ -59,9 +59,9 @@ class Stage:
     def agree(self, wanted: str = WANTED, *, library_path: str | None = None) -> Resolution:
         """Search as ld.so does, hold every step against the real one, and return our answer."""
         program, middle = self.folder / "bin/program", self.folder / "bin/libmiddle.so"
-        search = LibrarySearch(
-            ld_so_policy(library_path or "", current=str(self.folder), flags=FLAGS, vendor=VENDOR, legacy=LEGACY)
-        )
+        without = LibrarySearch(ld_so_policy(current=str(self.folder), flags=FLAGS, vendor=VENDOR, legacy=LEGACY))
+        without.resolve(wanted, [without.load(str(middle)), without.load(str(program))])
+        search = without.with_library_path(library_path or "")
         ours = search.resolve(wanted, [search.load(str(middle)), search.load(str(program))])
         env = {} if library_path is None else {"LD_LIBRARY_PATH": library_path}
         tried, taken = build.tries(program, wanted, env, self.folder)

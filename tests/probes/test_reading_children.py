@@ -16,7 +16,7 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import EarlierReads, earlier_or_new, using
 from core.model.facts import Distribution, EndedImport, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import helpers
+from core.probes.python import reading_children
 from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, RECORDED, read_ahead
 from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import python_search_path, read_interpreter
@@ -86,10 +86,12 @@ def ends(python: PythonEnvironment, request: ProbeRequest, folder: Path) -> tupl
     return SearchParts(python, interpreter, path, request, where).ended(lambda _frameworks: None)
 
 
-def in_this_process(order: helpers.Order, said: list[helpers.Done]) -> ChildAnswer[helpers.Done]:
+def in_this_process(
+    order: reading_children.Order, said: list[reading_children.Done]
+) -> ChildAnswer[reading_children.Done]:
     """Answer as a child does, of which each has a cache of its own."""
     with ONE_AFTER_THE_OTHER:
-        helpers.do_parts(order, said.append)
+        reading_children.do_parts(order, said.append)
     return ChildAnswer(events=tuple(said))
 
 
@@ -100,16 +102,16 @@ def test_the_scan_does_what_no_child_does_and_finds_the_same(
 ):
     python, work = environment(tmp_path / "env"), tmp_path / "work"
     work.mkdir()
-    monkeypatch.setattr(helpers, "read_cached", lambda _name, _limit: b"")
+    monkeypatch.setattr(reading_children, "read_cached", lambda _name, _limit: b"")
     alone = ends(python, request_for(python, work), work)
     assert [(e.kind, e.wanted) for e in alone] == [("absent", "absent_module")]
-    monkeypatch.setattr(helpers, "ask_child", lambda _work, order, _kind, **_how: in_this_process(order, []))
+    monkeypatch.setattr(reading_children, "ask_child", lambda _work, order, _kind, **_how: in_this_process(order, []))
     store, request = EarlierReads(), request_for(python, work)
     with using(store):
-        helpers.begin(request, processors)
+        reading_children.begin(request, processors)
         for part in (EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED):
             read_ahead(request).wait(part)
-        done = [part for child in helpers.PARTS_OF_CHILDREN[processors] for part in child]
+        done = [part for child in reading_children.PARTS_OF_CHILDREN[processors] for part in child]
         looked: list[str] = []
         for name in LOOKS:
             note_calls(monkeypatch, name, looked)
@@ -135,54 +137,56 @@ def note_calls(monkeypatch: pytest.MonkeyPatch, name: str, noted: list[str]) -> 
 @pytest.mark.parametrize("ended", ["was killed by SIGSEGV", "could not be started"])
 def test_a_child_that_fails_costs_nothing_but_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, ended: str):
     python = environment(tmp_path)
-    monkeypatch.setattr(helpers, "ask_child", lambda *_given, **_how: ChildAnswer(ended=ended))
+    monkeypatch.setattr(reading_children, "ask_child", lambda *_given, **_how: ChildAnswer(ended=ended))
     request = request_for(python, tmp_path)
     with using(EarlierReads()):
-        helpers.begin(request, 4)
+        reading_children.begin(request, 4)
         assert [e.wanted for e in ends(python, request, tmp_path)] == ["absent_module"]
 
 
 @pytest.mark.usefixtures("settled")
 def test_a_real_child_answers_and_a_known_environment_needs_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     python = environment(tmp_path)
-    order = helpers.Order((FOLLOWED,), (python,), Machine(system="linux", home="/"), {}, str(tmp_path), str(tmp_path))
-    answer = helpers.ask_child(
-        helpers.do_parts, order, helpers.Done, host=this_host(), env=dict(os.environ), timeout=60
+    order = reading_children.Order(
+        (FOLLOWED,), (python,), Machine(system="linux", home="/"), {}, str(tmp_path), str(tmp_path)
+    )
+    answer = reading_children.ask_child(
+        reading_children.do_parts, order, reading_children.Done, host=this_host(), env=dict(os.environ), timeout=60
     )
     assert not answer.ended, answer
     assert [done.prefix for done in answer.events] == [str(tmp_path)]
     where = sysroot_of(this_host())
     asked: list[object] = []
-    monkeypatch.setattr(helpers, "ask_child", lambda *given, **_how: asked.append(given) or ChildAnswer())
+    monkeypatch.setattr(reading_children, "ask_child", lambda *given, **_how: asked.append(given) or ChildAnswer())
     with using(EarlierReads()):
-        helpers.remember(python, where)
-        helpers.begin(request_for(python, tmp_path), 4)
+        reading_children.remember(python, where)
+        reading_children.begin(request_for(python, tmp_path), 4)
         assert not asked
         (Path(python.site_packages[0]) / "new").mkdir()
         os.utime(python.site_packages[0], ns=(0, 0))
-        assert not helpers.is_known(python, where)
+        assert not reading_children.is_known(python, where)
 
 
 def test_without_a_cache_no_child_is_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(helpers, "ask_child", lambda *_given, **_how: pytest.fail("asked"))
+    monkeypatch.setattr(reading_children, "ask_child", lambda *_given, **_how: pytest.fail("asked"))
     request = request_for(environment(tmp_path), tmp_path)
-    helpers.begin(request, 4)
+    reading_children.begin(request, 4)
     read_ahead(request).wait(FOLLOWED)
 
 
 def test_a_child_does_not_start_in_the_environment_that_is_examined(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     given: list[dict[str, str]] = []
 
-    def ask(*_order: Any, env: dict[str, str], **_how: Any) -> ChildAnswer[helpers.Done]:
+    def ask(*_order: Any, env: dict[str, str], **_how: Any) -> ChildAnswer[reading_children.Done]:
         given.append(env)
         return ChildAnswer()
 
-    monkeypatch.setattr(helpers, "ask_child", ask)
+    monkeypatch.setattr(reading_children, "ask_child", ask)
     for name in ("LD_LIBRARY_PATH", "LD_PRELOAD", "PYTHONPATH"):
         monkeypatch.setenv(name, "/dead/share")
     request = request_for(environment(tmp_path), tmp_path)
     with using(EarlierReads()):
-        helpers.begin(request, 2)
+        reading_children.begin(request, 2)
         read_ahead(request).wait(FOLLOWED)
     assert given
     assert "/dead/share" not in {value for env in given for value in env.values()}
