@@ -6,6 +6,7 @@ import json
 import platform
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
@@ -13,10 +14,11 @@ if sys.platform != "linux" or platform.machine() != "x86_64":
     pytest.skip("the lab installs wheels for Linux on x86_64", allow_module_level=True)
 
 from core.knowledge.causes import cause_ranks
-from tests.worldlab import random_paths
+from tests.worldlab import cures, random_paths
 from tests.worldlab.__main__ import MARK, page_of, with_rows, with_set
 from tests.worldlab.environments import ENVIRONMENTS
 from tests.worldlab.run import RIGHT, Outcome, examine, judge
+from tests.worldlab.same_files import remembered
 from tests.worldlab.scene import Ran, Scene, loses, runs
 from tests.worldlab.scenes import HELD_OUT, table
 
@@ -107,3 +109,38 @@ def test_the_judge(scene: Scene, real: Ran, findings: list[object], status: int,
 
 def test_no_report_is_told() -> None:
     assert judge(FAULT, FAILS, 3, b"", b"a traceback", 0.1).verdict == "no report"
+
+
+def test_the_table_of_cures_is_that_of_its_record(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (cures.RECORD.read_text(encoding="utf-8"), cures.PAGE.read_text(encoding="utf-8"))
+    for name, text in zip(("RECORD", "PAGE"), before, strict=True):
+        (tmp_path / name).write_text(text, encoding="utf-8")
+        monkeypatch.setattr(cures, name, tmp_path / name)
+    cures.note([Outcome(Scene("odd", "healthy", "cupy", runs("")), "quiet", "", cure="works")])
+    assert (cures.RECORD.read_text(encoding="utf-8"), cures.PAGE.read_text(encoding="utf-8")) == before
+    assert set(json.loads(before[0])) <= {s.name for s in (*table(), *(s for name in HELD_OUT for s in table(name)))}
+    cures.note(
+        [Outcome(Scene("lost", "A", "cupy", runs(""), causes=("x",)), "named first", "", cure="refused, status 4")]
+    )
+    assert json.loads(cures.RECORD.read_text(encoding="utf-8"))["lost"][:2] == ["A", "refused"]
+
+
+def test_what_is_not_as_before_is_named(tmp_path: Path) -> None:
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    for name, size in (("kept", 3), ("small", 3), ("large", 1 << 20), ("again", 1 << 20), ("in place", 1 << 20)):
+        (folder / name).write_bytes(b"x" * size)
+    (folder / "link").symlink_to("small")
+    (folder / "closed").mkdir()
+    with remembered(folder) as before:
+        assert before.other_now() == []
+        for name, content in (("small", b"yyy"), ("large", b"y" * (1 << 20)), ("again", b"x" * (1 << 20))):
+            (folder / name).unlink()
+            (folder / name).write_bytes(content)
+        (folder / "in place").write_bytes(b"z" * (1 << 20))
+        (folder / "link").unlink()
+        (folder / "link").symlink_to("kept")
+        (folder / "closed").chmod(0o700)
+        (folder / "new").mkdir()
+        assert before.other_now() == ["closed", "in place", "large", "link", "new", "small"]
+    assert [p.name for p in tmp_path.iterdir()] == ["scene"]

@@ -10,7 +10,7 @@ from core.common.i18n import _
 from core.fixes.variables import persistent_values
 from core.model import path_list
 from core.model.changes import EditLine, PersistentScope
-from core.model.facts import Snapshot, Start, StartLine
+from core.model.facts import NOT_EDITED, Snapshot, Start, StartLine
 from core.model.findings import Finding
 from core.model.remedies import (
     AddDllFolders,
@@ -79,7 +79,7 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
         for row, entry in _rows(remedy, start):
             if row.file in kept:
                 continue
-            if row.does == "open":
+            if row.does == "open" or row.form in NOT_EDITED:
                 return ()
             edit = _edit(row, entry, remedy, finding, start)
             key = (row.file, row.line, entry)
@@ -116,9 +116,29 @@ def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -
 
 def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str:
     """Return which lines to write otherwise, for a fault of other ways of starting than this one; empty where none tells."""
-    if not isinstance(remedy, AddFolder | AddDllFolders) or not finding.ways or THIS_SESSION in finding.ways:
+    if not finding.ways or THIS_SESSION in finding.ways:
         return ""
-    remedy = searched_folders(remedy)
+    if isinstance(remedy, AddFolder | AddDllFolders):
+        return _where_to_put(searched_folders(remedy), finding, snapshot)
+    rows = [found for start in _concerned_starts(finding, snapshot) for found in _rows(remedy, start)]
+    if all(row.form not in NOT_EDITED for row, _entry in rows):
+        return ""
+    return "\n".join(dict.fromkeys(_other_line(row, entry, remedy) for row, entry in rows))
+
+
+def _other_line(row: StartLine, entry: str, remedy: Remedy) -> str:
+    """Return in a sentence how a line should be."""
+    if entry:
+        return _("In {file}, line {line}: remove {folder} from {name}.",
+                 file=row.file, line=row.line, folder=entry, name=row.name)  # fmt: skip
+    if isinstance(remedy, PointTo) and remedy.folder:
+        return _("In {file}, line {line}: set {name} to {value}.",
+                 file=row.file, line=row.line, name=row.name, value=remedy.folder)  # fmt: skip
+    return _("In {file}, line {line}: remove {name}.", file=row.file, line=row.line, name=row.name)
+
+
+def _where_to_put(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> str:
+    """Return which lines give a search path without the folders."""
     windows = snapshot.machine.system == "windows"
     name = _search_path(snapshot)
     folders = (";" if windows else ":").join((remedy.folder, *remedy.more))
@@ -159,13 +179,17 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
     found: dict[tuple[str, int], EditLine] = {}
     for start in _concerned_starts(finding, snapshot):
         rows = [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
-        if not rows or rows[-1].does == "open" or rows[-1].line <= 0 or rows[-1].file.startswith(EVERYBODYS):
+        if not rows or not _may_be_put_in(rows[-1]):
             return ()
         edit = replace(_edit(rows[-1], "", remedy, finding, start), front=folders)
         old = found.get((edit.path, edit.line))
         starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
         found[edit.path, edit.line] = replace(edit, starts=starts)
     return tuple(found.values())
+
+
+def _may_be_put_in(row: StartLine) -> bool:
+    return row.does != "open" and row.form not in NOT_EDITED and row.line > 0 and not row.file.startswith(EVERYBODYS)
 
 
 def _search_path(snapshot: Snapshot) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
+from typing import get_args
 
 import msgspec
 import pytest
@@ -15,8 +16,10 @@ from core.fixes.files import dll_hook
 from core.fixes.lines import advice_of_lines, edit_lines
 from core.fixes.search_paths import add_folder_for_concerned
 from core.fixes.variables import has_activation
+from core.host.startup import edit
 from core.model.changes import EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
 from core.model.facts import (
+    NOT_EDITED,
     Attempt,
     ComputeCache,
     Consumer,
@@ -28,6 +31,7 @@ from core.model.facts import (
     Environment,
     How,
     LibraryFile,
+    LineForm,
     Load,
     Machine,
     PathEntry,
@@ -631,6 +635,32 @@ def test_the_line_that_is_named_is_the_last_that_gives_the_search_path(
     assert len(told.splitlines()) <= 1
     for ways in ((), (THIS_SESSION,), (THIS_SESSION, its.id)):  # this session's own fault is cured here
         assert advice_of_lines(remedy, replace(found(remedy), ways=ways), seen) == ""
+
+
+@pytest.mark.parametrize(
+    ("remedy", "name", "value", "advised"),
+    [
+        (AddFolder(folder="/v/lib"), "LD_LIBRARY_PATH", "/old", "put /v/lib before the other folders of LD_LIBRARY_PATH."),
+        (TakeOut(variable="LD_LIBRARY_PATH", places=(Place(folder="/old", prefix="/v"),)), "LD_LIBRARY_PATH", "/old:/b",
+         "remove /old from LD_LIBRARY_PATH."),
+        (Unset(variable="XLA_FLAGS"), "XLA_FLAGS", "--x", "remove XLA_FLAGS."),
+        (PointTo(variable="CUDA_HOME", folder="/cuda", right=("/cuda",)), "CUDA_HOME", "/old", "set CUDA_HOME to /cuda."),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("form", NOT_EDITED)
+def test_a_line_that_no_cure_edits_is_told_and_no_change_is_offered(
+    remedy: Remedy, name: str, value: str, advised: str, form: LineForm
+) -> None:
+    its = way(name, at="/w/settings.py", value=value)
+    its = replace(its, lines=(replace(its.lines[0], form=form),))
+    fixed = attach_changes(replace(found(remedy), ways=(its.id,)), replace(machine("linux"), starts=(its,)))
+    assert fixed.fix is not None
+    assert fixed.fix.changes == ()
+    assert fixed.fix.advice == f"In /w/settings.py, line 3: {advised}"
+
+
+def test_every_other_line_can_be_edited() -> None:
+    assert {*get_args(LineForm), "json"} - set(NOT_EDITED) == {*edit._FORMS, "json"}
 
 
 @pytest.mark.parametrize(

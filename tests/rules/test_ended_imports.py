@@ -223,8 +223,24 @@ def test_what_asks_for_a_part_that_is_given_up_is_upgraded_and_not_the_other() -
     its = {"starts": ("timm",), "wanted": "torch._six", "importer": f"{SITE}/timm/a.py"}
     found = card(seen(ended(**its, owner="torch 2.6.0", path=TORCH, entry=3)))
     assert found.fix is not None
-    assert "--upgrade timm" in found.fix.advice
+    assert "--upgrade timm torch==2.6.0" in found.fix.advice
     assert found.remedy is None
+    there = python(distributions=(Distribution(name="timm", version="0.4.12"),))
+    both = card(replace(seen(ended(**its, owner="torch 2.6.0", path=TORCH, entry=3)), pythons=(there,)))
+    assert both.remedy == InstallPackages(prefix=PREFIX, remove=("timm",), install=("timm", "torch==2.6.0"))
+
+
+def test_of_two_that_do_not_fit_the_framework_stays_and_its_dependent_may_be_known_by_the_import_alone() -> None:
+    its = {"kind": "no name", "name": "gone", "entry": 3}
+    there = python(distributions=(Distribution(name="equinox", version="0.11.0"),))
+    for wanted, version, remove, install in (
+        ("jax", "0.7.2", ("equinox",), ("equinox", "jax==0.7.2")),
+        ("markupsafe", "3.0.4", ("equinox", "markupsafe"), ("equinox", "markupsafe")),
+    ):
+        machine = seen(ended(starts=("equinox",), importer=f"{SITE}/equinox/a.py", wanted=wanted, owner=f"{wanted} {version}",
+                             path=f"{SITE}/{wanted}/__init__.py", **its))  # fmt: skip
+        found = card(replace(machine, pythons=(there,)))
+        assert found.remedy == InstallPackages(prefix=PREFIX, remove=remove, install=install)
 
 
 def test_a_project_of_ones_own_whose_folder_is_gone_is_a_warning_and_a_framework_s_an_error() -> None:

@@ -24,7 +24,6 @@ from core.model.remedies import (
     GiveOtherName,
     InstallPackages,
     Place,
-    PutPackageBack,
     Remedy,
     SetForEnvironments,
     TakeOut,
@@ -239,7 +238,7 @@ def test_another_numpy_before_the_environments_matters_where_it_is_newer(owner: 
 def test_extensions_for_another_python():
     (told,) = found(seen(torch(foreign=(f"{SITE}/torch/_C.cpython-39-x86_64-linux-gnu.so",))))
     assert (told.severity, told.cause) == (Severity.ERROR, "package_for_another_python")
-    assert told.remedy == PutPackageBack(prefix=PREFIX, package="torch", version="2.6.0")
+    assert told.remedy == InstallPackages(prefix=PREFIX, remove=("torch",), install=("torch==2.6.0",), alone=True)
     (told,) = found(seen(torch(wheel_tags=("cp311-cp311-manylinux_2_28_aarch64",))))
     assert (told.severity, told.cause) == (Severity.WARNING, "package_for_another_python")
 

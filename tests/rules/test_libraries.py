@@ -229,7 +229,17 @@ def test_what_is_installed_is_searched_too_where_its_consumer_does_not() -> None
     python = replace(PYTHON, distributions=(its,), site_packages=(SITE,))
     elsewhere = Attempt(path="/usr/lib/libnccl.so.2", how=How.DEFAULT, outcome="not there")
     its_own = Attempt(path=NCCL, how=How.RUNPATH, outcome="not there")
-    for attempts, search in (((elsewhere,), (f"{SITE}/nvidia/nccl/lib",)), ((elsewhere, its_own), ())):
+    beside = Attempt(path=f"{SITE}/torch/lib/../../nccl/lib/libnccl.so.2", how=How.RPATH, outcome="not there")
+    of_a_session = replace(its_own, how=How.LD_LIBRARY_PATH)
+    others = replace(of_a_session, path=f"{SITE}/nvidia/cublas/lib/libnccl.so.2")
+    nccl = f"{SITE}/nvidia/nccl/lib"
+    for attempts, search in (
+        ((elsewhere,), (nccl,)),
+        ((elsewhere, its_own), ()),
+        ((beside, elsewhere), ()),
+        ((others, of_a_session, elsewhere), ()),
+        ((others, elsewhere), (nccl, f"{SITE}/nvidia/cublas/lib")),
+    ):
         found = card(machine(closure(edges=(edge(attempts=attempts),)), pythons=(python,)))
         assert isinstance(found.remedy, InstallPackages)
         assert found.remedy.search == search

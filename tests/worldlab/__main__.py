@@ -11,6 +11,7 @@ from concurrent.futures import ThreadPoolExecutor
 from fnmatch import fnmatch
 from pathlib import Path
 
+from tests.worldlab.cures import note
 from tests.worldlab.run import CHECKOUT, RIGHT, Outcome, examine
 from tests.worldlab.scene import Scene
 from tests.worldlab.scenes import HELD_OUT, table
@@ -34,7 +35,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--try", action="store_true", dest="tries", help="scan with --thorough: the real imports are evidence"
     )
     parser.add_argument("--markdown", action="store_true", help="write the table into its page in docs")
-    parser.add_argument("--cures", action="store_true", help="carry out each offered change of files or packages")
+    parser.add_argument(
+        "--cures",
+        action="store_true",
+        help="carry out each offered change of files or packages; with --markdown: note what came of it in the table of cures",
+    )
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="leave the reports there")
     parser.add_argument("--verbose", "-v", action="store_true", help="say everything that was loud, for every scene")
     parser.add_argument("--jobs", type=int, default=2)
@@ -55,16 +60,18 @@ def main(argv: Sequence[str] | None = None) -> int:
         parser.error("--oracle-only runs no scan: there is nothing to write and nothing to cure")
     if options.tries and options.markdown:
         parser.error("the tables are those of a plain scan")
-    if options.markdown and options.held_out and options.names:
+    if options.markdown and options.held_out and options.names and not options.cures:
         parser.error("a held-out set has one row in its page, and is scored as a whole")
     outcomes: list[Outcome] = []
     with ThreadPoolExecutor(max_workers=options.jobs) as pool:
         for outcome in pool.map(lambda row: staged(row, options), rows):
             outcomes.append(outcome)
-            if options.markdown and not options.held_out:
+            if options.markdown and options.cures:
+                note([outcome])
+            elif options.markdown and not options.held_out:
                 write(outcomes)
             print(line(outcome, verbose=options.verbose), flush=True)
-    if options.markdown and options.held_out:
+    if options.markdown and options.held_out and not options.cures:
         page = page_of(options.held_out)
         page.write_text(with_set(page.read_text(encoding="utf-8"), options.held_out, outcomes), encoding="utf-8")
     borne_out = sum(o.verdict == "borne out" for o in outcomes)

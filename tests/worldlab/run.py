@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,11 +14,14 @@ from typing import Any, Literal
 
 import tests
 from core.common.exit_codes import REFUSED, STUCK
-from tests.worldlab.environments import copied
+from tests.worldlab.environments import copied, home
+from tests.worldlab.same_files import Before, remembered
 from tests.worldlab.scene import Ran, Scene, World, installs
 
 CHECKOUT = Path(tests.__file__).resolve().parent.parent
 SCAN_TIMEOUT = 300
+FIX_TIMEOUT = 900
+"""Seconds for a cure: packages are fetched, and tried in a copy of the environment."""
 
 UNDECLARED = {"torch-2.8": ("packaging",), "torch-2.6": ("setuptools",), "hub": ("setuptools",)}
 """Without these bitsandbytes 0.47.0 and triton 3.2.0 of a master cannot be imported, and do not say so in their metadata."""
@@ -105,7 +107,11 @@ def convalesce(world: World, scene: Scene, *arguments: str) -> subprocess.Comple
     starter = "without_card.py" if real else "with_card.py"
     start = ["-I", str(CHECKOUT / "tests" / "worldlab" / starter)]
     named = () if arguments[0] == "undo" else ("--python", str(world.prefix))
-    return world.run([sys.executable, *start, *arguments, *named], timeout=SCAN_TIMEOUT)
+    if arguments[0] == "fix":  # the lab's own store has most wheels already
+        world = replace(world, variables={**world.variables, "UV_CACHE_DIR": str(home() / "store")})
+    return world.run(
+        [sys.executable, *start, *arguments, *named], timeout=SCAN_TIMEOUT if arguments[0] == "scan" else FIX_TIMEOUT
+    )
 
 
 def judge(scene: Scene, real: Ran, status: int, out: bytes, err: bytes, seconds: float, prefix: str = "") -> Outcome:
@@ -160,20 +166,28 @@ def _cured(world: World, scene: Scene, report: Mapping[str, Any]) -> tuple[str, 
     first = next((f for f in report["findings"] if f["primary"]), None)
     fix = (first or {}).get("fix") or {}
     if first is None or not fix.get("changes"):
-        return ("advice" if fix.get("advice") else "nothing offered"), fix.get("advice", "")
-    before = _listed(world.folder)
-    done = convalesce(world, scene, "fix", first["id"], "--yes", "--json")
+        return (
+            "advice" if fix.get("advice") else "nothing offered"
+        ), f"{fix.get('title', '')}\n{fix.get('advice', '')}"
+    with remembered(world.folder) as before:
+        return _carried_out(world, scene, first["id"], fix["changes"], before)
+
+
+def _carried_out(
+    world: World, scene: Scene, finding: str, changes: Sequence[Mapping[str, Any]], before: Before
+) -> tuple[str, str]:
+    done = convalesce(world, scene, "fix", finding, "--yes", "--json")
     said = _said_by_fix(done)
     if done.returncode in (REFUSED, STUCK) or '"outcome": "done"' not in done.stdout.decode("utf-8", "replace"):
         return f"refused, status {done.returncode}", said
-    if any(c.get("scope") == "environment" for c in fix["changes"]):
+    if any(c.get("scope") == "environment" for c in changes):
         world.launcher += ["/bin/sh", "-c", '. "$1/bin/activate" && shift && exec "$@"', "sh", str(world.prefix)]
     real = scene.oracle(world)
     if not real.ok:
         return "LEAVES THE FAULT", f"{said}\nthe program then: {real.said[-600:]}"
     back = convalesce(world, scene, "undo", "--yes")
-    if back.returncode or (other := before ^ _listed(world.folder)):
-        words = back.stderr.decode("utf-8", "replace") if back.returncode else "; ".join(sorted(map(str, other))[:6])
+    if back.returncode or (other := before.other_now()):
+        words = back.stderr.decode("utf-8", "replace") if back.returncode else "; ".join(other[:6])
         return "NOT UNDONE", f"{said}\n{words}"
     return "works", said
 
@@ -186,19 +200,6 @@ def _said_by_fix(done: subprocess.CompletedProcess[bytes]) -> str:
     return "\n".join(
         w for r in rows for w in (*r.get("changes", ()), r.get("rehearsal", ""), r.get("sentence", "")) if w
     )
-
-
-def _listed(folder: Path) -> set[tuple[str, int, int]]:
-    """Return every file of a scene with its mode and size, byte code apart, and what programs and undoing keep."""
-    found = set()
-    for place, folders, names in os.walk(folder):
-        folders[:] = [
-            f for f in folders if f not in ("__pycache__", ".convalesce", ".cache", ".local", ".triton", ".keras")
-        ]
-        for name in names:
-            path = Path(place, name)
-            found.add((str(path.relative_to(folder)), path.lstat().st_mode, path.lstat().st_size))
-    return found
 
 
 def _last_line(said: str) -> str:

@@ -116,6 +116,7 @@ from core.model.facts.machine import (
 )
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import (
+    NOT_EDITED,
     Confinement,
     ConfinementKind,
     ExaminedProgram,
@@ -131,6 +132,7 @@ from core.model.facts.starting import (
 from core.model.facts.tools import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools
 
 __all__ = [
+    "NOT_EDITED",
     "SCHEMA_VERSION",
     "Activation",
     "Attempt",

@@ -60,6 +60,9 @@ supervisor: environment= of supervisord.conf. xml: an element with name and valu
 python: a statement of a program's own, or of settings that a Python program reads; no cure edits it.
 universal: what fish keeps of its universal variables; fish alone writes that file."""
 
+NOT_EDITED: tuple[LineForm, ...] = ("csh", "powershell", "python", "universal")
+"""Lines that no cure edits: they are told with file and number, for the person to change."""
+
 
 class StartLine(Frozen, frozen=True, kw_only=True):
     """One line of a file that sets, extends or removes a relevant variable."""

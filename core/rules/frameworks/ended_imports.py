@@ -16,10 +16,9 @@ from core.knowledge.modules import distribution_of, module_table
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, Remedy
+from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
-    framework_pip_command,
     install_package,
     reinstall_package,
     reinstall_requirement,
@@ -39,7 +38,7 @@ from core.rules.frameworks.imports import (
     stop_shadowing,
     views_with_imports,
 )
-from core.rules.frameworks.requirements import FRAMEWORKS, SHARED, check_of
+from core.rules.frameworks.requirements import FRAMEWORKS, check_of, releases_that_fit
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
@@ -336,35 +335,22 @@ def _cure(
             restart="program",
         ), None
     askers = [distribution_of(s) for s in ended.starts if distribution_of(s) != package]
-    if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
-        return _releases_that_fit(home, *askers, package), None
     name, _space, version = ended.owner.partition(" ")
+    if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
+        return releases_that_fit(home, askers, package, version if name == package else "")
     if version and cause in PUT_BACK:
         folder = entry.path if entry else ""
         back = PutPackageBack(prefix=home.python.prefix, package=name, version=version, location=folder)
         return reinstall_package(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _requirers(home, ended) for p in text.split(",") if p))
     if version and askers and is_in_specifier(asked, version):  # an installer that is asked for this does nothing
-        return _releases_that_fit(home, *askers, name), _exchange(home, *askers, name)
+        return releases_that_fit(home, askers, name, version)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
 
 
 def _is_met(home: EnvironmentView, package: str) -> bool:
     """Whether every requirement on a package is met, so that its users must change."""
     return not any(b.wanted == package for b in unmet_requirements(home))
-
-
-def _releases_that_fit(home: EnvironmentView, *names: str) -> Fix:
-    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *names)
-    words = _("Install releases that fit each other: {names}", names=join_names(names))
-    return manual_fix(words, command, restart="program")
-
-
-def _exchange(home: EnvironmentView, *names: str) -> InstallPackages | None:
-    """Return the exchange of packages for their newest releases; None where others depend on one of them by the build."""
-    if any(FRAMEWORKS.fullmatch(n) or n in SHARED or not home.installed(n) for n in names):
-        return None
-    return InstallPackages(prefix=home.python.prefix, remove=names, install=names)
 
 
 def _other_byte_code(home: EnvironmentView, path: str) -> tuple[Fix, Remedy]:

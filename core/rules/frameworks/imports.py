@@ -14,9 +14,18 @@ from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
-from core.model.remedies import GiveOtherName, Place, PutPackageBack, Remedy, SetForEnvironments, TakeOut, TakeOutLine
+from core.model.remedies import (
+    GiveOtherName,
+    InstallPackages,
+    Place,
+    PutPackageBack,
+    Remedy,
+    SetForEnvironments,
+    TakeOut,
+    TakeOutLine,
+)
 from core.model.steps import Step
-from core.rules.frameworks.advice import framework_pip_command, reinstall_package
+from core.rules.frameworks.advice import framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -379,12 +388,14 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         subject=found.path,
         fix=fix,
         remedy=(removal_remedy(home, entry) if entry is not None and elsewhere else None)
-        or (
-            PutPackageBack(prefix=home.python.prefix, package=name, version=version)
-            if version and not elsewhere
-            else None
-        ),
+        or (_exchanged(home, name, version) if version and not elsewhere else None),
     )
+
+
+def _exchanged(home: EnvironmentView, name: str, version: str) -> InstallPackages:
+    """Return the exchange of a package for the same release. Its files as it lists them are those for the other Python."""
+    wanted, index = f"{name}=={version.partition('+')[0]}", index_of_build(version)
+    return InstallPackages(prefix=home.python.prefix, remove=(name,), install=(wanted,), index=index, alone=True)
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:

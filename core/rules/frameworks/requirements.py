@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.common.i18n import _, join_sentences, n_
 from core.common.late_pattern import late_pattern
@@ -14,6 +14,7 @@ from core.knowledge.causes import Cause
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Finding, Fix
+from core.model.remedies import InstallPackages
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_requirement
 from core.rules.frameworks.environment_view import (
@@ -180,6 +181,25 @@ def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
 
 SHARED = ("numpy", "protobuf", "ml-dtypes")
 """Packages that many others require: if a framework accepts the installed release, the others change."""
+
+
+def releases_that_fit(
+    home: EnvironmentView, askers: Sequence[str], other: str, version: str = ""
+) -> tuple[Fix, InstallPackages | None]:
+    """Return how packages get releases that fit each other: a framework stays as it is, and what asks for it changes.
+
+    ``version``: that of the other package, where it is known. No exchange where others depend on one of them by the build, or where only
+    frameworks disagree.
+    """
+    known = {n: version if n == other and version else its.version if (its := home.installed(n)) else ""
+             for n in dict.fromkeys((*askers, other))}  # fmt: skip
+    wanted = {n: f"{n}=={v}" if FRAMEWORKS.fullmatch(n) and v else n for n, v in known.items()}
+    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *wanted.values())
+    words = _("Install releases that fit each other: {names}", names=join_names(tuple(wanted)))
+    going = tuple(n for n in wanted if not FRAMEWORKS.fullmatch(n))
+    remedy = InstallPackages(prefix=home.python.prefix, remove=going, install=tuple(wanted.values()))
+    certain = going and all(known.values()) and not any(n in SHARED for n in going)
+    return manual_fix(words, command, restart="program"), remedy if certain else None
 
 
 def _framework_minds(its: list[UnmetRequirement]) -> bool:

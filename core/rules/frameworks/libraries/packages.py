@@ -93,17 +93,34 @@ def needs_a_hook(lack: Lack) -> bool:
 
 
 def unsearched_folders(lack: Lack) -> Iterator[str]:
-    """Yield the folders that will contain the missing files, and what those need, and that the consumer does not search."""
+    """Yield the folders that will contain the missing files, and what those need, and that the consumer does not search.
+
+    A variable of this session that leads to other folders of the environment counts for this session alone: what is added for every program
+    of the environment has these, too, or it would lead there to a part of what is needed.
+    """
     wishes = requirements(lack, next((d for d in lack.home.python.distributions if d.name == lack.name), None))
     for edge in lack.edges:
-        by_itself = (a for a in edge.attempts if a.how is not How.LD_LIBRARY_PATH)
-        tried = {normalise(lack.system, parent(lack.system, a.path)) for a in by_itself}
+        tried = {normalise(lack.system, parent(lack.system, a.path)): a.how for a in edge.attempts}
         if not edge.attempts or is_found_in_packages(lack, edge.name):
             continue
         there = [parent(lack.system, p) for p in edge.elsewhere[:1]]
-        for folder in there or _folders_to_be(edge.name, lack, wishes):
-            if normalise(lack.system, folder) not in tried:
-                yield folder
+        new = [
+            folder
+            for folder in there or _folders_to_be(edge.name, lack, wishes)
+            if normalise(lack.system, folder) not in tried and not _has_its_own_place(folder, tried)
+        ]
+        yield from new
+        if new:
+            by_variable = (f for f, how in tried.items() if how is How.LD_LIBRARY_PATH)
+            yield from (f for f in by_variable if is_inside(lack.system, f, lack.home.python.prefix))
+
+
+def _has_its_own_place(folder: str, tried: Mapping[str, How | str]) -> bool:
+    """Whether the consumer's own RPATH names the package's folder elsewhere: some releases of a wheel lie beside ``nvidia``, not in it
+    (cusparselt/lib), and who was built with these knows.
+    """
+    tail = "/".join(("", *folder.split("/")[-2:]))
+    return any(f.endswith(tail) and how in {How.RPATH, How.RUNPATH} for f, how in tried.items())
 
 
 def _folders_to_be(library: str, lack: Lack, wishes: list[str]) -> Iterator[str]:
