@@ -7,6 +7,7 @@ A cached result depends only on the file's bytes. Ownership and permissions are 
 from __future__ import annotations
 
 import os
+import stat
 import time
 import zlib
 from _blake2 import blake2b  # imported late: hashlib loads OpenSSL
@@ -175,7 +176,9 @@ def file_identity(path: str) -> str:
         OSError, ValueError: it cannot be examined.
     """
     seen = call_patiently(os.stat, path)
-    changed, made = seen.st_ctime_ns, seen.st_mtime_ns
+    made = seen.st_mtime_ns
+    # a further hard link changes the first of these times alone: uv makes one for each environment
+    changed = made if seen.st_nlink > 1 and stat.S_ISREG(seen.st_mode) else seen.st_ctime_ns
     if time.time_ns() - (changed if changed > made else made) < SETTLED_NANOSECONDS:
         return ""
     return f"{seen.st_dev} {seen.st_ino} {seen.st_mode} {seen.st_size} {made} {changed}"

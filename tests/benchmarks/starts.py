@@ -4,6 +4,7 @@ ENV is a Python environment with PyTorch, TensorFlow and JAX, or some of them. I
 
 * a scan with six ways of starting that have variables of their own (a terminal, a service with a file, a kernel, a task,
   supervisord, direnv) against ``python -m torch.utils.collect_env`` in that environment: at most a quarter;
+* the same where those variables lead to folders with libraries, which are searched for each way;
 * the same without a cache of ours: at most three seconds;
 * what ``--try`` adds to a scan against the frameworks' own imports, one process each: at most 1.2.
 """
@@ -34,6 +35,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="starts-") as folder:
         home = Path(folder, "home")
         made = six_ways(home, prefix)
+        led = Path(folder, "led")
+        six_ways(led, prefix, real_folders(prefix))
         env = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash"}
         for name in ("PYTHONDONTWRITEBYTECODE", "PYTHONPATH"):  # an installed program needs none, and has its bytecode
             env.pop(name, None)
@@ -52,6 +55,12 @@ def main() -> int:
             )
             rows.append(
                 (f"{'the same, processor time':<30} {ours:8.3f} s / {theirs:8.3f} s = {ours / theirs:6.3f}", True)
+            )
+            there = {**env, "HOME": str(led)}
+            leading = scan_from(led / "work", prefix)
+            ours, theirs = alternate(lambda: timed(leading, there), lambda: timed(other, env), given.rounds)
+            rows.append(
+                (f"{'six ways to real folders':<30} {ours:8.3f} s / {theirs:8.3f} s = {ours / theirs:6.3f}", True)
             )
         first = min(first_scan(scan, env) for _round in range(given.rounds))
         rows.append((f"{'first scan':<30} {first:8.3f} s {'':>22} bound 3 s", first <= 3))
@@ -91,20 +100,35 @@ def has(python: str, module: str, env: dict[str, str]) -> bool:
     return subprocess.run([python, "-c", found], env=env, check=False, capture_output=True).returncode == 0
 
 
-def six_ways(home: Path, prefix: Path) -> set[str]:
+NOWHERE = {way: f"/opt/{way}" for way in ("terminal", "service", "kernel", "task", "kept", "folder")}
+"""Each way's library path, which leads to no folder."""
+
+
+def real_folders(prefix: Path) -> dict[str, str]:
+    """Return a library path for each way that leads to folders with libraries: the environment's own, and the system's."""
+    own = sorted(str(p) for p in prefix.glob("lib/python3*/site-packages/nvidia/*/lib"))
+    toolkits = sorted(str(p) for p in Path("/usr/local").glob("cuda*/lib64"))
+    system = (
+        str(p) for p in (Path("/usr/lib/x86_64-linux-gnu"), Path("/usr/lib64"), Path("/usr/local/lib")) if p.is_dir()
+    )
+    found = [*own[:3], *toolkits[:1], *system]
+    return {**NOWHERE, **dict(zip(NOWHERE, found, strict=False))}
+
+
+def six_ways(home: Path, prefix: Path, paths: dict[str, str] = NOWHERE) -> set[str]:
     """Write six ways of starting, each with another library path; return their kinds."""
     work, python = home / "work", prefix / "bin" / "python"
-    kernel = {"argv": [str(python), "-m", "ipykernel_launcher"], "env": {"LD_LIBRARY_PATH": "/opt/kernel"}}
+    kernel = {"argv": [str(python), "-m", "ipykernel_launcher"], "env": {"LD_LIBRARY_PATH": paths["kernel"]}}
     files = {
-        home / ".bashrc": "export LD_LIBRARY_PATH=/opt/terminal\n",
+        home / ".bashrc": f"export LD_LIBRARY_PATH={paths['terminal']}\n",
         home
         / ".config/systemd/user/serve.service": f"[Service]\nEnvironmentFile=%h/serve.env\nExecStart={python} -m serve\n",
-        home / "serve.env": "LD_LIBRARY_PATH=/opt/service\n",
+        home / "serve.env": f"LD_LIBRARY_PATH={paths['service']}\n",
         home / ".local/share/jupyter/kernels/gpu/kernel.json": json.dumps(kernel),
-        work / "Makefile": f"export LD_LIBRARY_PATH := /opt/task\ntrain:\n\t{python} train.py\n",
+        work / "Makefile": f"export LD_LIBRARY_PATH := {paths['task']}\ntrain:\n\t{python} train.py\n",
         work
-        / "supervisord.conf": f"[program:serve]\ncommand={python} -m serve\nenvironment=LD_LIBRARY_PATH=/opt/kept\n",
-        work / ".envrc": "export LD_LIBRARY_PATH=/opt/folder\n",
+        / "supervisord.conf": f"[program:serve]\ncommand={python} -m serve\nenvironment=LD_LIBRARY_PATH={paths['kept']}\n",
+        work / ".envrc": f"export LD_LIBRARY_PATH={paths['folder']}\n",
     }
     for path, text in files.items():
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import zlib
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pytest
 
 from core.common import fact_text
 from core.loader import earlier_reads
-from core.loader.earlier_reads import EarlierReads, cached_by_file, using
+from core.loader.earlier_reads import EarlierReads, cached_by_file, file_identity, using
 from core.loader.image import Image
 from core.loader.read_image import read_image
 
@@ -233,3 +234,23 @@ def test_what_is_kept_is_bounded_and_what_was_used_goes_first(monkeypatch):
     assert len(data) < 6000
     assert EarlierReads(data).find("key 99", "identity", str)
     assert not EarlierReads(data).find("key 98", "identity", str)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="another file system's times")
+def test_a_further_hard_link_is_no_change(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An installer that links packages from a store makes one for each environment."""
+    path, calls = tmp_path / "a", []
+    path.write_bytes(b"one")
+    os.link(path, tmp_path / "store")
+    settle(monkeypatch, path)
+    read = reader(calls)
+    assert read(path) == b"one"
+    before = path.stat().st_ctime_ns
+    while path.stat().st_ctime_ns == before:
+        (tmp_path / "other environment").unlink(missing_ok=True)
+        os.link(path, tmp_path / "other environment")
+    assert file_identity(str(path)) == file_identity(str(tmp_path / "store"))
+    assert (read(path), len(calls)) == (b"one", 1)
+    path.write_bytes(b"two")
+    settle(monkeypatch, path)
+    assert (read(path), len(calls)) == (b"two", 2)

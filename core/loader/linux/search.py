@@ -95,6 +95,8 @@ class LibrarySearch:
 
     def __init__(self, policy: LdSo) -> None:
         self.policy = policy
+        self.asked: dict[str, None] = {}
+        """Every bare name that was searched for."""
         self._images: dict[str, Image] = {}
         self._attempts: dict[tuple[str, How, str], Attempt] = {}
         self._listings: dict[str, frozenset[str] | None] = {}
@@ -160,6 +162,7 @@ class LibrarySearch:
             path = self._absolute(self._expand(name, chain[:1]))
             attempts: Iterable[Attempt] = (self._attempt(path, How.DIRECT, path_text(name)),)
         else:
+            self.asked[name] = None
             attempts = concatenate.from_iterable(self._try(name, part) for part in self._lists(name, chain))
         attempts = _as_far_as_taken(attempts) if first else attempts
         return Resolution(name=path_text(name), wanted_by=wanted_by, attempts=tuple(attempts))

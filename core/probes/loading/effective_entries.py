@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterable
 
 from core.probes.sysroot import Sysroot
 
@@ -18,6 +19,19 @@ def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
         return tuple(e for e in re.split(r"[\s:]+", value) if e and ("/" not in e or "$" in e or where.exists(e)))
     entries = re.split(r"[:;]", value) if value else []
     return tuple(e for e in entries if not e.startswith("/") or "$" in e or _has_libraries(e, where))
+
+
+def asked_entries(entries: Iterable[str], asked: Container[str], where: Sysroot) -> tuple[str, ...]:
+    """Return the entries of LD_LIBRARY_PATH with a file of a name that is asked for, with a cuDNN, or with an interpreter's library.
+
+    ``asked``: every name that the libraries of this machine's frameworks and extensions search for.
+    """
+    return tuple(e for e in entries if not e.startswith("/") or "$" in e or _answers(e, asked, where))
+
+
+def _answers(folder: str, asked: Container[str], where: Sysroot) -> bool:
+    names = where.names(folder)
+    return names is None or any(n in asked or n in HWCAPS or n.startswith(("libcudnn", "libpython")) for n in names)
 
 
 def _has_libraries(folder: str, where: Sysroot) -> bool:

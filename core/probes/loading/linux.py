@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
@@ -45,6 +45,12 @@ def consumer_search(env: Mapping[str, str], request: ProbeRequest, where: Sysroo
     if first is None:
         first = request.shared[__name__] = LibrarySearch(consumer_policy({}, request.seen.machine, where))
     return first.with_library_path(env.get("LD_LIBRARY_PATH", ""))
+
+
+def asked_names(request: ProbeRequest) -> Container[str]:
+    """Return every name that the searches of this scan looked for so far."""
+    first: LibrarySearch | None = request.shared.get(__name__)
+    return first.asked if first else ()
 
 
 class Tracer:

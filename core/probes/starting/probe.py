@@ -27,7 +27,8 @@ from core.model.facts import Closure, GoneFile, Start, StartLine, StartLook, Sys
 from core.model.path_list import searched_entries
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
-from core.probes.loading.effective_entries import effective_entries
+from core.probes.loading.effective_entries import asked_entries, effective_entries
+from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.python.search_path import SYS_PATH, later_entries
@@ -67,7 +68,7 @@ from core.probes.starting.ways import (
     notebook_ways,
     shell_ways,
 )
-from core.probes.sysroot import sysroot_of
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import probe as environment
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 
@@ -378,25 +379,35 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> St
     where = sysroot_of(request.host)
     searched = tuple(effective_entries(n, env.get(n, ""), where) for n in loaders)
     ours = tuple(effective_entries(n, request.env.get(n, ""), where) for n in loaders)
-    differ = searched != ours
+    lead, ours = (_that_lead(request, one, where) for one in (searched, ours))
+    differ = lead != ours
     pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
     later = ((theirs[SYS_PATH],) if SYS_PATH in theirs else ()) + _of_packages_alone(first, request, known)
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
-    def once(look: Callable[[ProbeRequest], T], *names: str) -> T:
-        found: T = done.get((look, searched, *(env.get(n) for n in names)), lambda: look(its))
+    def once(look: Callable[[ProbeRequest], T], *key: Hashable) -> T:
+        found: T = done.get((look, *key), lambda: look(its))
         return found
 
     return StartLook(
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=(*kept, *later)),
-        loads=once(loading.look_again) if differ and request.seen.loads is not None else None,
+        loads=once(loading.look_again, searched) if differ and request.seen.loads is not None else None,
         closures=_closures(starts, its, done, searched) if differ and request.seen.closures is not None else None,
-        imports=once(imports.look, *OF_PYTHONS_SEARCH, *HOMES)
+        imports=once(imports.look, searched, *(env.get(n) for n in (*OF_PYTHONS_SEARCH, *HOMES)))
         if pythons and request.seen.imports is not None
         else None,
-        counting=(*(n for n, one, other in zip(loaders, searched, ours, strict=True) if one != other), *pythons),
+        counting=(*(n for n, one, other in zip(loaders, lead, ours, strict=True) if one != other), *pythons),
     )
+
+
+def _that_lead(
+    request: ProbeRequest, searched: tuple[tuple[str, ...], ...], where: Sysroot
+) -> tuple[tuple[str, ...], ...]:
+    """Return the entries of the loader's variables that can lead to another file: on Linux, of a name that something here asks for."""
+    if where.system != "linux" or request.seen.loads is None or request.seen.closures is None:
+        return searched
+    return asked_entries(searched[0], asked_names(request), where), *searched[1:]
 
 
 def _closures(starts: list[Start], its: ProbeRequest, done: MadeOnce[Any], searched: Hashable) -> tuple[Closure, ...]:
