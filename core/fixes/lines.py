@@ -152,7 +152,10 @@ def _where_to_put(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> st
                 words = _("In {place}: put {folders} before the other folders of {name}.",
                           place=row.file, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
-        for row in () if rows else [r for r in start.taken if r.name == SEARCH_PATH][-1:]:
+        taken = [r for r in start.taken if r.name == SEARCH_PATH][-1:]
+        if not rows and not taken and (words := _new_line(start, f"{name}={folders}")):
+            said[words] = None
+        for row in () if rows else taken:
             words = _("Line {line} of {file} unsets {name}. Remove that line, or set {name} to {folders} there",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
@@ -186,6 +189,18 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
         starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
         found[edit.path, edit.line] = replace(edit, starts=starts)
     return tuple(found.values())
+
+
+def _new_line(start: Start, assignment: str) -> str:
+    """Return in a sentence which line a table of cron's or a unit of systemd's would need; empty for other ways of starting."""
+    if start.kind == "cron":
+        return _("In {file}, add this line before the jobs: {line}", file=start.at.partition(": ")[0], line=assignment)
+    if start.kind == "service" and start.at.endswith(".service"):
+        line = f"Environment={assignment}"
+        return _(
+            "In {file}, add this line to the section [Service], and start it again: {line}", file=start.at, line=line
+        )
+    return ""
 
 
 def _may_be_put_in(row: StartLine) -> bool:

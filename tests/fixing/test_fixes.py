@@ -39,6 +39,7 @@ from core.model.facts import (
     Resolution,
     Snapshot,
     Start,
+    StartKind,
     StartLine,
     Toolkit,
     Variable,
@@ -659,6 +660,25 @@ def test_a_line_that_no_cure_edits_is_told_and_no_change_is_offered(
     assert fixed.fix.advice == f"In /w/settings.py, line 3: {advised}"
 
 
+@pytest.mark.parametrize(
+    ("kind", "at", "told"),
+    [
+        ("cron", "/var/spool/cron/crontabs/ada: cd /w && python main.py",
+         "In /var/spool/cron/crontabs/ada, add this line before the jobs: LD_LIBRARY_PATH=/v/lib"),
+        ("service", "/home/ada/.config/systemd/user/a.service",
+         ("In /home/ada/.config/systemd/user/a.service, add this line to the section [Service], and start it again: "
+         "Environment=LD_LIBRARY_PATH=/v/lib")),
+        ("service", "/w/gunicorn.conf.py", "By hand."),
+    ],
+)  # fmt: skip
+def test_a_way_without_a_line_is_told_the_line_that_it_needs(kind: StartKind, at: str, told: str) -> None:
+    its = Start(id=f"{kind}:{at}", kind=kind, at=at)
+    finding = replace(found(AddFolder(folder="/v/lib")), ways=(its.id,))
+    fixed = attach_changes(finding, replace(machine("linux"), starts=(its,)))
+    assert fixed.fix is not None
+    assert (fixed.fix.advice, fixed.fix.changes) == (told, ())
+
+
 def test_every_other_line_can_be_edited() -> None:
     assert {*get_args(LineForm), "json"} - set(NOT_EDITED) == {*edit._FORMS, "json"}
 
@@ -849,3 +869,16 @@ def test_single_files_in_a_system_folder_are_put_aside_where_they_stand_for_part
     owned = msgspec.structs.replace(stray, owner="Program 1.0")
     seen = machine("windows", cudnn=(whole, owned), loads=(load,))
     assert changes(told(seen, "mixed_cudnn_sublibraries"), seen) == ()
+
+
+@pytest.mark.parametrize(
+    ("wish", "offered"), [("tensorrt<10.13,>=10.12", False), ("flash_attn", False), ("peft", True)]
+)
+def test_what_an_installer_would_have_to_build_is_advice(wish: str, offered: bool) -> None:
+    site = "/v/lib/python3.11/site-packages"
+    python = PythonEnvironment(prefix="/v", kind="venv", executable="/v/bin/python", site_packages=(site,))
+    fixed = attach_changes(
+        found(InstallPackages(prefix="/v", install=(wish,))), replace(machine("linux"), pythons=(python,))
+    )
+    assert fixed.fix is not None
+    assert bool(fixed.fix.changes) is offered

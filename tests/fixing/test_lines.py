@@ -48,6 +48,8 @@ OUT: list[tuple[LineForm, str, str]] = [
     ("posix", "export LD_LIBRARY_PATH=/opt/a Y=2", "export Y=2"),
     ("posix", "export LD_LIBRARY_PATH=/opt/a:\\\n/opt/a", "# export LD_LIBRARY_PATH=/opt/a:\\\n# /opt/a"),
     ("posix", "export A=1; export LD_LIBRARY_PATH=/opt/a; ls", "export A=1; :; ls"),
+    ("posix", "ld_library_path=(/opt/a $ld_library_path)", "# ld_library_path=(/opt/a $ld_library_path)"),
+    ("posix", "ld_library_path+=(/opt/a)", "# ld_library_path+=(/opt/a)"),
     ("fish", "set -gx LD_LIBRARY_PATH /opt/a $LD_LIBRARY_PATH", "# set -gx LD_LIBRARY_PATH /opt/a $LD_LIBRARY_PATH"),
     ("fish", "test -d /opt; and set -gx LD_LIBRARY_PATH /opt/a", "test -d /opt; and true"),
     ("assignments", "LD_LIBRARY_PATH=/opt/a", "# LD_LIBRARY_PATH=/opt/a"),
@@ -78,6 +80,7 @@ LESS: list[tuple[LineForm, str, tuple[str, ...], str]] = [
         "export LD_LIBRARY_PATH=/opt/b${LD_LIBRARY_PATH:+:${LD_LIBRARY_PATH}}",
     ),
     ("posix", 'LD_LIBRARY_PATH="$X/lib:$Y/lib"', (A, B), 'LD_LIBRARY_PATH="$Y/lib"'),
+    ("posix", "ld_library_path=($X/lib $Y/lib $ld_library_path)", (A, B), "ld_library_path=($Y/lib $ld_library_path)"),
     (
         "fish",
         "set -gx LD_LIBRARY_PATH /opt/a /opt/b $LD_LIBRARY_PATH",

@@ -190,3 +190,12 @@ def test_the_environment_is_named_that_nothing_can_install_into(tmp_path: Path, 
     with pytest.raises(ChangeError) as refused:
         choose_installer(tmp_path / "ml" / below, str(tmp_path / "nothing"), alone, Progress())
     assert str(refused.value).endswith(f" {tmp_path / 'ml'}.")
+
+
+def test_a_folder_in_the_place_of_a_file_is_told_and_not_touched(site: Site) -> None:
+    path = site.folder / "tiny" / "__init__.py"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(ChangeError, match=r"is a folder, and not a file\. Rename it first: mv .*__init__\.py\.folder"):
+        site.change(named=str(site.wheel()))
+    assert path.is_dir()

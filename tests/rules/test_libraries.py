@@ -529,3 +529,13 @@ def test_on_windows_what_is_installed_is_searched_too_in_the_way_of_its_consumer
 def test_folders_are_added_where_they_have_everything_that_is_lacking() -> None:
     both = (edge(elsewhere=(NCCL,)), edge(name="libcufft.so.11"))
     assert not isinstance(card(machine(closure(edges=both))).remedy, AddFolder)
+
+
+def test_an_extension_that_comes_as_sources_is_built_again() -> None:
+    some = (Distribution(name="torch", version="2.6.0"), Distribution(name="flash-attn", version="2.7.4"))
+    gap = Gap(wanted_by=BINARY, name="_ZN3c106detail14torchCheckFailEv")
+    found = card(machine(closure("flash-attn 2.7.4", gaps=(gap,)), pythons=(replace(PYTHON, distributions=some),)))
+    assert (found.cause, found.remedy) == ("extension_abi_mismatch", None)
+    assert found.fix is not None
+    assert "--no-build-isolation flash-attn" in found.fix.advice
+    assert found.fix.title == "Build flash-attn again for torch==2.6.0"

@@ -26,7 +26,7 @@ from core.model.facts import (
     Toolkit,
 )
 from core.model.findings import Finding
-from core.model.remedies import PutPackageBack
+from core.model.remedies import InstallPackages, PutPackageBack
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.environments import _without_framework, other_compiler
@@ -98,6 +98,7 @@ def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_w
     assert found.title.startswith("h5py 3.10.0 was built for NumPy 1")
     assert found.fix is not None
     assert "--upgrade h5py numpy==2.1.0" in found.fix.advice
+    assert found.remedy == InstallPackages(prefix=PREFIX, remove=("h5py",), install=("h5py", "numpy==2.1.0"))
 
 
 def test_packages_for_a_newer_cuda_are_told_once_for_each_environment() -> None:

@@ -15,6 +15,7 @@ from packaging.utils import canonicalize_name
 from core.common.i18n import _, n_
 from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
+from core.common.shell import shell_command, shell_of
 from core.fixes import archives
 from core.fixes.packages.installer import Sources, Wanted, cached_wheels, choose_installer
 from core.host import safe_folder, scratch
@@ -53,6 +54,12 @@ def put_files_back(  # noqa: PLR0917 - what, from where, and the means
     if not lost:
         names = ", ".join(change.restore)
         raise ChangeError(_("Every file of {names} is as it was installed; there is nothing to restore.", names=names))
+    for path in (Path(change.folder, f.relative) for f in lost if f.there):
+        if path.is_dir() and not path.is_symlink():  # Docker makes one where a file is to be mounted that is not there
+            command = shell_command("mv", str(path), f"{path}.folder", of=shell_of(host.system))
+            raise ChangeError(
+                _("{path} is a folder, and not a file. Rename it first: {command}", path=path, command=command)
+            )
     found: dict[str, str] = {}
     for place in _folders_here(change, seen, host):
         _take_from_folder(place, lost, found)

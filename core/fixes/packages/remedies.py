@@ -8,8 +8,10 @@ of one package are put back into its own folder; everything else stays advice.
 from __future__ import annotations
 
 from core.common.i18n import _
+from core.common.requirements import parse_requirement
 from core.common.text import join_names
 from core.fixes.search_paths import add_folder
+from core.knowledge.built_from_source import BUILT_FROM_SOURCE
 from core.model.changes import Change, ExchangePackages
 from core.model.facts import PythonEnvironment, Snapshot
 from core.model.paths import is_inside
@@ -39,7 +41,12 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
 
 
 def install_packages(remedy: InstallPackages, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Exchange packages of an environment that is one folder of its own."""
+    """Exchange packages of an environment that is one folder of its own; none that would have to be built here, since wheels alone are
+    installed.
+    """
+    wishes = (parse_requirement(w) for w in remedy.install)
+    if any(w and BUILT_FROM_SOURCE.fullmatch(w.name) for w in wishes):
+        return ()
     python = _python(snapshot, remedy.prefix)
     if python is None or python.kind != "venv" or not python.site_packages or not python.executable:
         return ()

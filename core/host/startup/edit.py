@@ -267,7 +267,8 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
 
 def _words(body: str, edit: Edit) -> str | None:
     """Remove an entry from a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
-    names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, re.escape(edit.name))
+    tied = f"{re.escape(edit.name)}|{re.escape(edit.name.lower())}"  # zsh ties an array to a list (typeset -T)
+    names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, tied)
     if not re.search(rf"(?<![\w$/.-])(?:{names})(?![\w/.-])", body):
         raise _by_hand(edit)
     if _changes(edit):

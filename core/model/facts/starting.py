@@ -57,7 +57,7 @@ LineForm = Literal[
 ]
 """The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files.
 supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes.
-python: a statement of a program's own, or of settings that a Python program reads; no cure edits it.
+python: a statement of a program's own, or of settings that are a program or that a Python program reads; no cure edits it.
 universal: what fish keeps of its universal variables; fish alone writes that file."""
 
 NOT_EDITED: tuple[LineForm, ...] = ("csh", "powershell", "python", "universal")

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
-from core.model.facts import PythonEnvironment
+from core.model.facts import LineForm, PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import MOST_ENVIRON
@@ -109,9 +109,8 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
                 for row in told:
                     name, equals, value = str(row.value).partition("=")
                     if equals and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(("LD_", "PYTHON")):
-                        state.set_variable(
-                            name, value, path, row.lineno, "json"
-                        )  # The loader and Python have already started.
+                        # The loader and Python have already started.
+                        state.set_variable(name, value, path, row.lineno, "python")
                         state.exported.add(name)
     if any(state.lines.values()):
         yield Reached(kind="service", at=path, state=state)
@@ -141,7 +140,8 @@ def _app(
     env = app.get("env")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if re.fullmatch(r"[A-Za-z_]\w*", str(name)) and isinstance(value, str | int | float):
-            state.set_variable(str(name), str(value), path, _line(text, str(name)), "json")
+            form: LineForm = "json" if path.endswith((".json", ".pm2")) else "python"
+            state.set_variable(str(name), str(value), path, _line(text, str(name)), form)
             state.exported.add(str(name))
     state.values["PWD"] = folder
     script = told("script", "pm_exec_path")

@@ -317,7 +317,11 @@ def _built_for_numpy_1(
     names = [*(b.distribution for b in shown), *(d.name for d, _row in known)]
     frameworks = [name for name in names if FRAMEWORKS.fullmatch(name)]
     ends_import = shown or any(row.ends_import for _d, row in known)
+    remedy: InstallPackages | None = None
     if not known:
+        if not frameworks:
+            wanted = (*names, f"numpy=={numpy.version}")
+            remedy = InstallPackages(prefix=home.python.prefix, remove=tuple(names), install=wanted)
         upgrade = ("install", "--upgrade", *names, f"numpy=={numpy.version}")
         fix = manual_fix(
             _("Install releases that were built for NumPy 2"),
@@ -352,6 +356,7 @@ def _built_for_numpy_1(
         subject=shown[0].path if shown else home.python.prefix,
         subjects=[b.path for b in shown],
         fix=fix,
+        remedy=remedy,
     )
 
 

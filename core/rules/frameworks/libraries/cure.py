@@ -9,6 +9,7 @@ from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
+from core.knowledge.built_from_source import BUILT_FROM_SOURCE
 from core.knowledge.causes import OptionalCause
 from core.knowledge.cudnn import releases_for
 from core.knowledge.library_names import TOOLKIT_FAMILIES, parse_library_name
@@ -353,6 +354,8 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     if base is None or base.name == lack.name:
         return None, None
     anchor = f"{base.name}=={base.version}"
+    if BUILT_FROM_SOURCE.fullmatch(lack.name):
+        return None, _built_again(lack, anchor)
     index = index_of_build(base.version) if base.name == "torch" else ""
     options = ("--upgrade", *(("--index-url", index) if index else ()))
     wish = fitting_companion(lack.name, base.version) if base.name == "torch" else lack.name
@@ -360,6 +363,15 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
     remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
     return remedy, manual_fix(title, command, restart="program")
+
+
+def _built_again(lack: Lack, anchor: str) -> Fix:
+    """Return how an extension that comes as sources is built for the framework that is installed."""
+    options = ("--force-reinstall", "--no-deps", "--no-cache-dir", "--no-build-isolation")
+    command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, lack.name)
+    title = _("Build {name} again for {anchor}", name=lack.name, anchor=anchor)
+    needs = _("It comes as sources: building it takes a CUDA toolkit with nvcc, a compiler, and time.")
+    return manual_fix(title, command, needs, restart="program")
 
 
 def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
