@@ -127,7 +127,26 @@ def maker(module, table):
     return getattr
 """
 
+TRIES = "try:\n    import parts\nexcept ImportError:\n    there = False\nelse:\n    there = True\nif there:\n    class Mine(parts.kinds.Base):\n        pass\n"
+
 USERS: dict[str, Case] = {
+    "a branch on a module that a try found": (
+        {"user.py": TRIES, "parts/__init__.py": "x = 1\n"},
+        ("no name", "parts", "kinds"),
+    ),
+    "a branch on a module that a try did not find": ({"user.py": TRIES}, None),
+    "a branch on a module that a try found, and that has all": (
+        {"user.py": TRIES, "parts/__init__.py": "from . import kinds\n", "parts/kinds.py": "class Base:\n    pass\n"},
+        None,
+    ),
+    "a branch on a module whose own import fails": (
+        {"user.py": TRIES, "parts/__init__.py": "import gone\n"},
+        None,
+    ),
+    "what follows a try that found its modules, and whose handler ends": (
+        {"user.py": "try:\n    import parts\nexcept ImportError:\n    parts = None\nparts.kinds\n", "parts/__init__.py": "x = 1\n"},
+        ("no name", "parts", "kinds"),
+    ),
     "a name that only a set-up script binds": (
         {"user/__init__.py": "import torch\ntry:\n    __USER_SETUP__\nexcept NameError:\n    __USER_SETUP__ = False\nif __USER_SETUP__:\n    x = 1\nelse:\n    import gone\n"},
         ("absent", "gone", ""),

@@ -308,3 +308,48 @@ def test_a_pth_file_of_its_own_replaces_the_search(tmp_path: Path):
     assert on_windows(tmp_path, r"C:\tool", env) == lines
     write(tmp_path, "C:/tool/python312._pth", "python312.zip\n.\nLib\nimport site\n")
     assert on_windows(tmp_path, r"C:\tool", env) == [*lines, (r"C:\tool\Lib\site-packages", "site-packages")]
+
+
+PDM = """import os, site, sys
+from pathlib import Path
+# PEP582_PACKAGES: as pdm/pep582/sitecustomize.py, without what it does for others
+own = os.path.dirname(os.path.abspath(__file__))
+sys.path[:] = [p for p in sys.path if p != own]
+name = "__pypackages__/%d.%d/lib" % sys.version_info[:2]
+found = next((str(f / name) for f in (Path.cwd(), *Path.cwd().parents) if (f / name).exists()), None)
+if "PEP582_PACKAGES" in os.environ:
+    found = os.path.join(os.environ["PEP582_PACKAGES"], "lib")
+if found:
+    known = set()
+    site.addsitepackages(known)
+    sys.path[:] = [p for p in sys.path if p not in known]
+    site.addsitedir(found)
+    site.addsitepackages(set())
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@pytest.mark.parametrize("given", [False, True])
+@pytest.mark.parametrize("there", ["work", "", "work/sub"])
+def test_the_projects_own_packages_of_pdm_come_before_the_environments(there: str, given: bool, tmp_path: Path):
+    short = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    base = str(Path(getattr(sys, "_base_executable", sys.executable)).resolve())
+    (tmp_path / "pep582").mkdir()
+    (tmp_path / "pep582/sitecustomize.py").write_text(PDM)
+    (tmp_path / "work/sub").mkdir(parents=True)
+    for folder in (tmp_path / there / f"__pypackages__/{short}/lib", tmp_path / "given/lib"):
+        folder.mkdir(parents=True)
+    prefix = tmp_path / "env"
+    (prefix / f"lib/python{short}/site-packages").mkdir(parents=True)
+    (prefix / "bin").mkdir()
+    (prefix / "bin/python").symlink_to(base)
+    (prefix / "pyvenv.cfg").write_text(f"home = {Path(base).parent}\n")
+    env = {"PYTHONPATH": str(tmp_path / "pep582"), "HOME": str(tmp_path / "home")}
+    env |= {"PEP582_PACKAGES": str(tmp_path / "given")} if given else {}
+    work = tmp_path / "work"
+    done = subprocess.run([prefix / "bin/python", "-c", "import json, sys; print(json.dumps(sys.path))"], cwd=work, env=env, capture_output=True, text=True, check=True)  # fmt: skip
+    real = [p for p in json.loads(done.stdout) if Path(p or work).is_dir()]
+    python = read_interpreter(str(prefix), str(prefix / "bin/python"), HERE)
+    assert python is not None
+    read = python_search_path(python, env, str(work), HERE)
+    assert [e.path for e in read.entries if Path(e.path).is_dir()] == [p or str(work) for p in real]

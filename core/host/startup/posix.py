@@ -274,6 +274,8 @@ class ShellReader(ShellTests):
                 return self._test(arguments[:-1] if name == "[" else arguments)
             case "[[":
                 return self._test([a for a in arguments if a != "]]"], patterns=True)
+            case "source" if self.follows and self.shell == "dash":
+                return False  # dash has no such command
             case "." | "source":
                 return self._source(arguments, line)
             case "unset":

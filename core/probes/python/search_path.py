@@ -19,6 +19,7 @@ from core.probes.driver.libraries import is_driver_stub
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.generated_code import takes_all
 from core.probes.python.other_library import is_library
+from core.probes.python.pep582 import is_of_pdm, with_own_packages
 from core.probes.python.start_code import MAX_START_CODE_BYTES, libraries_loaded, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
@@ -248,7 +249,12 @@ def python_search_path(
     _add_packages(path, python, env, base, where)
     entries = path.entries
     for code in _customizations(entries, where):
-        entries = _changed(entries, code.source, where)
+        text = where.text(code.source, MAX_START_CODE_BYTES) or ""
+        if folder and is_of_pdm(text):
+            given = env.get("PEP582_PACKAGES", "")
+            entries = with_own_packages(entries, code.source, python.short_version, folder, given, where)
+        else:
+            entries = _changed(entries, code.source, where)
     if folder and not (env.get("PYTHONSAFEPATH") and python.version >= (3, 11)):
         entries = [SearchEntry(path=path_text(folder), origin="start"), *entries]
     entries = [*_with_libraries(entries, where)]
@@ -388,6 +394,8 @@ def follows(code: StartCode, where: Sysroot) -> bool:
     if code.source.endswith(".pth") and not code.text:
         return False  # Without text, only a real start shows what Python does with it.
     text = code.text or where.text(code.source, MAX_START_CODE_BYTES) or ""
+    if is_of_pdm(text):
+        return True
     if re.search(r"\b(exit|_exit|SystemExit|execv\w*)\b", text):
         return False
     if any(INTERFERES.search(its) for its in (text, *_imported_beside(code.source, text, where))):

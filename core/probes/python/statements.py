@@ -275,14 +275,28 @@ class Statements:
                 except Ended as again:
                     raise (e if again.what is None else again) from None
         else:
-            sure = all(ends_with_raise(h.body) for h in node.handlers)
-            if not sure:
+            found = self._finds_all(node.body, frame)
+            if not found and not all(ends_with_raise(h.body) for h in node.handlers):
                 frame.forget(stored_names([node]))
             elif goes_on:
                 goes_on = yield from self._block(node.orelse, frame)
         if node.finalbody and goes_on:
             goes_on = yield from self._block(node.finalbody, frame)
         return goes_on
+
+    def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
+        """Whether statements are nothing but imports of modules with text, all of which were followed to their ends: no handler runs."""
+        for node in body:
+            match node:
+                case ast.Import(names=names):
+                    wanted = [one.name for one in names]
+                case ast.ImportFrom(module=module, level=dots):
+                    wanted = [absolute(dots, module or "", frame.package)]
+                case _:
+                    return False
+            if not all(self._found.find(name).kind in ("package", "module") for name in wanted):
+                return False
+        return True
 
     def _look_up(self, expression: ast.AST, frame: Frame) -> None:
         """Follow names through the modules that they go through, to what the last of them should have.

@@ -57,9 +57,17 @@ def python_of_command(words: list[str], at: Line, state: State, ground: Ground) 
     return _follow(list(words), at, state, ground, 0)
 
 
-def python_of_text(text: str, at: Line, state: State, ground: Ground) -> StartedFile | None:
+def python_of_text(text: str, at: Line, state: State, ground: Ground, *, shell: str = "bash") -> StartedFile | None:
     """Do the same for a line that a shell reads: a cron job, or the text after ``sh -c``."""
-    return _text(text, at, state, ground, 0)
+    return _text(text, at, state, ground, 0, shell=language(shell, ground))
+
+
+def language(shell: str, ground: Ground) -> str:
+    """Return the language in which a shell's commands are read: that of dash, where ``sh`` is dash, and else that of bash."""
+    name = posixpath.basename(shell)
+    if name == "sh":
+        name = posixpath.basename(ground.where.real_path("/bin/sh"))
+    return "dash" if name == "dash" else "bash"
 
 
 def words_of(text: str) -> list[str]:
@@ -162,10 +170,11 @@ def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int)
         return None
     if name == "bash" and not (login or interactive):
         _read_bash_env(state, ground)
+    spoken = language(words[0], ground)
     return (
-        _text(rest[0], at, state, ground, depth)
+        _text(rest[0], at, state, ground, depth, shell=spoken)
         if "c" in letters
-        else _program(rest, state, ground, depth, script=True)
+        else _program(rest, state, ground, depth, script=spoken)
     )
 
 
@@ -177,12 +186,14 @@ def _read_bash_env(state: State, ground: Ground) -> None:
         ShellReader(ground.around, state, "bash").read_files(path)
 
 
-def _text(text: str, at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
-    return _read(text, at.file, state, ground, depth, name=f"{at.file}\0", line=at.number)
+def _text(  # noqa: PLR0917 - what a shell is given
+    text: str, at: Line, state: State, ground: Ground, depth: int, shell: str = "bash"
+) -> StartedFile | None:
+    return _read(text, at.file, state, ground, depth, name=f"{at.file}\0", line=at.number, shell=shell)
 
 
-def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: bool = False) -> StartedFile | None:
-    """Follow a program: an executable is the result, a script is read."""
+def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: str = "") -> StartedFile | None:
+    """Follow a program: an executable is the result, a script is read; ``script``: the language of the shell that was told to read it."""
     if UNKNOWN in words[0] or depth >= MOST_STEPS:
         return None
     where = ground.where
@@ -210,13 +221,14 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
             return None
         if name == "bash":
             _read_bash_env(state, ground)
+        script = language(starts[0], ground)
     text = where.text(path, MOST_SCRIPT)
     if text is None or "\0" in text:
         return None
     trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
     if trick:
         return _program([trick[1], path, *words[1:]], state, ground, depth + 1)
-    return _read(text, path, state, ground, depth, arguments=tuple(words[1:]))
+    return _read(text, path, state, ground, depth, arguments=tuple(words[1:]), shell=script or "bash")
 
 
 def _shim(  # noqa: PLR0917 - what is started, and with what
@@ -265,6 +277,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     arguments: tuple[str, ...] = (),
     name: str = "",
     line: int = 0,
+    shell: str = "bash",
 ) -> StartedFile | None:
     """Read a script and return the program of its last command that starts one."""
     own = name or path
@@ -278,7 +291,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     inner = state.copy()
     inner.files = []
     known = {n: len(its) for n, its in inner.lines.items()}
-    reader = ShellReader(around, inner, "bash", arguments=arguments, script=path, follows=True)
+    reader = ShellReader(around, inner, shell, arguments=arguments, script=path, follows=True)
     reader.read_files(own)
     other = None
     for words, file, number, after in reader.commands[: -MOST_COMMANDS - 1 : -1]:

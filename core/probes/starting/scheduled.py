@@ -108,14 +108,19 @@ def _job(
 def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
     text: str, at: tuple[str, int], name: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
-    from core.probes.starting.commands import Line, python_of_text  # imported late: most people have no such job
+    from core.probes.starting.commands import (
+        Line,
+        language,
+        python_of_text,
+    )  # imported late: most people have no such job
 
     state = plain.copy()
     state.files = list(plain.files)
     state.values["PWD"] = ground.person.home  # where cron starts it (crontab(5))
-    found = python_of_text(text, Line(*at), state, ground)
+    shell = state.values.get("SHELL", "/bin/sh")
+    found = python_of_text(text, Line(*at), state, ground, shell=shell)
     if found is not None:
         from core.probes.starting.started_code import program_ways
 
-        way = Reached(kind="cron", at=name, state=state, argv=(found.path,))
+        way = Reached(kind="cron", at=name, state=state, argv=(found.path,), text=text, shell=language(shell, ground))
         yield from program_ways(found, way, ground, pythons)

@@ -21,8 +21,9 @@ from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands import StartedFile, language
 from core.probes.starting.machine import Ground
+from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 from core.probes.sysroot import Sysroot
 
@@ -108,9 +109,38 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
         return True
     followed = {f for f in way.state.files if ground.around.kind(f"{posixpath.dirname(f)}/python") == "file"}
     names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
-    texts = (" ".join(way.argv), *(ground.read(f) or "" for f in names if f not in followed))
-    rows = (row for text in texts for row in text.splitlines() if not row.lstrip().startswith("#"))
-    return any(ACTIVATES.search(_without_followed(row, followed)) for row in rows)
+    whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
+    by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
+    for text, shell in [(way.text, way.shell)] if way.text else whole:
+        head = re.match(r"#!\s*(/\S+)", text)
+        spoken = shell or by_shell or (language(head[1], ground) if head else "")
+        for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
+            left = _without_effect(row, text, spoken, by_itself=way.kind != "script" or head is not None)
+            if ACTIVATES.search(_without_followed(left, followed)):
+                return True
+    return False
+
+
+SOURCES = late_pattern(r"(?:^|(?<=[;&|({]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
+CONDA_ACTIVATES = late_pattern(
+    r"(?:^|[;&|({])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
+)
+LETS_CONDA_ACTIVATE = late_pattern(
+    r"hook|bashrc|profile|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|conda\w{0,9}/bin|BASH_ENV|shell init|^[ \t]{0,40}(?:\.|source)[ \t]"
+)
+"""What gives a script conda's function, without which ``conda activate`` does nothing but tell so (conda's documentation, "conda init")."""
+
+
+def _without_effect(row: str, text: str, shell: str, *, by_itself: bool) -> str:
+    """Return a line without what does nothing in the shell that reads it: ``source`` in dash, and ``conda activate`` in a script that
+    nobody gave conda's function; ``by_itself``: no shell of a person can have read it.
+    """
+    if shell == "dash":
+        row = SOURCES.sub(" ", row)
+    if "conda" in row or "mamba" in row:
+        given = not by_itself or any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        row = row if given else CONDA_ACTIVATES.sub(" ", row)
+    return row
 
 
 SOURCED = late_pattern(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
@@ -138,6 +168,8 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
+    if any(ACTIVATES.search(row) for f in way.state.files[-1:] for row in (ground.read(f) or "").splitlines()):
+        return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
 
@@ -164,6 +196,10 @@ def _lacking(
     here = way.state.values.get("PWD") or ground.folder
     isolated, kind, named = _options(found.arguments)
     paths = ground.where.path_module
+    if kind == "file" and paths.basename(named) in LAUNCHERS:
+        named = _launched(found.arguments, here, ground) or named
+    elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
+        kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)
     place = paths.normpath(paths.join(here, named)) if kind == "file" else named
     text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
     if not named or text is None:
@@ -178,6 +214,24 @@ def _lacking(
     else:
         followed.read(text, as_main=True)
     return place, () if followed.changes_search else tuple(followed.lacks)
+
+
+LAUNCHERS = frozenset(
+    ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
+     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy")
+)  # fmt: skip
+"""Programs in Python that run a program of the person in their own interpreter."""
+
+
+def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
+    """Return the person's program among the arguments of one that runs it: a file, or the module before ":app"; empty for none."""
+    paths = ground.where.path_module
+    for word in arguments[1:]:
+        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
+        named = f"{app[1].replace('.', '/')}.py" if app else word
+        if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
+            return named
+    return ""
 
 
 def _text(place: str, where: Sysroot) -> str | None:

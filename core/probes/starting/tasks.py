@@ -13,7 +13,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartLine
-from core.probes.starting.commands import Line, python_of_text
+from core.probes.starting.commands import Line, language, python_of_text
 from core.probes.starting.launching_code import launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
@@ -78,8 +78,19 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
                 break
             its.ignored += lost.get(name, [])
             lost.setdefault(name, []).extend(_lost_behind(command, line, path, its))
-            found = python_of_text(command, Line(path, line), its, ground)
-            way = Reached(kind="task", at=f"{path}: {name}", state=its, argv=(found.path,) if found else ())
+            alone = read is _make and not re.search(
+                r"(?m)^\.ONESHELL[ \t]{0,8}:|^(?:export )?SHELL[ \t]{0,8}[:?]?=", text
+            )
+            shell = "/bin/sh" if alone else "bash"
+            found = python_of_text(command, Line(path, line), its, ground, shell=shell)
+            way = Reached(
+                kind="task",
+                at=f"{path}: {name}",
+                state=its,
+                argv=(found.path,) if found else (),
+                text=command if alone else "",
+                shell=language(shell, ground) if alone else "",
+            )
             yield from program_ways(found, way, ground, pythons)
 
 

@@ -34,6 +34,10 @@ class Reached(Frozen, frozen=True, kw_only=True):
     runs: tuple[StartedPython, ...] = ()
     """A Python that lacks what the program imports."""
     confined: tuple[Confinement, ...] = ()
+    text: str = ""
+    """All that a shell reads of it, where no other line of its file belongs to it: a job, or a line of a recipe."""
+    shell: str = ""
+    """The language of that shell."""
 
 
 def desktop_session(ground: Ground) -> State:

@@ -162,6 +162,50 @@ def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool,
         assert ("No module named 'frame'" in real.stderr) is lacks
 
 
+ACTIVATE = (
+    'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
+)
+ENVIRONMENT = "{home}/env/bin/activate"
+WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
+    "a line of a recipe": ({"work/Makefile": f"train:\n\t. {ENVIRONMENT}\n\tpython3 main.py\n"}, ["make", "-s", "train"]),
+    "one line of a recipe": ({"work/Makefile": f"train:\n\t. {ENVIRONMENT} && python3 main.py\n"}, ["make", "-s", "train"]),
+    "a recipe of one shell": ({"work/Makefile": f".ONESHELL:\ntrain:\n\t. {ENVIRONMENT}\n\tpython3 main.py\n"}, ["make", "-s", "train"]),
+    "source, by sh": ({"work/run.sh": f"#!/bin/sh\nsource {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
+    "source, by bash": ({"work/run.sh": f"#!/bin/bash\nsource {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
+    "a dot, by sh": ({"work/run.sh": f"#!/bin/sh\n. {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
+    "conda activate": ({"work/run.sh": "#!/bin/bash\nconda activate train\npython3 main.py\n"}, ["./run.sh"]),
+    "a program that runs another": (
+        {"work/run.sh": "#!/bin/bash\n{home}/work/streamlit run main.py\n", "work/streamlit": "#!{home}/bare/bin/python\nimport runpy, sys\nrunpy.run_path(sys.argv[2])\n"},
+        ["./run.sh"],
+    ),
+    "a program that looks at another": (
+        {"work/run.sh": "#!/bin/bash\n{home}/work/black main.py\n", "work/black": "#!{home}/bare/bin/python\nprint('looked at')\n"},
+        ["./run.sh"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("files", "command"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT)
+def test_an_activation_without_effect(files: dict[str, str], command: list[str], home: Path):
+    write(home, {"env/bin/activate": ACTIVATE, **files})
+    for name in ("run.sh", "streamlit", "black"):
+        if (home / "work" / name).exists():
+            (home / "work" / name).chmod(0o755)
+    given = here(home)
+    real = subprocess.run(
+        command, cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    ways = (*task_ways(given, pythons(home)), *script_ways(given, pythons(home)))
+    found = [(o.lacks, o.sure) for w in ways for o in w.runs]
+    assert found == ([(("frame",), True)] if "No module named 'frame'" in real.stderr else [])
+
+
+def test_a_conda_that_the_script_was_given_may_lead_anywhere(home: Path):
+    for line in ('eval "$(conda shell.bash hook)"', ". /opt/conda/etc/profile.d/conda.sh", "source ~/.bashrc"):
+        write(home, {"work/run.sh": f"#!/bin/bash\n{line}\nconda activate ml\npython3 main.py\n"})
+        assert not [o for w in script_ways(here(home), pythons(home)) for o in w.runs]
+
+
 def test_a_python_that_is_gone(home: Path):
     start = f"{home}/old/bin/python {home}/work/main.py"
     write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start), "work/Makefile": f"x:\n\t{start}\n"})
@@ -209,9 +253,6 @@ def test_a_script_that_is_started_by_hand_waits_for_its_activation(home: Path):
     assert [o.sure for w in script_ways(here(home), pythons(home)) for o in w.runs] == [False]
 
 
-ACTIVATE = (
-    'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
-)
 STARTS = "#!/bin/bash\n. {home}/env/bin/activate\n{line}\nexec python main.py\n"
 SHIMS_FIRST = 'export PATH="$HOME/.pyenv/shims:$PATH"'
 SHIMS: dict[str, tuple[str, dict[str, str], bool]] = {
