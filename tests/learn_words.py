@@ -53,6 +53,7 @@ LEARNED = (
     "twentieth",
     "twenty-first",
     "twenty-second",
+    "twenty-fifth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

@@ -44,6 +44,7 @@ TRAINED, HELD_OUT, LATER = (
         "twentieth",
         "twenty-first",
         "twenty-second",
+        "twenty-fifth",
     ),
 )
 NOT_NAMED = 99

@@ -32,6 +32,7 @@ FORMS = sorted({*(f for m in known_messages() for f in m.forms), *(f for e in EN
         (r"libcudnn|\d+", ("",)),
         (r"ab(?=cdef)de(?!x|y)|(?<!long)me", ("ab", "me")),
         (r"(?P<name>some)\d", ("some",)),
+        (r"\(?(?:code|status)=", ("code", "status")),
         (r"(?i)word", ("",)),
         (r"(?i:word)", ("",)),
         (r"(?:iword)", ("iword",)),

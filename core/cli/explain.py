@@ -21,12 +21,14 @@ from core.cli.terminal import (
     text_width,
 )
 from core.common.exit_codes import FOUND, OK
+from core.common.given_text import decode_text
 from core.common.i18n import _
 
 if TYPE_CHECKING:
     import argparse
 
     from core.explain import Explanation
+    from core.model.facts import Snapshot
 
 _FILE_NAME = re.compile(
     r"(?i)(?:[^\s]{1,200}|[^\n]{0,200}[\\/][^\n\\/]{1,200})\.(?:log|txt|out|err|json|md|csv|html|gz|zip|png|jpe?g|webp|gif|bmp|pdf)"
@@ -41,23 +43,21 @@ def run_explain(options: argparse.Namespace) -> int:
     """Explain an error message, a report or a code; return the exit status."""
     gc.disable()  # as in a scan: the process ends before its garbage matters
     from core.cli import report
-    from core.doctor.earlier_reads import with_earlier_reads
-    from core.doctor.examine import explain_text
-    from core.explain import answer_question, render_text, to_json
-    from core.explain.engine import NOTHING_TEXT
     from core.model.facts import Machine, Snapshot
-    from core.model.scan_options import ScanOptions
-    from core.report.redact import Cleaner
-    from core.transaction.session_host import current_host
 
     told = report.explain_without_scan(options)
     if told is not None:
         return told
     text = _given_text(options.text)
     seen = read_report(options.report).snapshot if options.report else None
-    host = None if options.text_only else current_host
-    with progress_on_stderr() as watch, with_earlier_reads(wanted=seen is None and host is not None):
-        explanation, snapshot = explain_text(text, seen, host, watch, ScanOptions(pythons=tuple(options.python)))
+    if seen is not None or options.text_only:
+        explanation, snapshot = _without_scan(text, seen)
+    else:
+        explanation, snapshot = _with_scan(text, tuple(options.python))
+    from core.explain import answer_question, render_text, to_json  # a scan imports it while it waits
+    from core.explain.engine import NOTHING_TEXT
+    from core.report.redact import Cleaner
+
     if explanation.sentence == _(NOTHING_TEXT) and _is_lone_path(options.text):
         raise UsageError(_("There is no file {given}.", given=options.text))
     if options.answer:
@@ -79,6 +79,25 @@ def run_explain(options: argparse.Namespace) -> int:
             explanation = answer_question(explanation, number)
             say_result(render_text(explanation, can_use_colour(), text_width()))
     return _status(explanation)
+
+
+def _without_scan(text: str, seen: Snapshot | None) -> tuple[Explanation, Snapshot | None]:
+    """Explain a text by a report's Snapshot, or by itself."""
+    from core.common.progress import Progress
+    from core.doctor.examine import explain_text
+
+    return explain_text(text, seen, None, Progress())
+
+
+def _with_scan(text: str, pythons: tuple[str, ...]) -> tuple[Explanation, Snapshot | None]:
+    """Explain a text by a scan of this machine."""
+    from core.doctor.earlier_reads import with_earlier_reads
+    from core.doctor.examine import explain_text
+    from core.model.scan_options import ScanOptions
+    from core.transaction.session_host import current_host
+
+    with progress_on_stderr() as watch, with_earlier_reads():
+        return explain_text(text, None, current_host, watch, ScanOptions(pythons=pythons))
 
 
 def _is_lone_path(given: str) -> bool:
@@ -131,8 +150,6 @@ def _text_of(data: bytes, name: str) -> str:
     Raises:
         UsageError: it holds no text.
     """
-    from core.explain import decode_text
-
     if data.startswith(PICTURE_STARTS):
         raise UsageError(
             _("{given} is a picture. Copy the message as text, or type its words: explain reads text.", given=name)

@@ -13,7 +13,7 @@ _TOKENS = re.compile(
     r"|(?P<close>\))|(?P<or>\|)|(?P<often>[?*+]\??|\{[\d,]{1,9}\}\??)|\\.|.",
     re.DOTALL,
 )
-_OTHER = re.compile(r"\(\?(?![:=!]|<[=!]|P<)")
+_OTHER = re.compile(r"(?<!\\)\(\?(?![:=!]|<[=!]|P<)")
 """Flags, and what else is written with a question mark behind a bracket."""
 _NOTHING: tuple[str, ...] = ("",)
 

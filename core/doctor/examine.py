@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from core import __version__
 from core.common.i18n import _
 from core.common.progress import Progress
-from core.doctor.scan import take_snapshot
 from core.host.interface import Host
 from core.model.facts import Snapshot
 from core.model.findings import Finding, Report
@@ -23,6 +22,8 @@ if TYPE_CHECKING:
 
 def examine(host: Host, watch: Progress, options: ScanOptions = DEFAULT_SCAN) -> Report:
     """Scan the machine and diagnose it. ``options.steps`` limits both, but the headline is kept whatever its step."""
+    from core.doctor.scan import take_snapshot
+
     snapshot = take_snapshot(host, watch, options, meanwhile=preload_rules)
     watch.say(_("Finding the cause"))
     return diagnose_snapshot(snapshot, options.steps)
@@ -34,6 +35,15 @@ def preload_rules(_seen: Snapshot) -> None:
     import core.fixes.catalogue
     import core.rules.frameworks.grid
     import core.rules.root_cause  # noqa: F401 - for the one after
+
+
+def preload_explain(seen: Snapshot) -> None:
+    """Import and read what ``explain_text`` needs, for ``meanwhile``."""
+    preload_rules(seen)
+    from core.knowledge.messages import known_clues, known_messages
+    from core.knowledge.words import word_table
+
+    known_messages(), known_clues(), word_table()
 
 
 def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
@@ -70,9 +80,11 @@ def explain_text(
     options: ScanOptions = DEFAULT_SCAN,
 ) -> tuple[Explanation, Snapshot | None]:
     """Explain an error text by a ``seen`` Snapshot, else by a scan of ``host``; without either, by the text alone."""
+    if seen is None and host is not None:
+        from core.doctor.scan import take_snapshot
+
+        seen = take_snapshot(host(), watch, options, meanwhile=preload_explain)
     from core.explain import explain
 
-    if seen is None and host is not None:
-        seen = take_snapshot(host(), watch, options)
     findings = diagnose_snapshot(seen).findings if seen is not None else ()
     return explain(text, seen, findings), seen

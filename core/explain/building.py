@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple, whole_number
 from core.explain.proofs import ProofEvidence, container_without_driver
 from core.explain.reading import ParsedText
@@ -18,16 +17,16 @@ from core.rules.snapshot_queries import capability_number
 from core.rules.tools import engines_without_gpu, judged_compiler, used_compiler
 
 PLENTY = 4 << 30
-ASKS_FOR_C = re.compile(
+ASKS_FOR_C = late_pattern(
     r"failed to find c compiler|no such file or directory: '(?:gcc|g\+\+|cc|c\+\+|x86_64-linux-gnu-g\w\w)'"
     r"|command '[\w-]*g(?:cc|\+\+)' failed: no such"
 )
 """Messages of build tools about a missing C compiler itself, not a header or another tool."""
-NAMED_NVCC = re.compile(r"[\\/]bin[\\/]nvcc\b")
+NAMED_NVCC = late_pattern(r"[\\/]bin[\\/]nvcc\b")
 """An nvcc given by path: the fault is the path, not a missing nvcc."""
-BUILT_FOR = re.compile(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
-LIBDEVICE_PACKAGE = re.compile(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
-LIBDEVICE_READER = re.compile(
+BUILT_FOR = late_pattern(r"\b(?:compute|sm)_(\d{2,3})[af]?\b")
+LIBDEVICE_PACKAGE = late_pattern(r"nvidia-cuda-(?:nvcc|nvvm)(?:-cu\d\d)?|cuda-nvcc.*|cuda-toolkit")
+LIBDEVICE_READER = late_pattern(
     r"tensorflow|tf[-_]nightly|intel-tensorflow|jax|numba|triton|torch|keras|paddle|cupy|warp"
 )
 """Packages that compile, or contain what compiles, kernels with libdevice."""
@@ -193,7 +192,7 @@ def large_shared_memory(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     )
 
 
-_ASKED = re.compile(r"nvidia\.com/gpu=([\w.:-]{1,80})")
+_ASKED = late_pattern(r"nvidia\.com/gpu=([\w.:-]{1,80})")
 
 
 def no_gpu_description(reading: ParsedText, seen: Snapshot) -> ProofEvidence:

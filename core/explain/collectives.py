@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.explain.proofs import ProofEvidence
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
@@ -18,8 +17,8 @@ from core.rules.collectives import (
 )
 
 IOMMU = "IOMMU"
-OF_SHARED_MEMORY = re.compile(r"/dev/shm|shared memory|no space left on device|posix_fallocate|shm_open")  # noqa: S108 - in messages
-OF_LOCKED_MEMORY = re.compile(r"ibv_reg_mr|ibv_create_cq|memlock|locked memory|cannot allocate memory")
+OF_SHARED_MEMORY = late_pattern(r"/dev/shm|shared memory|no space left on device|posix_fallocate|shm_open")  # noqa: S108 - in messages
+OF_LOCKED_MEMORY = late_pattern(r"ibv_reg_mr|ibv_create_cq|memlock|locked memory|cannot allocate memory")
 
 
 def nccl_obstacles(_r: ParsedText, seen: Snapshot) -> ProofEvidence:

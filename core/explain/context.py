@@ -27,6 +27,10 @@ _LISTED_CAPABILITY = re.compile(r"(?<![\d.])(\d{1,2})\.(\d) which supports hardw
 """A row of the list of GPUs that PyTorch 2.9 and later print."""
 _CAPABILITY_PAIR = re.compile(r"\bcapability (\d{1,2})\.(\d) on device with compute capability (\d{1,2})\.(\d)")
 """Kokkos: what its kernels were compiled for, and what the GPU has."""
+_LEAST_CAPABILITY = re.compile(
+    r"(?:sm[_ ]?|capability (?:of )?(?:>= ?)?)\d{1,2}\.?\d (?:or|and) (?:higher|newer|later|above|up|greater)\b"
+)
+"""What a program asks of a GPU at least, which says nothing of the one that is there."""
 _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
@@ -164,6 +168,7 @@ def _capabilities(
     span = supported.span() if supported else (0, 0)
     listed = [int(m[1] + m[2]) for m in _LISTED_CAPABILITY.finditer(low)]
     rest = _LISTED_CAPABILITY.sub("\n", low[: span[0]] + "\n" + low[span[1] :])
+    rest = _LEAST_CAPABILITY.sub("", rest)
     inside = listed or [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[span[0] : span[1]])]
     outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(rest)]
     model = next((cc for pattern, cc in _MODELS if re.search(pattern, low)), 0)
@@ -173,8 +178,13 @@ def _capabilities(
     found: set[str] = set()
     if inside and gpu:
         found.add("gpu:too-new" if gpu > max(inside) else "gpu:too-old" if gpu < min(inside) else "gpu:in-range")
+    elif inside and not model:
+        # a list alone: the card that it lacks is newer than a list that ends early, and older than one that starts late
+        found |= {"list:starts-late"} if min(inside) >= 70 and max(inside) >= 100 else set()
+        found |= {"list:ends-early"} if min(inside) < 70 and max(inside) < 100 else set()
     elif gpu:
         found |= {"gpu:recent"} if gpu >= 86 else {"gpu:aged"} if gpu < 62 else set()
+        found |= {"gpu:before-ampere"} if gpu < 80 else set()
         if gpu >= 120:
             found.add("gpu:newest")
     torch, cuda = versions.get("torch"), versions.get("cuda")

@@ -7,6 +7,7 @@ import re
 from msgspec import structs
 
 from core.common.i18n import N_, _, join_sentences
+from core.common.late_pattern import late_pattern
 from core.common.quick_search import quick_search
 from core.explain.model import CodeMeaning
 from core.explain.ranking import matching_clues
@@ -23,15 +24,15 @@ OLD_STATUS, NEW_STATUS, FIRST_NEW = "cuDNN 8 status", "cuDNN 9 status", 9
 MAX_MEANINGS = 12
 """Maximum number of meanings shown for one text."""
 
-_WORD = re.compile(r"[A-Za-z][A-Za-z0-9_]{5,70}")
-_TERM_NUMBER = re.compile(
+_WORD = late_pattern(r"[A-Za-z][A-Za-z0-9_]{5,70}")
+_TERM_NUMBER = late_pattern(
     r"(?i)^(?:(?:\b(?:a|an|the|is|was|with|got|error|err|errno|code|status|exit|exited|exitcode|return|returns|returned|value|result|rc|exception"
     r"|win32|winerror|cudaerror|cudaerror_t|curesult|windows|win|cuda|cudnn|cublas|nccl|nvml|nvrtc|hip|driver|runtime|process|finished|failed|failure|number|no)\b ?){1,5}"
     r"[ :=#(]{0,3})?(-?\d{1,10}|0x[0-9a-f]{1,8})\)?$"
 )
 """A number alone, or after words that announce a code: "GPUs: 0" is a count."""
 
-_EXIT_WORD = re.compile(r"(?i)\b(?:exit|exited|exitcode|process|finished|return|returns|returned)\b")
+_EXIT_WORD = late_pattern(r"(?i)\b(?:exit|exited|exitcode|process|finished|return|returns|returned)\b")
 MAX_EXIT_DIGITS = 4
 """Digits of an exit code that a program chose or a signal gave: "exit code 1" is no error 1 of CUDA."""
 
@@ -129,7 +130,7 @@ def _of_this_cudnn(found: list[CodeEntry], reading: ParsedText) -> list[CodeMean
     return shown
 
 
-_FILE_NAME = re.compile(r"(?i)\S+|(?:[a-z]:)?[\\/][^:*?\"<>|\n]+")
+_FILE_NAME = late_pattern(r"(?i)\S+|(?:[a-z]:)?[\\/][^:*?\"<>|\n]+")
 """A term that names one file, not a sentence that ends with one: a word, or a path from its root."""
 
 

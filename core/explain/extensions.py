@@ -8,15 +8,16 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.explain.proofs import ProofEvidence
 from core.explain.reading import ParsedText
 from core.model.facts import Closure, How, Snapshot
 from core.model.findings import Evidence
 from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
 
-_SYMBOL = re.compile(r"undefined symbol: ?(\w{3,400})")
-_FILE = re.compile(r"(?<![\w.+/\\~-])([\w.+/\\~-]{1,400}\.(?:so|pyd))['\"]?: (?:undefined symbol|cannot open)")
-_IMPORTED = re.compile(r"dll load failed[^\n]{0,40}? while importing (\w{1,80})")
+_SYMBOL = late_pattern(r"undefined symbol: ?(\w{3,400})")
+_FILE = late_pattern(r"(?<![\w.+/\\~-])([\w.+/\\~-]{1,400}\.(?:so|pyd))['\"]?: (?:undefined symbol|cannot open)")
+_IMPORTED = late_pattern(r"dll load failed[^\n]{0,40}? while importing (\w{1,80})")
 OF_ALL = ("site-packages", "dist-packages", "lib", "")
 """Folders whose name tells no package."""
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from html import unescape
 
+from core.common.late_pattern import late_pattern
+
 MAX_CHARACTERS = 10_000_000
 """Maximum number of characters read; of a longer text, the beginning and the end."""
 SMALL_TEXT_CHARACTERS = 40_000
@@ -33,39 +35,27 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
 )  # fmt: skip
 """Lower-case words. In a long text, only what is near one of them is read; a new topic needs its word here."""
 
-_ESCAPE = re.compile(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
-_SPACE = re.compile("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
-_TAG = re.compile(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
+_ESCAPE = late_pattern(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
+_CONTROL = late_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
+_SPACE = late_pattern("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
+_TAG = late_pattern(r"</?[a-zA-Z][a-zA-Z0-9]{0,15}(?:\s[^<>\n]{0,200})?/?>")
 
-_RECORD = re.compile(rb"\W{0,2}(?:\d{4}-\d{2}-\d{2}[t ,]|[a-z]{3} {1,2}\d{1,2} )?\d{2}:\d{2}:\d{2}")
+_RECORD = late_pattern(rb"\W{0,2}(?:\d{4}-\d{2}-\d{2}[t ,]|[a-z]{3} {1,2}\d{1,2} )?\d{2}:\d{2}:\d{2}")
 """The time at the start of a log record, in lower case."""
-_BAR = re.compile(
+_BAR = late_pattern(
     r"\d{1,3}%\|[ #█▏▎▍▌▋▊▉0-9>=.\-]{0,150}\|[^\[\n]{0,40}(?:\[[^\],\n]{0,40}(?:,[^\],\n]{0,30})?(?:, ?([^\]\n]{0,200}))?\])?|[━╸╺╺█▏▎▍▌▋▊▉░▒▓]{3,200}(?: ?[\d.]{1,8}/[\d.]{1,8} [kMG]B[^\n]{0,40}?(?=\n|\Z))?"
 )
 """Progress bars as tqdm and pip draw them, without what a program adds after the speed, such as its loss."""
-_ADVICE = re.compile(
+_ADVICE = late_pattern(
     r"\b[Ii]f you (?:get|see|have|encounter) (?:a|an|the|this) [^\n.,]{0,40}(?:\.dll)? ?errors?,[^\n]{0,200}"
 )
 """What a program advises for another fault, whether or not it is there: "If you get a c10.dll error, install ..."."""
-_FRAME = re.compile(
+_FRAME = late_pattern(
     r'^(( {2,20})File "[^"\n]{1,300}", line \d{1,7}[^\n]{0,200}\n)(?:\2 {2,}[^\n]{0,400}(?:\n|\Z)){1,4}', re.MULTILINE
 )
 """A frame of a Python traceback: the lines below it, indented further, are source code, not a message.
 
 pip shows a whole traceback indented: the exception then stands below the last frame, indented less than it."""
-
-
-def decode_text(data: bytes) -> str:
-    """Return the text of a file: UTF-8, UTF-16 as Windows shells write it, or the bytes as they are. Never raises."""
-    if data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return data.decode("utf-16", "replace")
-    if data[1:200:2].count(0) > 60:
-        return data.decode("utf-16-le", "replace")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return data.decode("cp1252", "replace")
 
 
 def relevant_part(text: str) -> str:
@@ -130,7 +120,7 @@ def _line_around(low: bytes, at: int) -> tuple[int, int]:
 
 _KERNEL_MODULE = "NVRM: "
 """What each line of NVIDIA's kernel module begins with."""
-_GOES_ON = re.compile(r"(?!GPU |Xid |API |loading |[\w.]{1,60}:)\w")
+_GOES_ON = late_pattern(r"(?!GPU |Xid |API |loading |[\w.]{1,60}:)\w")
 """What continues a sentence of the line before; a message of its own begins with the GPU, or with a function's name."""
 
 
@@ -149,7 +139,31 @@ def clean_text(text: str) -> str:
         text = _ADVICE.sub("", text)
     if _KERNEL_MODULE in text:
         text = _with_whole_sentences(text)
+    if len(text) > TERMINAL_COLUMNS:
+        text = _with_whole_lines(text)
     return _FRAME.sub(r"\1", text) if '  File "' in text else text
+
+
+TERMINAL_COLUMNS = 80
+"""Width at which a terminal, and many a form on the web, cuts long lines."""
+_TABLE = "|+-=*#>"
+"""What lines of tables, lists and quotations begin or end with."""
+
+
+def _with_whole_lines(text: str) -> str:
+    """Return a text in which lines that were cut at a terminal's width are whole again; others have no line of just that length."""
+    lines = text.split("\n")
+    if max(map(len, lines)) != TERMINAL_COLUMNS:
+        return text
+    whole: list[str] = []
+    was_cut = False
+    for line in lines:
+        if was_cut and line and line[0] not in _TABLE:
+            whole[-1] += line
+        else:
+            whole.append(line)
+        was_cut = len(line) == TERMINAL_COLUMNS and line[0] not in _TABLE and line[-1] not in _TABLE
+    return "\n".join(whole)
 
 
 def _with_whole_sentences(log: str) -> str:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from core.common.i18n import _
+from core.common.quick_search import quick_search
 from core.common.text import printable
 from core.common.versions import version_tuple
 from core.explain.model import WrongCure
@@ -15,20 +15,20 @@ from core.knowledge.messages import wrong_cures
 from core.model.facts import Snapshot
 
 _COPY = r"(?:copy|copied|copying|cp|paste|pasted|put|move|moved|xcopy|copie|copiert|kopier\w{0,10}|скопир\w{0,10}|复制|コピー|drop|dropped)"
-_PATTERNS: tuple[tuple[str, re.Pattern[str]], ...] = (
-    ("system32", re.compile(rf"{_COPY}[^\n]{{0,120}}(?:system32|syswow64|c:\\windows(?![\w])|/usr/lib\b)|(?:system32|syswow64)[\\/](?:cudnn|cudart|cublas|zlibwapi)")),
-    ("one_file", re.compile(rf"(?:download|{_COPY})[^\n]{{0,60}}(?:cudnn[a-z_]{{1,40}}64_\d|libcudnn_[a-z_]{{1,40}})[^\n]{{0,20}}|dll-files\.com|dllme\.com|wikidll|(?:only|single|just)[^\n]{{0,20}}(?:one )?dll")),
-    ("renamed", re.compile(r"(?:ln -sf? |mklink |symlink|symbolic link|renam|\bmv )[^\n]{0,160}(?:cudnn|cudart|cublas|cusolver|cufft|nvrtc|libcuda)|(?:cudnn|cudart|cublas|cusolver)[^\n]{0,80}(?:renam|symlink|symbolic link)")),
-    ("global_ld_library_path", re.compile(r"(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)[^\n]{0,200}ld_library_path|ld_library_path[^\n]{0,200}(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)|^export ld_library_path=", re.MULTILINE)),
-    ("setx_path", re.compile(r"\bsetx\b[^\n]{0,20}\bpath\b")),
+_FORMS: tuple[tuple[str, str], ...] = (
+    ("system32", rf"{_COPY}[^\n]{{0,120}}(?:system32|syswow64|c:\\windows(?![\w])|/usr/lib\b)|(?:system32|syswow64)[\\/](?:cudnn|cudart|cublas|zlibwapi)"),
+    ("one_file", rf"(?:download|{_COPY})[^\n]{{0,60}}(?:cudnn[a-z_]{{1,40}}64_\d|libcudnn_[a-z_]{{1,40}})[^\n]{{0,20}}|dll-files\.com|dllme\.com|wikidll|(?:only|single|just)[^\n]{{0,20}}(?:one )?dll"),
+    ("renamed", r"(?:ln -sf? |mklink |symlink|symbolic link|renam|\bmv )[^\n]{0,160}(?:cudnn|cudart|cublas|cusolver|cufft|nvrtc|libcuda)|(?:cudnn|cudart|cublas|cusolver)[^\n]{0,80}(?:renam|symlink|symbolic link)"),
+    ("global_ld_library_path", r"(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)[^\n]{0,200}ld_library_path|ld_library_path[^\n]{0,200}(?:\.bashrc|\.profile|\.zshrc|/etc/environment|/etc/profile)|(?:^|\n)export ld_library_path="),
+    ("setx_path", r"\bsetx\b[^\n]{0,20}\bpath\b"),
 )  # fmt: skip
 
 
 def find_harmful_advice(reading: ParsedText, snapshot: Snapshot | None) -> tuple[WrongCure, ...]:
     """Return every harmful cure that the text mentions or the machine shows, each once."""
     places: dict[str, str] = {}
-    for name, pattern in _PATTERNS:
-        found = pattern.search(reading.low)
+    for name, form in _FORMS:
+        found = quick_search(form, reading.low)
         if found:
             places[name] = " ".join(found[0].split())[:120]
     if snapshot is not None:

@@ -7,38 +7,38 @@ libcudart.so on Windows, too (bitsandbytes/cuda_setup/main.py up to 0.42), and p
 from __future__ import annotations
 
 import posixpath
-import re
 from typing import Literal
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.explain.pasted import read_pasted
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
 System = Literal["windows", "linux", ""]
 
-_BUILDERS = re.compile(
+_BUILDERS = late_pattern(
     r"(?:/opt/conda/conda-bld|/home/conda/feedstock|/home/runner/work|d:\\a\\?_?work|d:\\a\\|c:\\actions-runner|windowspath\()\S{0,250}"
 )
 """Folders of the machines that build packages, and paths of the other system that a program only tries."""
-_WINDOWS_PATH = re.compile(
+_WINDOWS_PATH = late_pattern(
     r"(?<![a-z0-9])[a-z]:\\{1,2}[^\s\\:*?\"<>|]|[\w.]\\[\w.\-]{1,60}\\[\w.\-]{1,60}\.(?:py|cpp|cu|dll|pyd|exe)\b"
 )
-_LINUX_PATH = re.compile(r"(?<![\w.:\\/])/(?:usr|home|opt|lib|lib64|root|dev|proc|etc|mnt|var|tmp)/")
+_LINUX_PATH = late_pattern(r"(?<![\w.:\\/])/(?:usr|home|opt|lib|lib64|root|dev|proc|etc|mnt|var|tmp)/")
 _ELSEWHERE = frozenset({"wsl", "container", "container-runtime", "container-cli"})
 """Marks of texts with paths of two systems: a container's beside those of its host."""
-_PYTHON = re.compile(
+_PYTHON = late_pattern(
     r"python3\.(\d{1,2})/(?:site|dist)-packages|python3(\d{1,2})\\{1,2}(?:lib|dlls)\\|\.(?:cp|cpython-)3(\d{1,2})-(?:win|x86_64|aarch64)"
 )
-_BUILD = re.compile(r"\b(\d{1,2}\.\d{1,2}\.\d{1,2})\+(?:cu\d{2,3}|cpu)\b")
+_BUILD = late_pattern(r"\b(\d{1,2}\.\d{1,2}\.\d{1,2})\+(?:cu\d{2,3}|cpu)\b")
 """A build of PyTorch or of what goes with it, as it names itself."""
 _BUILT_PACKAGES = frozenset({"torch", "torchvision", "torchaudio"})
-_TOOLKIT = re.compile(r"/cuda-(\d{1,2}\.\d)\b|\\cuda\\{1,2}v(\d{1,2}\.\d)\b")
-_DRIVER = re.compile(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
-_DRIVER_FILE = re.compile(
+_TOOLKIT = late_pattern(r"/cuda-(\d{1,2}\.\d)\b|\\cuda\\{1,2}v(\d{1,2}\.\d)\b")
+_DRIVER = late_pattern(r"\d{3}\.\d{1,3}(?:\.\d{1,3})?")
+_DRIVER_FILE = late_pattern(
     r"lib(?:cuda|nvidia-ml)\.so\.(\d{3}\.\d{2,3}(?:\.\d{2,3})?)\b|\b(\d{3}\.\d{2,3}(?:\.\d{2,3})?) nvidia driver\b"
 )
-_LIBRARY_PATH = re.compile(
+_LIBRARY_PATH = late_pattern(
     r"(?<![\w.])(/[\w.+\-/]{1,250}/)lib(?:cudnn|cublas|cudart|cufft|cusolver|cusparse|curand|nvrtc|nvjitlink)[\w\-]{0,40}\.so"
 )
 

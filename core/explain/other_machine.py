@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import re
-
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.explain.context import compiled_and_loaded
 from core.explain.origin import driver_mismatch, python_mismatch, system_of, torch_mismatch
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 from core.model.paths import file_name
 
-_HOME = re.compile(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
+_HOME = late_pattern(r"(?:/home/|/Users/|[A-Za-z]:[\\/]Users[\\/])([^/\\:;\"'<>\s]{1,40})")
 COMMON_USER_NAMES = {
     "user",
     "users",

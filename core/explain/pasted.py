@@ -12,36 +12,37 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.common.i18n import _, join_sentences
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
 from core.model.findings import Evidence
 from core.rules.frameworks.fit import framework_tables
 
-_SMI_HEAD = re.compile(
+_SMI_HEAD = late_pattern(
     r"NVIDIA-SMI (\d{3}[\d.]*)[^\n]{0,60}?Driver Version: (\d{3}[\d.]*)(?:[^\n]{0,30}?CUDA Version: (\d{1,2}\.\d))?"
 )
-_SMI_GPU = re.compile(
+_SMI_GPU = late_pattern(
     r"\|\s{1,3}(\d{1,2})\s{1,3}((?:NVIDIA|Tesla|GeForce|Quadro|GRID|GTX|RTX|A|H|B|L|V)[\w .\-]{2,40}?)\s{2,}(?:On|Off|N/A|WDDM|TCC|MCDM)?\s[^\n]{0,100}\n"
     r"\|[^\n]{0,60}?(\d{1,7})MiB\s{0,3}/\s{0,4}(\d{1,7})MiB[^\n]{0,60}(?:\n\|[^\n]{0,100}?(Enabled|Disabled|N/A)\s{0,4}\|)?"
 )  # fmt: skip
-_SMI_L = re.compile(r"^\s{0,4}GPU (\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^\n(]{2,50})\(UUID: GPU-", re.MULTILINE)
-_FREEZE = re.compile(
+_SMI_L = late_pattern(r"^\s{0,4}GPU (\d{1,2}): ((?:NVIDIA|Tesla|GeForce|Quadro)[^\n(]{2,50})\(UUID: GPU-", re.MULTILINE)
+_FREEZE = late_pattern(
     r"^\s{0,4}(?:\[(?:pip3?|conda)\] )?([A-Za-z][\w.\-]{1,50})==(\d[\w.+!\-]{0,40})\s{0,3}$", re.MULTILINE
 )
-_COLUMNS = re.compile(
+_COLUMNS = late_pattern(
     r"^[ \t]{0,4}(?:\[(?:pip3?|conda)\] )?([A-Za-z][\w.\-]{1,50})[ \t]{2,60}(\d+\.[\w.+!\-]{1,40})(?:[ \t]+[^\n]{0,120})?$",
     re.MULTILINE,
 )
-_COLUMN_HEAD = re.compile(r"^\s{0,4}(?:Package\s+Version|# Name\s+Version)", re.MULTILINE)
-_ENVIRONMENT = re.compile(
+_COLUMN_HEAD = late_pattern(r"^\s{0,4}(?:Package\s+Version|# Name\s+Version)", re.MULTILINE)
+_ENVIRONMENT = late_pattern(
     r"^(PyTorch version|CUDA used to build PyTorch|ROCM used to build PyTorch|OS|Is CUDA available|CUDA runtime version|Nvidia driver version|"
     r"cuDNN version|Python version|GPU models and configuration|Libc version|CUDA_MODULE_LOADING set to): ?([^\n]{0,120})",
     re.MULTILINE,
 )
-_MODULE = re.compile(r"NVRM: loading NVIDIA UNIX[^\n]{0,60}?Kernel Module[^\n]{0,20}?\s(\d{3}\.[\d.]+)")
-_OOM = re.compile(r"[Tt]ried to allocate (\d{1,5}(?:\.\d{1,2})?) ?([GM])iB")
-_FREE = re.compile(r"(\d{1,5}(?:\.\d{1,2})?) ?([GMK])iB (?:is )?free")
+_MODULE = late_pattern(r"NVRM: loading NVIDIA UNIX[^\n]{0,60}?Kernel Module[^\n]{0,20}?\s(\d{3}\.[\d.]+)")
+_OOM = late_pattern(r"[Tt]ried to allocate (\d{1,5}(?:\.\d{1,2})?) ?([GM])iB")
+_FREE = late_pattern(r"(\d{1,5}(?:\.\d{1,2})?) ?([GMK])iB (?:is )?free")
 LEAST_ROWS = 4
 """Minimum number of rows with names and versions for a list of packages."""
 MOST_ROWS = 2000
@@ -335,7 +336,7 @@ def runtime_of_another_major(reading: ParsedText, seen: Pasted) -> Iterator[Said
             yield _say("cuda_toolkit_version_mismatch", "proved", label, value, PIP)
 
 
-_BUILT_FOR = re.compile(
+_BUILT_FOR = late_pattern(
     r"was built for:?\s{0,20}pytorch ([\d.]{3,12})(\+\w{3,6})?[^\n]{0,40}\(you have ([\d.]{3,12})(\+\w{3,6})?"
 )
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import re
-
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.explain.refutations import wanted_majors
@@ -15,7 +14,7 @@ from core.model.path_list import searched_entries
 from core.model.paths import is_inside, normalise
 
 ProofEvidence = tuple[Evidence, ...]
-_VERSION = re.compile(r"\((\d{1,2}\.\d{1,2})\)")
+_VERSION = late_pattern(r"\((\d{1,2}\.\d{1,2})\)")
 IMPORT_NAMES = {
     "torch": "torch",
     "tensorflow": "tensorflow",

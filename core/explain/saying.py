@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from core.common.i18n import _, join_sentences
+from core.common.late_pattern import late_pattern
 from core.common.text import printable
 from core.explain import dictionary
 from core.explain.context import Version, compiled_and_loaded
@@ -28,9 +29,9 @@ FRAMEWORK_NAMES = {
     "mxnet": "MXNet",
     "opencv": "OpenCV",
 }
-_DRIVER_CUDA = re.compile(r"found version (\d{1,2})(0\d)0\b")
+_DRIVER_CUDA = late_pattern(r"found version (\d{1,2})(0\d)0\b")
 """PyTorch's notation for the driver's newest CUDA: 11040 is 11.4."""
-_SYMBOL = re.compile(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
+_SYMBOL = late_pattern(r"undefined symbol: (\w{3,80})|cannot load symbol (\w{3,80})", re.IGNORECASE)
 
 
 def summarise_text(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> TextSummary:

@@ -6,7 +6,20 @@ import pytest
 
 from core.explain import explain, render_text
 
+LISTED = (
+    "The current PyTorch install supports CUDA capabilities {}\nis not compatible with the current PyTorch installation"
+)
 TAKEN_FOR = {
+    LISTED.format("sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"): ("gpu_arch_too_new", ""),
+    LISTED.format("sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"): ("gpu_arch_too_old", ""),
+    "sglang, Tesla T4: flashinfer: KeyError: 'sm_75'": ("gpu_arch_too_old", "gpu_arch_too_new"),
+    "RTX 5090, CUDA 12.8\nRuntimeError: FlashInfer requires GPUs with sm75 or higher": (
+        "compiler_lacks_gpu_arch",
+        "gpu_arch_too_old",
+    ),
+    "jax: Outdated cuBLAS installation found.\nVersion JAX was built against: 120304": ("ld_library_path_override", ""),
+    "docker, DeepSpeed: exits with return code = -7": ("shared_memory_too_small", ""),
+    "tensors that are copied between GPUs by P2P are zeroed; AMD-Vi: IO_PAGE_FAULT in dmesg": ("nccl_failed", ""),
     "hashcat: /root/OpenCL/shared.cl build failed\nclCompileProgram(): CL_OUT_OF_RESOURCES": (
         "driver_too_old",
         "hardware_fault",

@@ -9,6 +9,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.explain.collectives import IOMMU, names_memory
 from core.explain.context import compiled_and_loaded
@@ -156,7 +157,7 @@ def asks_in_vain(reading: ParsedText, about: FaultFacts) -> bool:
     )
 
 
-_OPENED = re.compile(
+_OPENED = late_pattern(
     r"(?:error loading|trying to load|failed to load|could not find module) ['\"]([^'\"\n]{3,400}\.(?:dll|pyd))['\"]"
 )
 
@@ -214,12 +215,12 @@ def same_answer(reading: ParsedText, about: FaultFacts) -> bool:
     return any(w in reading.low for w in status) or any(f"symbol {w}" in reading.low for w in symbols)
 
 
-_NEWEST_COMPILER = re.compile(r"gcc versions later than (\d{1,2})")
-_UNDEFINED = re.compile(r"undefined symbol: ?(\w{0,200})")
-_STATUS = re.compile(r"cudnn_status_(?!success)[a-z_]{4,60}")
+_NEWEST_COMPILER = late_pattern(r"gcc versions later than (\d{1,2})")
+_UNDEFINED = late_pattern(r"undefined symbol: ?(\w{0,200})")
+_STATUS = late_pattern(r"cudnn_status_(?!success)[a-z_]{4,60}")
 
 
-_CANNOT = re.compile(r"cannot load symbol (\w{3,80})")
+_CANNOT = late_pattern(r"cannot load symbol (\w{3,80})")
 
 
 @dataclass(frozen=True)

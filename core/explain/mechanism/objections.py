@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from core.common.i18n import _
+from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.explain.mechanism.complaints import CAUSED_COMPLAINTS
 from core.explain.mechanism.driver_answers import driver_marks
@@ -16,8 +16,8 @@ from core.explain.origin import driver_mismatch, file_mismatch, python_mismatch,
 from core.explain.reading import ParsedText
 from core.model.facts import Snapshot
 
-CAPABILITY_PATTERN = re.compile(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
-GPU_MODEL_PATTERN = re.compile(r"\b(?:geforce |quadro |tesla |nvidia |on an? )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3})|mx ?\d{3})\b(?=[ ,.:;)\-]|$|\n)")  # fmt: skip
+CAPABILITY_PATTERN = late_pattern(r"(?<!supports )capability(?: of|:| is|=)?[ (]{0,2}(?:sm_?)?(\d{1,2})\.?(\d)\b")
+GPU_MODEL_PATTERN = late_pattern(r"\b(?:geforce |quadro |tesla |nvidia |on an? )?((?:rtx|gtx|gt) ?(?:pro |a)?\d{3,4}(?: ?ti| ?super)?|titan [xvrtp]{1,3}|(?:a(?:2|10|10g|16|30|40|100|800|6000)|h(?:20|100|200|800)|l(?:4|20|40|40s)|t4|v100|p(?:4|40|100)|k(?:20|40|80)|m(?:40|60)|b[123]00|gb\d{2,3})|mx ?\d{3})\b(?=[ ,.:;)\-]|$|\n)")  # fmt: skip
 
 
 def another_framework(reading: ParsedText, about: FaultFacts) -> str:
@@ -159,7 +159,7 @@ def driver_responds(reading: ParsedText, about: FaultFacts) -> str:
     return ""
 
 
-_SETS_DEVICES = re.compile(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
+_SETS_DEVICES = late_pattern(r"os\.environ\[['\"]cuda_visible_devices['\"]\]\s{0,3}=")
 
 
 def program_selects_gpus(reading: ParsedText, about: FaultFacts) -> str:
@@ -170,7 +170,7 @@ def program_selects_gpus(reading: ParsedText, about: FaultFacts) -> str:
 
 
 OTHER_MAKERS = frozenset({"maker-amd", "maker-apple", "hip-own", "macos"})
-_OURS = re.compile(r"nvidia|geforce|quadro|tesla")
+_OURS = late_pattern(r"nvidia|geforce|quadro|tesla")
 
 
 def another_maker(reading: ParsedText, about: FaultFacts) -> str:
@@ -184,7 +184,7 @@ def another_maker(reading: ParsedText, about: FaultFacts) -> str:
 
 OF_A_SESSION = ("device_node_permission", "gpu_hidden_by_env", "uvm_stale_after_suspend")
 """Causes in this user's rights, these variables or a computer that slept, which a container does not share."""
-_IN_CONTAINER = re.compile(r"root@[0-9a-f]{12}:|\(container\)|in the container")
+_IN_CONTAINER = late_pattern(r"root@[0-9a-f]{12}:|\(container\)|in the container")
 
 
 def inside_container(reading: ParsedText, about: FaultFacts) -> str:
