@@ -17,7 +17,7 @@ from core.loader.earlier_reads import EarlierReads, earlier_or_new, using
 from core.model.facts import Distribution, EndedImport, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python import reading_children
-from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, RECORDED, read_ahead
+from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
 from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import sysroot_of
@@ -96,7 +96,7 @@ def in_this_process(
 
 
 @pytest.mark.usefixtures("settled")
-@pytest.mark.parametrize("processors", [1, 2, 3, 4])
+@pytest.mark.parametrize("processors", [1, 2, 3])
 def test_the_scan_does_what_no_child_does_and_finds_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, processors: int
 ):
@@ -109,15 +109,15 @@ def test_the_scan_does_what_no_child_does_and_finds_the_same(
     store, request = EarlierReads(), request_for(python, work)
     with using(store):
         reading_children.begin(request, processors)
-        for part in (EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED):
+        for part in (EXTENSIONS, BYTE_CODE, FOLLOWED):
             read_ahead(request).wait(part)
         done = [part for child in reading_children.PARTS_OF_CHILDREN[processors] for part in child]
         looked: list[str] = []
         for name in LOOKS:
             note_calls(monkeypatch, name, looked)
         assert ends(python, request, work) == alone
-    own = {part for part in (EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED) if part not in done}
-    parts = dict(zip(LOOKS, (EXTENSIONS, RECORDED, RECORDED, BYTE_CODE, FOLLOWED), strict=True))
+    own = {"recorded", *(part for part in (EXTENSIONS, BYTE_CODE, FOLLOWED) if part not in done)}
+    parts = dict(zip(LOOKS, (EXTENSIONS, "recorded", "recorded", BYTE_CODE, FOLLOWED), strict=True))
     assert {parts[name] for name in looked} == own
 
 

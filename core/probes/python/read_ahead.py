@@ -8,8 +8,8 @@ from core.common.progress import Progress
 from core.common.turns import others_turn
 from core.probes.probe import ProbeRequest
 
-EXTENSIONS, RECORDED, BYTE_CODE, FOLLOWED = "extensions", "recorded", "byte code", "followed"
-"""The parts: extension modules, what packages recorded, byte code, and where imports end if all of it is whole."""
+EXTENSIONS, BYTE_CODE, FOLLOWED = "extensions", "byte code", "followed"
+"""The parts: extension modules, byte code, and where imports end if all of it is whole."""
 
 LONGEST_WAIT_SECONDS = 20.0
 """Seconds that a scan waits for a child. What it has not done by then, the scan does itself."""

@@ -24,7 +24,7 @@ from core.probes.python.modules import (
     replaced_standard_modules,
 )
 from core.probes.python.plugins import framework_plugins
-from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, RECORDED, read_ahead
+from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
 from core.probes.python.records import unfit_modules
 from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.python.unfit_extensions import Suspects, UnfitExtension, lacking_modules, unfit_extensions
@@ -89,10 +89,9 @@ class SearchParts:
     def ended(self, late: Callable[[bool], object]) -> tuple[EndedImport, ...]:
         """Return where imports end; ``late``: see ``ended_imports``. What a child does ahead is waited for."""
         ahead = read_ahead(self._request)
+        recorded = self.recorded()
         ahead.wait(EXTENSIONS)
         unfit = self.extensions()
-        ahead.wait(RECORDED)
-        recorded = self.recorded()
         ahead.wait(BYTE_CODE)
         suspects = replace(self.presumed, unfit=unfit, gone=recorded.gone, odd=recorded.odd, byte_code=self.byte_code())
         if suspects == self.presumed:
