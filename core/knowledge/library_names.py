@@ -80,6 +80,10 @@ of a loader's sentence about one.
 """
 
 
+OF_VIDEO = late_pattern(r"libnvcuvid\.so\.1|libnvidia-encode\.so\.1")
+"""The driver's libraries that only some programs are linked against, and that a container gets only if it asks for them."""
+
+
 class LibraryName(msgspec.Struct, frozen=True):
     """The parts of a library's file name."""
 

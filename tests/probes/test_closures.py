@@ -187,6 +187,19 @@ def test_a_library_that_code_opens_need_not_name_what_it_uses(
     assert [g.name for one in found.values() for g in one.gaps] == gaps
 
 
+@pytest.mark.parametrize("name", ["libnvcuvid.so.1", "libnvidia-encode.so.1", "libcuda.so.1", "libnvidia-ml.so.1"])
+def test_a_package_may_be_linked_against_the_drivers_library_for_video(tmp_path: Path, name: str) -> None:
+    driver = build.library(tmp_path / "driver" / name, source="int v(void) { return 1; }")
+    build.library(site(tmp_path) / "codec/_core.cpython-311-x86_64-linux-gnu.so", *LINK, str(driver))
+    record = site(tmp_path) / "codec-1.0.dist-info" / "RECORD"
+    record.parent.mkdir(parents=True)
+    record.write_text("codec/_core.cpython-311-x86_64-linux-gnu.so,sha256=x,1\n")
+    driver.unlink()
+    told = [(e.name, e.state) for c in looked(tmp_path, ("codec", "1.0", ())).values() for e in c.edges]
+    ours = name in ("libnvcuvid.so.1", "libnvidia-encode.so.1")  # the others are the driver's own matter
+    assert told == ([(name, "absent")] if ours else [])
+
+
 @pytest.mark.parametrize("same", [True, False])
 def test_of_a_framework_with_an_altered_library_every_symbol_is_asked_for(tmp_path: Path, same: bool) -> None:
     folder = torch(tmp_path)

@@ -274,6 +274,16 @@ def test_of_two_releases_that_do_not_fit_the_older_one_goes_unless_a_release_is_
         )
 
 
+def test_a_package_that_is_linked_against_the_drivers_library_for_video() -> None:
+    seen = machine(closure("torchcodec 0.8.1", edges=(edge(name="libnvcuvid.so.1"),)))
+    found = card(seen)
+    assert (found.cause, found.severity) == ("driver_component_missing", Severity.WARNING)
+    assert "libnvcuvid.so.1" in found.title
+    assert seen.driver is not None
+    broken = replace(seen, driver=replace(seen.driver, cuda=None, cuda_unhidden=None))
+    assert list(lacking_libraries(broken)) == []  # the driver's own fault is told
+
+
 def test_a_package_that_is_there_and_whose_file_is_not_is_put_back() -> None:
     its = Distribution(name="torch", version="2.8.0", requires=("nvidia-nccl-cu12==2.27.3",))
     python = replace(PYTHON, distributions=(its, Distribution(name="nvidia-nccl-cu12", version="2.27.3")))

@@ -18,7 +18,7 @@ from core.common.requirements import marker_applies, parse_requirement
 from core.common.versions import is_older
 from core.knowledge.gpu_binaries import GpuFramework, OpenStep, gpu_binaries
 from core.knowledge.horizon import is_beyond_horizon, release_family
-from core.knowledge.library_names import DRIVERS_OWN
+from core.knowledge.library_names import DRIVERS_OWN, OF_VIDEO
 from core.loader.linux.cache import conf_folders
 from core.loader.linux.process import EXECUTABLE_STACK, LoadedLibrary, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -484,7 +484,8 @@ class Walk:
         """
         for path in paths:
             _opened, edges = self._process.open(path)
-            lacking = [e for e in edges if CUDA_LIBRARY.fullmatch(e.name) and not self._files_elsewhere(e)]
+            cudas = [e for e in edges if CUDA_LIBRARY.fullmatch(e.name) or OF_VIDEO.fullmatch(e.name)]
+            lacking = [e for e in cudas if not self._files_elsewhere(e)]
             if lacking:
                 self.binaries.append(path)
                 self._add([], lacking)
@@ -516,7 +517,12 @@ class Walk:
     def _add(self, opened: list[LoadedLibrary], edges: list[Edge]) -> None:
         """Record the opened libraries (none if the open failed) and the missing dependencies."""
         known = {(e.name, e.wanted_by) for e in self.edges}
-        self.edges += [e for e in edges if (e.name, e.wanted_by) not in known and not DRIVERS_OWN.fullmatch(e.name)]
+        self.edges += [
+            e
+            for e in edges
+            if (e.name, e.wanted_by) not in known
+            and (not DRIVERS_OWN.fullmatch(e.name) or (OF_VIDEO.fullmatch(e.name) and not e.by_name))
+        ]
         self._files |= dict.fromkeys(one.file.path for one in opened)
         own = self._distribution.location
         for one in opened:

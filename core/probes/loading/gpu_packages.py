@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.knowledge.library_names import OF_VIDEO
 from core.loader.exports import export_address
 from core.loader.files import UnfitError
 from core.loader.read_image import read_image
@@ -23,7 +24,7 @@ CUDA_LIBRARY = late_pattern(
     r"lib(?:cublas|cublasLt|cudart|cudnn|cufft|cufftw|curand|cusolver|cusolverMg|cusparse|cusparseLt|cufile|cupti|cutensor|nvrtc|nvJitLink|nvjpeg"
     r"|npp\w+|nccl|nvshmem_host|nvinfer\w*|nvonnxparser)\.so\.\d+"
 )
-"""Names by which something is linked against a library of CUDA; the driver's libraries are not among them."""
+"""Names by which something is linked against a library of CUDA; of the driver's libraries, those for video are asked for besides."""
 
 TAG = late_pattern(r"\.(?:cpython-|cp)(\d+)t?-")
 """The Python that an extension module was built for."""
@@ -73,7 +74,8 @@ def _names_cuda(path: str, rows: Iterable[str], where: Sysroot) -> bool:
     """Whether a file is linked against CUDA, or against a library of its own package that is."""
     needed = read_image(path, root=where.root).needed
     own = [p for p in rows if where.name(p) in needed]
-    return any(CUDA_LIBRARY.fullmatch(name) for p in (path, *own) for name in read_image(p, root=where.root).needed)
+    names = (name for p in (path, *own) for name in read_image(p, root=where.root).needed)
+    return any(CUDA_LIBRARY.fullmatch(name) or OF_VIDEO.fullmatch(name) for name in names)
 
 
 def _is_module(path: str, where: Sysroot) -> bool:

@@ -168,10 +168,24 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
-    if any(ACTIVATES.search(row) for f in way.state.files[-1:] for row in (ground.read(f) or "").splitlines()):
+    if any(ACTIVATES.search(row) for row in _own_rows(way, ground)):
         return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
+
+
+def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the lines of a script, or of a recipe, that belong to a way: another recipe may make the environment that it activates."""
+    file, _colon, target = way.at.partition(": ")
+    rows = (ground.read(file) or "").splitlines()
+    if way.kind == "script":
+        yield from rows
+    inside = False
+    for row in rows if way.text and target else ():
+        if not row.startswith(("\t", "#")) and row.strip():
+            inside = target in row.partition(":")[0].split()
+        elif inside:
+            yield row
 
 
 def modules_of(distributions: Iterable[str]) -> frozenset[str]:

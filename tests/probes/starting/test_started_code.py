@@ -217,6 +217,11 @@ def test_a_python_that_is_gone(home: Path):
 
 
 NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
+    "another recipe makes its environment": (
+        {"Makefile": "install:\n\tpython3 -m venv .venv\n\t. .venv/bin/activate && pip install -r r.txt\n\ntrain:\n\tpython3 main.py\n"},
+        {},
+        False,
+    ),
     "by its name": ({"Makefile": "train:\n\tpython3 main.py\n"}, {}, False),
     "by its path": ({"Makefile": "train:\n\t{home}/bare/bin/python3 main.py\n"}, {}, True),
     "beside an active environment": (

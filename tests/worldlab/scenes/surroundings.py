@@ -89,6 +89,35 @@ HOME = {
     "bin/serve": "#!/bin/sh\n# example: LD_LIBRARY_PATH=/opt/none python3 serve.py\nexec sleep 1\n",
     "lib/libours.so.1": "",
 }
+MAKES_ITS_OWN = {
+    "work/Makefile": "VENV = .venv\n\ninstall:\n\tpython3 -m venv $(VENV)\n\t. $(VENV)/bin/activate && pip install -r requirements.txt\n\ntrain: main.py\n\tpython3 main.py\n\nlint:\n\tblack main.py\n\truff check main.py\n\nclean:\n\trm -rf $(VENV)\n",
+    "work/setup.sh": "#!/bin/sh\nset -e\npython3 -m venv .venv\n. .venv/bin/activate\npip install -r requirements.txt\n",
+    "work/train.sh": '#!/bin/bash\neval "$(conda shell.bash hook)"\nconda activate of-the-cluster\npython3 main.py\n',
+    "work/slurm.sh": "#!/bin/bash\n#SBATCH --gres=gpu:1\nsource ~/.bashrc\nconda activate of-the-cluster\nsrun python3 main.py\n",
+    "work/lint.sh": "#!/bin/sh\nblack main.py\npyright main.py\n",
+    "work/requirements.txt": "torch\n",
+}
+FOLDERS = {
+    "work/datasets/coco/a.txt": "", "work/wandb/run-1/files/config.yaml": "", "work/runs/1/events.out": "", "work/evaluate/results.json": "{}",
+    "work/tokenizers/bpe/vocab.json": "{}", "work/keras/weights.txt": "", "work/protobuf/a.proto": 'syntax = "proto3";\n', "work/jax/notes.md": "",
+    "work/models/__init__.py": "", "work/models/net.py": "import torch\n", "work/utils.py": "import json\n", "work/config.py": "SEED = 1\n",
+    "work/logging/app.log": "", "work/data/numpy/a.npy": "", "work/torch.yaml": "a: 1\n", "work/onnx/model.onnx": "", "work/src/utils/__init__.py": "",
+    "work/scripts/convert_old.py": "import torch.contrib.old\n", "work/old/legacy_pb2.py": "import nothing_here\n", "work/.git/config": "", "work/x.ipynb": "{}",
+}  # fmt: skip
+TOOLS = {
+    ".local/bin/black": "#!{home}/.local/share/pipx/venvs/black/bin/python\nprint('black')\n",
+    ".netrc": "machine api.wandb.ai login user password x\n",
+    ".gitconfig": "[user]\nname = a\n",
+    ".ssh/environment": "# LD_LIBRARY_PATH=/opt/none\n",
+    ".tmux.conf": "set -g default-terminal screen\nset-environment -g EDITOR vi\n",
+    ".config/environment.d/10-ours.conf": "EDITOR=vi\n# CUDA_VISIBLE_DEVICES=\n",
+    ".pam_environment": "# nothing\n",
+    ".envrc": "export CUDA_VISIBLE_DEVICES=\n",
+    "other/.envrc": "export LD_LIBRARY_PATH=/opt/none\n",
+    "other/.venv/pyvenv.cfg": "home = /usr/bin\nversion = 3.11.2\n",
+    ".cache/huggingface/hub/.locks/x": "",
+    ".cache/torch/hub/trusted_list": "",
+}
 CELLS = [
     "!pip install -q torch==1.4 nothing-of-ours",
     "%env CUDA_VISIBLE_DEVICES=",
@@ -202,6 +231,12 @@ SCENES: tuple[Scene, ...] = (
     Scene("around-stubs-on-the-path", "healthy", "torch-2.6", by_run, then(program(ONES), writes({"work/stubs/torch/__init__.pyi": "x: int\n", "work/stubs/numpy/py.typed": "", "work/stubs/torch/nn/__init__.pyi": ""}), sets(PYTHONPATH="{home}/work/stubs:{home}/work/src", MYPYPATH="{home}/work/stubs"))),
     # ONNX Runtime with everything around
     Scene("around-onnxruntime", "healthy", "onnxruntime-1.23", runs(PROVIDER), then(searches, program(PROVIDER), writes(MONOREPO), writes(UNITS))),
+    # a make file that makes its own environment, and scripts for a cluster's conda
+    Scene("around-recipes-that-make-an-environment", "healthy", "torch-2.6", by_run, project(ONES, MAKES_ITS_OWN)),
+    # folders named like packages, old scripts and generated code that nobody imports
+    Scene("around-folders-of-every-name", "healthy", "hub", by_run, project("import torch, json; from transformers import AutoTokenizer; from models import net; import utils, config", FOLDERS, TOOLS)),
+    Scene("around-tensorflow-with-folders", "healthy", "tensorflow", by_run, project("import tensorflow, keras", FOLDERS, TOOLS, MAKES_ITS_OWN)),
+    Scene("around-ctranslate2-of-others", "healthy", "ctranslate2", by_run, project("import numpy, yaml", FOLDERS, TOOLS, UNITS)),
     # CuPy, with files for other machines and services of others
     Scene("around-cupy", "healthy", "cupy", imports("cupy"), then(searches, program("import cupy"), writes(MANAGERS), writes(OF_OTHER_MACHINES), writes(UNITS))),
 )  # fmt: skip

@@ -28,6 +28,7 @@ from core.model.remedies import (
     TakeOut,
 )
 from core.rules.advice import add_to_search_path, without_variable
+from core.rules.driver.parts import whole_driver
 from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.libraries.lacks import (
     TENSORRT,
@@ -73,6 +74,8 @@ def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ..
 def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None]:  # noqa: PLR0912, C901 - a flat list of cases
     """Return one fix for everything that is missing; (None, None) if none is known."""
     home, prefix = lack.home, lack.home.python.prefix
+    if cause == "driver_component_missing" and home.seen.driver:
+        return None, whole_driver(home.seen, home.seen.driver, lack.edges[0].name)
     if cause == "ld_library_path_override":
         folders = _variable_folders(lack)
         places = tuple(Place(folder=f, prefix=prefix) for f in folders)

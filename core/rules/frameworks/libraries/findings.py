@@ -10,7 +10,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.knowledge.library_names import DRIVERS_OWN, parse_library_name
+from core.knowledge.library_names import DRIVERS_OWN, OF_VIDEO, parse_library_name
 from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
@@ -97,7 +97,8 @@ def _severity(lack: Lack, cause: Cause) -> Severity:
     worked = any(
         t.framework == lack.name and t.gpu and t.right and not t.problem and not t.ended for t in lack.home.trials
     )
-    severity = min(lack.home.severity, WARNING) if _of_a_part(lack) else lack.home.severity
+    of_a_part = cause == "driver_component_missing" or _of_a_part(lack)
+    severity = min(lack.home.severity, WARNING) if of_a_part else lack.home.severity
     return NOTE if worked or _for_a_card_alone(lack) else severity
 
 
@@ -171,7 +172,7 @@ def _by_variable(edge: Edge) -> bool:
     return at is not None and at.how == "LD_LIBRARY_PATH" and sound
 
 
-def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
+def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: PLR0912 - a flat list of cases
     names = join_names(dict.fromkeys(e.name for e in absent))
     values = {"who": lack.closure.consumer.framework, "prefix": lack.home.python.prefix, "names": names}
     if lack.recorded and all(not e.elsewhere for e in absent):
@@ -220,6 +221,8 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:
                 there=join_names(there),
             )
             return "requirement_broken", title, why
+    if all(OF_VIDEO.fullmatch(e.name) for e in absent):
+        return "driver_component_missing", title, why
     if all(FRAMEWORKS_OWN.match(e.name) for e in absent):
         return "extension_abi_mismatch", title, why
     if all(COMPILERS.match(e.name) for e in absent):

@@ -11,10 +11,11 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.knowledge.library_names import DRIVERS_OWN
+from core.knowledge.library_names import DRIVERS_OWN, OF_VIDEO
 from core.model.facts import DamagedFile, Snapshot, System
 from core.model.facts.closure import Closure, Edge, Gap
 from core.model.paths import file_name, is_inside, normalise
+from core.rules.driver.facts import driver_works
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 
@@ -62,6 +63,10 @@ def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     """Return the missing dependencies of a consumer's binaries; None if there are none."""
     opened = {o.library for o in closure.openings or () if not o.problem and not o.ended}
     edges = tuple(e for e in closure.edges if not e.optional and (e.by_name or e.wanted_by not in opened))
+    if home.seen.driver is None or not driver_works(home.seen.driver):
+        edges = tuple(
+            e for e in edges if not OF_VIDEO.fullmatch(e.name)
+        )  # The driver's own fault is told, which brings it along.
     gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
     failed = [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
     if not (edges or gaps or failed):
