@@ -99,7 +99,7 @@ MAKES_ITS_OWN = {
 }
 FOLDERS = {
     "work/datasets/coco/a.txt": "", "work/wandb/run-1/files/config.yaml": "", "work/runs/1/events.out": "", "work/evaluate/results.json": "{}",
-    "work/tokenizers/bpe/vocab.json": "{}", "work/keras/weights.txt": "", "work/protobuf/a.proto": 'syntax = "proto3";\n', "work/jax/notes.md": "",
+    "work/tokenizers/bpe/vocab.json": "{}", "work/keras/weights.txt": "", "work/protobuf/a.proto": 'syntax = "proto3";\n', "work/flax/notes.md": "",
     "work/models/__init__.py": "", "work/models/net.py": "import torch\n", "work/utils.py": "import json\n", "work/config.py": "SEED = 1\n",
     "work/logging/app.log": "", "work/data/numpy/a.npy": "", "work/torch.yaml": "a: 1\n", "work/onnx/model.onnx": "", "work/src/utils/__init__.py": "",
     "work/scripts/convert_old.py": "import torch.contrib.old\n", "work/old/legacy_pb2.py": "import nothing_here\n", "work/.git/config": "", "work/x.ipynb": "{}",
