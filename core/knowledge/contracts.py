@@ -36,6 +36,7 @@ ContractKind = Literal[
     "header",
     "offline",
     "sockets",
+    "debugging",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -46,6 +47,7 @@ proxy: an address whose scheme is one of ``words``; ``needs`` names what some sc
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
 have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
 offline: a switch that forbids downloads, so that files come from the hub's cache alone.
+debugging: a value that has the ``pattern`` is right, and helps to find errors: with it, programs end that work without it.
 sockets: a folder in which programs make sockets, whose whole path a socket's address must hold; one that is not there is passed over.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 

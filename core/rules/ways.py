@@ -109,19 +109,23 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
     return [_unless_on_purpose(_unless_started_whole(f, seen, compared), seen) for f in out]
 
 
-HIDES = ("driver.hidden-by-variable",)
+HIDES = "driver.hidden-by-variable"
+DEBUGGING = "environment.debugging-"
 WITHOUT_GPU = ("", "-1", "none", "nodevfiles")
 """Values of CUDA_VISIBLE_DEVICES that nobody writes but to do without a GPU."""
 
 
 def _unless_on_purpose(finding: Finding, seen: Snapshot) -> Finding:
-    """Return a finding as a note, if only scripts and tasks hide the GPUs, each for what it starts, by a value that says so."""
-    if finding.id not in HIDES or finding.severity < Severity.WARNING or not finding.ways:
+    """Return a finding as a note, if only scripts and tasks hide the GPUs, each for what it starts, by a value that says so, or set what
+    helps to find errors.
+    """
+    debugging = finding.id.startswith(DEBUGGING)
+    if not (finding.id == HIDES or debugging) or finding.severity < Severity.WARNING or not finding.ways:
         return finding
     its = [s for s in seen.starts or () if s.id in finding.ways]
     values = {v.value.strip().lower() for s in its for v in s.variables if v.name == finding.subject}
     meant = len(its) == len(finding.ways) and all(s.kind in ("script", "task") for s in its)
-    return replace(finding, severity=Severity.NOTE) if meant and values <= {*WITHOUT_GPU} else finding
+    return replace(finding, severity=Severity.NOTE) if meant and (debugging or values <= {*WITHOUT_GPU}) else finding
 
 
 LACKS = ("cuda_not_on_search_path", "cudnn_not_on_search_path")

@@ -80,6 +80,25 @@ def test_values_that_end_programs_of_several_gpus(variable: str, value: str, wro
 
 
 @pytest.mark.parametrize(
+    ("variable", "value", "distribution", "told"),
+    [
+        ("JAX_TRANSFER_GUARD", "disallow", "jax", True),
+        ("JAX_TRANSFER_GUARD", "log", "jax", False),
+        ("JAX_NUMPY_RANK_PROMOTION", "raise", "jax", True),
+        ("NUMBA_ENABLE_CUDASIM", "1", "numba", True),
+        ("NUMBA_ENABLE_CUDASIM", "0", "numba", False),
+        ("NUMBA_ENABLE_CUDASIM", "1", "torch", False),
+        ("LOCAL_RANK", "0", "accelerate", True),
+        ("LOCAL_RANK", "-1", "accelerate", False),
+        ("LOCAL_RANK", "0", "torch", False),
+    ],
+)
+def test_what_a_session_of_once_left_behind(variable: str, value: str, distribution: str, told: bool):
+    its = found(machine(variable, value, Distribution(name=distribution, version="1.0", location=SITE)))
+    assert [f.cause for f in its if f.severity >= Severity.WARNING] == ["variable_value_wrong"] * told
+
+
+@pytest.mark.parametrize(
     ("value", "ports", "told"), [("IB", (), True), ("ib", (), True), ("IB", ("mlx5_0",), False), ("Socket", (), False)]
 )
 def test_infiniband_that_is_not_there(value: str, ports: tuple[str, ...], told: bool):

@@ -66,13 +66,23 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
-        case "requirement" | "capabilities" | "devices" | "together" | "apart":
+        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging":
             return _unmet(contract, value, seen)
         case "offline":
             return _nothing_to_take(contract, value, seen)
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+def _helps_to_find_errors(contract: Contract, value: str) -> str:
+    if not re.fullmatch(contract.pattern, value.strip()):
+        return ""
+    return _(
+        "The variable {name} is {value}, a setting for finding errors: programs end with it that work without it.",
+        name=contract.variable,
+        value=repr(value),
+    )
 
 
 def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
@@ -112,6 +122,8 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _without_devices(contract, value, seen)
         case "apart":
             return _excludes_another(contract, value, seen)
+        case "debugging":
+            return _helps_to_find_errors(contract, value)
         case _:
             return _lacks_another(contract, value, seen)
 

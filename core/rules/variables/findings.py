@@ -62,7 +62,7 @@ def contract_finding(
     return make_finding(
         Step.ENVIRONMENT,
         _severity(contract, reading),
-        f"contract-{contract.variable.lower()}",
+        f"{'debugging' if contract.kind == 'debugging' else 'contract'}-{contract.variable.lower()}",
         problem,
         cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
         if container
