@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -170,13 +171,18 @@ def program(path: Path, env: Mapping[str, str]) -> dict[str, int]:
 
 
 def started(command: Sequence[str], env: Mapping[str, str], folder: Path | None) -> dict[str, int]:
-    """Return how a person's own command ends: 0, or its exit status; -1 where it does not start."""
-    try:
-        done = subprocess.run(command, env=dict(env), cwd=folder, capture_output=True, timeout=300, check=False)
-    except OSError as e:
-        print(e, file=sys.stderr)
-        return {"start": -1}
-    said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
+    """Return how a person's own command ends: 0, or its exit status; -1 where it does not start.
+
+    What it prints goes into a file: wine's desktop, which the first program with a window starts, would hold a pipe open for ever.
+    """
+    with tempfile.TemporaryFile() as out:
+        try:
+            done = subprocess.run(command, env=dict(env), cwd=folder, stdout=out, stderr=out, timeout=300, check=False)
+        except OSError as e:
+            print(e, file=sys.stderr)
+            return {"start": -1}
+        out.seek(0)
+        said = out.read().decode("utf-8", "replace").strip().splitlines()
     if done.returncode:
         print(*said[-2:], sep=" | ", file=sys.stderr)
     return {"start": done.returncode}

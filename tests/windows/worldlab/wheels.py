@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
+import distlib
 import pefile
 
 from tests.faultlab.wheels import Wheel, cache, unpacked
@@ -60,7 +61,13 @@ IMPORTED = {
 def places() -> Mapping[str, str]:
     """Return where everything lies, by name, for the Windows side."""
     found = {name: str(unpacked(wheel)) for name, wheel in (FRAMEWORKS | NVIDIAS | IMPORTED).items()}
-    return {**found, "standins": str(parts.standins()), "consumers": str(consumers(found)), "bundle": str(bundle())}
+    return {
+        **found,
+        "standins": str(parts.standins()),
+        "consumers": str(consumers(found)),
+        "bundle": str(bundle()),
+        "launcher": str(Path(distlib.__file__).with_name("t64.exe")),
+    }
 
 
 def consumers(found: Mapping[str, str]) -> Path:
