@@ -62,9 +62,9 @@ class GpuFramework(Frozen, frozen=True, kw_only=True):
     windows: tuple[OpenStep, ...]
     source: str
     opens: tuple[OpenedNames, ...] = ()
-    windows_way: Literal["", "altered search path", "then PATH"] = ""
+    windows_way: Literal["", "altered search path", "then PATH", "PATH"] = ""
     """How it loads its DLLs; empty: as CPython does since 3.8, without PATH. "then PATH": what fails so with error 126 is
-    tried again by LoadLibraryW, with its folders in front of PATH."""
+    tried again by LoadLibraryW, with its folders in front of PATH. "PATH": by LoadLibraryW alone, with its folder in front of PATH."""
     windows_added: tuple[tuple[str, str], ...] = ()
     """Variable and tail of the folders that it gives to os.add_dll_directory. "nvcc" is the folder above that of nvcc.exe on
     PATH, which counts where no variable before it names a folder."""

@@ -32,10 +32,50 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
     for start in seen.starts or ():
         for one in start.runs:
             home = views.get(one.seems)
+            if home is not None and one.fault in ENDS:
+                yield _ended(seen, home, start, one)
+                break
             if home is not None and one.prefix != one.seems and not (one.path and not one.prefix):
                 runs = views.get(one.prefix)
                 yield _finding(seen, home, start, one, runs.python if runs else None)
                 break
+
+
+ENDS = ("without call", "folder not searched")
+"""Faults of a start that leads to the right Python."""
+
+
+def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
+    if one.fault == "without call":
+        title = _("{source} ends this file: what stands behind it does not run.", source=one.source)
+        why = _('A batch file does not come back from another one that it starts without "call".')
+        fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
+    else:
+        names = join_names(one.lacks)
+        title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
+        why = _(
+            "The file {path} names every folder that this Python searches, and not that of the program.",
+            path=one.source,
+        )
+        fix = manual_fix(
+            _("Add the program's folder to {path}", path=one.source), _("A line may be relative, such as ..\\ComfyUI.")
+        )
+    told = make_finding(
+        Step.ENVIRONMENT,
+        WARNING if home.near <= 2 else NOTE,
+        "start-ends",
+        _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
+        cause="process_env_not_inherited" if one.fault == "without call" else "python_environment_broken",
+        why=why,
+        evidence=[
+            observation(_("Seen"), one.source, start.at),
+            observation(_("It would start"), one.path, start.at),
+            home.concerns(),
+        ],
+        subject=start.at,
+        fix=fix,
+    )
+    return replace(told, ways=(start.id,))
 
 
 def _finding(
@@ -58,6 +98,12 @@ def _finding(
             else _("It lacks packages of that environment: {names}.", names=join_names(lacking))
             if lacking
             else _("The program does not run in the environment that it seems to.")
+        )
+    elif one.fault == "opens the Store":
+        title = _("{name} only opens the Microsoft Store, so nothing runs.", name=one.name)
+        why = _(
+            "It is an alias of Windows', and Python from the Store is not installed. {prefix} has what the program imports.",
+            prefix=one.seems,
         )
     else:
         title = _("{name} does not exist, so nothing runs.", name=one.name)

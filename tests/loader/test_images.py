@@ -234,6 +234,17 @@ def test_a_dll_without_its_signature_still_loads(tmp_path: Path) -> None:
     assert (read_image.read_image(path).state, read_image.read_image(path).mappable) == ("truncated", True)
 
 
+@pytest.mark.parametrize(("first", "state"), [(b"", "damaged"), (b"\0\x10\0\0\x0c", "good")])
+def test_a_table_of_zeros_is_a_download_put_together_wrongly(tmp_path: Path, first: bytes, state: str) -> None:
+    data = bytearray(build.pe(("a.dll",), extra=((b".reloc", first.ljust(64, b"\0")),)))
+    (at,) = struct.unpack_from("<I", data, 64 + 24 + 240 + 40 + 12)
+    struct.pack_into("<II", data, 64 + 24 + 112 + 8 * 5, at, 64)
+    path = tmp_path / "x.dll"
+    path.write_bytes(data)
+    image = read_image.read_image(path)
+    assert (image.state, "relocations" in str(image.problem)) == (state, state == "damaged")
+
+
 def test_hostile_import_tables_end(tmp_path: Path) -> None:
     data = bytearray(build.pe(("a.dll",), data=b"\x01" * 100_000))  # descriptors without an end
     struct.pack_into("<II", data, 64 + 24 + 112 + 8, 0x1000 + 60, 1 << 31)

@@ -208,6 +208,17 @@ def test_what_torch_lacks_in_its_folder_comes_from_path(tmp_path: Path) -> None:
     assert edges(looked(tmp_path, "torch", "2.9.0", PATH="C:\\cuda\\bin")) == {}
 
 
+@pytest.mark.parametrize(("variable", "found"), [("PATH", True), ("CUDA_PATH", False)])
+def test_llama_cpp_searches_path_alone(tmp_path: Path, variable: str, found: bool) -> None:
+    put(tmp_path, SITE + "\\llama_cpp\\lib\\llama.dll", "ggml.dll")
+    put(tmp_path, SITE + "\\llama_cpp\\lib\\ggml-cuda.dll", "cublas64_12.dll")
+    put(tmp_path, SITE + "\\llama_cpp\\lib\\ggml.dll")
+    put(tmp_path, "C:\\cuda\\bin\\cublas64_12.dll")
+    where = {"PATH": "C:\\cuda\\bin", "CUDA_PATH": "C:\\cuda"}[variable]
+    told = edges(looked(tmp_path, "llama-cpp-python", "0.3.16", **{variable: where}))
+    assert told == ({} if found else {"cublas64_12.dll": "absent"})
+
+
 def test_a_delayed_dll_is_told_as_opened_later(tmp_path: Path) -> None:
     path = SITE + "\\torch\\lib\\torch_cuda.dll"
     write(tmp_path, path.replace("\\", "/"), build.pe(delayed=("nvrtc64_120_0.dll",)))

@@ -19,7 +19,7 @@ from core.model.facts.frameworks import Way
 from core.model.steps import Severity
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports, probe
-from core.probes.python.faults import remains_of_pip
+from core.probes.python.faults import environment_faults, remains_of_pip
 from core.probes.sysroot import Sysroot
 from core.rules.frameworks import broken, requirements
 from core.rules.frameworks import imports as import_rules
@@ -113,6 +113,25 @@ def test_a_broken_environment_is_an_error_and_the_interpreter_agrees(
     found, seen = look(prefix)
     assert kind in [f.kind for f in found.faults]
     assert Severity.ERROR in [f.severity for rule in RULES for f in rule(seen)]
+
+
+@pytest.mark.parametrize(
+    ("files", "lost"),
+    [
+        (("pyvenv.cfg", "Lib/site-packages/x.py"), r"C:\ml\Scripts\python.exe"),
+        (("conda-meta/python-3.12.4-h1_0.json", "Lib/site-packages/x.py"), r"C:\ml\python.exe"),
+        (("pyvenv.cfg", "Lib/site-packages/x.py", "Scripts/python.exe"), ""),
+        (("conda-meta/cuda-12.4-0.json", "Lib/site-packages/x.py"), ""),
+        (("pyvenv.cfg", "bin/python"), ""),
+    ],
+    ids=["venv", "conda", "whole", "no Python's", "of another system"],
+)
+def test_an_interpreter_that_a_virus_scanner_took_away(files: tuple[str, ...], lost: str, tmp_path: Path):
+    for name in files:
+        (tmp_path / "C:/ml" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "C:/ml" / name).write_text("")
+    found = [*environment_faults(r"C:\ml", None, {}, Sysroot(system="windows", root=str(tmp_path)))]
+    assert [(f.kind, f.path) for f in found] == ([("interpreter gone", lost)] if lost else [])
 
 
 def test_pythonhome_that_names_nothing(prefix: Path, tmp_path: Path):

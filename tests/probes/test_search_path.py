@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import SearchEntry
+from core.probes.python import pth_text
 from core.probes.python.faults import environment_faults, ignored_lines
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
@@ -277,8 +278,36 @@ def test_a_line_of_a_pth_file_that_python_passes_over(line: str, told: bool, tmp
     (tmp_path / "site/lab.pth").write_text(line.format(src=tmp_path / "src") + "\n")
     entries = [SearchEntry(path=str(tmp_path / "site"), origin="site-packages")]
     entries += [] if told else [SearchEntry(path=str(tmp_path / "src"), origin="pth")]
-    found = list(ignored_lines(entries, str(tmp_path), Sysroot("linux")))
+    found = list(ignored_lines(entries, str(tmp_path), Sysroot("linux"), (3, 12), {}))
     assert [(f.kind, f.path, f.line) for f in found] == ([("line ignored", str(tmp_path / "src"), 1)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("encoding", "version", "env", "added"),
+    [
+        ("utf-8", "3.12", {}, False),
+        ("utf-8", "3.12", {"PYTHONUTF8": "1"}, True),
+        ("utf-8", "3.13", {}, True),
+        ("cp1252", "3.12", {}, True),
+        ("cp1252", "3.13", {}, True),
+    ],
+)
+def test_a_path_in_other_letters_counts_in_the_encoding_that_python_reads(
+    encoding: str, version: str, env: dict[str, str], added: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(pth_text, "LOCALE", "cp1252")
+    source, site = "C:\\M\u00fcller\\src", r"C:\ml\Lib\site-packages"
+    write(tmp_path, "C:/ml/pyvenv.cfg", f"home = C:\\Python\nversion = {version}.1\n")
+    write(tmp_path, f"C:/Python/python{version.replace('.', '')}.dll", "")
+    write(tmp_path, "C:/M\u00fcller/src/mine.py", "")
+    write(tmp_path, "C:/ml/Lib/site-packages/mine.pth", f"{source}\n".encode(encoding))
+    where = Sysroot(system="windows", root=str(tmp_path))
+    python = read_interpreter(r"C:\ml", r"C:\ml\Scripts\python.exe", where)
+    assert python is not None
+    entries = python_search_path(python, env, "", where).entries
+    assert (source in [e.path for e in entries if e.origin == "pth"]) == added
+    passed_over = [(f.path, f.source) for f in ignored_lines(entries, "", where, python.version, env)]
+    assert passed_over == ([] if added else [(source, site + r"\mine.pth")])
 
 
 @pytest.mark.skipif(sys.version_info >= (3, 13), reason="Python takes the mark away")

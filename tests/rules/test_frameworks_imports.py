@@ -322,6 +322,22 @@ def test_an_environment_that_no_longer_fits_its_python(fault: EnvironmentFault, 
 
 
 @pytest.mark.parametrize(
+    ("fault", "severity", "says", "advice"),
+    [
+        (EnvironmentFault(kind="interpreter gone", path=f"{PREFIX}/Scripts/python.exe"), Severity.ERROR, "has lost its interpreter", "Create a new environment"),
+        (EnvironmentFault(kind="line ignored", path="C:\\M\u00fcller", source="x.pth", line=1, detail="C:\\\\M\\xc3\\xbcller"), Severity.WARNING, "Line 1 of x.pth", "Let Python read such files as UTF-8"),
+        (EnvironmentFault(kind="line ignored", path="C:\\M\u00fcller", source="x.pth", line=1, detail="'C:\\\\M\\xfcller'"), Severity.WARNING, "Line 1 of x.pth", "Write the plain path"),
+    ],
+)  # fmt: skip
+def test_what_an_environment_on_windows_has_lost(fault: EnvironmentFault, severity: Severity, says: str, advice: str):
+    (told,) = found(seen(faults=(fault,)))
+    assert told.severity == severity
+    assert says in told.title
+    assert told.fix is not None
+    assert told.fix.title.startswith(advice)
+
+
+@pytest.mark.parametrize(
     ("active", "names", "severity"),
     [(True, (), Severity.NOTE), (False, (), Severity.WARNING), (True, ("torch",), Severity.WARNING)],
 )

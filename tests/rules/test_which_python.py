@@ -46,6 +46,43 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
     assert all(f.ways == (start.id,) and f.title.startswith("Only in notebooks (ml)") for f in found)
 
 
+@pytest.mark.parametrize(
+    ("fault", "source", "lacks", "cause", "says"),
+    [
+        ("without call", "C:\\p\\run.bat:3", (), "process_env_not_inherited", "C:\\p\\run.bat:3 ends this file"),
+        (
+            "folder not searched",
+            "C:\\py\\python311._pth",
+            ("comfy",),
+            "python_environment_broken",
+            "does not find comfy",
+        ),
+    ],
+)
+def test_a_start_that_ends_although_the_python_is_right(
+    fault, source: str, lacks: tuple[str, ...], cause: str, says: str
+):
+    one = StartedPython(
+        name="python", path=f"{PREFIX}/python", prefix=PREFIX, seems=PREFIX, why="lies in it",
+        source=source, program="C:\\p\\main.py", lacks=lacks, fault=fault,
+    )  # fmt: skip
+    (found,) = another_python_runs(
+        machine(Start(id="script:C:\\p\\run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,)))
+    )
+    assert (found.severity, found.cause, says in found.title) == (Severity.WARNING, cause, True)
+    assert found.fix is not None
+    assert source in found.fix.title
+
+
+def test_an_alias_of_the_store_is_no_python():
+    one = StartedPython(
+        name="C:\\WindowsApps\\python.exe", path="", prefix="", seems=PREFIX, why="imports", lacks=("torch",), fault="opens the Store"
+    )  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:run.bat", kind="script", at="run.bat", runs=(one,))))
+    assert (found.severity, found.cause) == (Severity.ERROR, "python_environment_broken")
+    assert "WindowsApps\\python.exe only opens the Microsoft Store" in found.title
+
+
 def test_a_notebook_whose_kernel_is_gone():
     one = StartedPython(name="vision", path="", prefix="", seems=PREFIX, why="kernel", source="/w/train.ipynb")
     (found,) = another_python_runs(

@@ -25,7 +25,7 @@ from core.model.paths import is_inside
 from core.probes.loading.built_for import built_for
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linked_windows import linked_packages
-from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, LoadOrder, LoadStep, load_libraries
+from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, OWN_FIRST, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
 from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
@@ -257,6 +257,8 @@ class DllWalk:
         policy = self._policy(path)
         bad, gaps, direct = self._follow(path, path, policy)
         flags = ALTERED if policy.altered else DLL_LOAD_DIR | DEFAULT_DIRS
+        if self._row.windows_way == "PATH":
+            flags = OWN_FIRST
         if self._row.windows_way == "then PATH":
             flags |= AFTER_PATH
             if any(e.state == "absent" and not e.by_name for e in bad):
@@ -433,6 +435,8 @@ class DllWalk:
         if self._row.windows_way == "altered search path":
             plain = plain_policy(application, variable, root=self._where.root)
             return replace(plain, altered=True, loading=ntpath.dirname(path), added=self.folders)
+        if self._row.windows_way == "PATH":
+            return plain_policy(application, f"{ntpath.dirname(path)};{variable}", root=self._where.root)
         added = (*self.folders, ntpath.dirname(path))
         policy = cpython_policy(application, variable, added=added, root=self._where.root)
         return replace(policy, loading=ntpath.dirname(path))

@@ -30,6 +30,9 @@ ALTERED = 0x8
 AFTER_PATH = 0x10000000
 """Convalesce's own flag: after error 126, call LoadLibraryW again with the folders added to the start of PATH."""
 
+OWN_FIRST = 0x20000000
+"""Another: put the file's own folder in front of PATH, and call LoadLibraryW."""
+
 LOADING_SCRIPT = r"""
 import ctypes, json, os, sys
 _out = os.fdopen(os.dup(1), "wb", 0)
@@ -57,6 +60,8 @@ for folder in order["folders"]:
 
 def load(path, flags):
     ctypes.set_last_error(0)
+    if flags & 0x20000000:
+        os.environ["PATH"] = os.path.dirname(path) + ";" + os.environ.get("PATH", "")
     if k.LoadLibraryExW(path, None, flags & 0xFFFF):
         return 0
     number = ctypes.get_last_error()

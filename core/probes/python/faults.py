@@ -13,6 +13,7 @@ from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.model.paths import normalise
 from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
 from core.probes.python.environment import find_interpreter, goes_without_home
+from core.probes.python.pth_text import pth_text
 from core.probes.python.search_path import MARK, MAX_PTH_BYTES, Interpreter, own_pth, search_of_pth
 from core.probes.sysroot import Sysroot
 
@@ -52,7 +53,10 @@ def _line_of(file: str, key: str, where: Sysroot) -> int:
 
 
 def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
-    if where.system == "windows" or find_interpreter(prefix, where):
+    if find_interpreter(prefix, where):
+        return
+    if where.system == "windows":
+        yield from _taken_away(prefix, where)
         return
     for name in ("python", "python3"):
         link = where.join(prefix, "bin", name)
@@ -61,6 +65,15 @@ def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFa
                 kind="interpreter gone", path=path_text(link), detail=path_text(where.real_path(link))
             )
             return
+
+
+def _taken_away(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:
+    """Yield a fault if an environment has packages and no python.exe, as a virus scanner leaves it."""
+    is_virtual = where.is_file(where.join(prefix, "pyvenv.cfg"))
+    of_conda = any(n.startswith("python-3") for n in where.names(where.join(prefix, "conda-meta")) or ())
+    if (is_virtual or of_conda) and where.is_folder(where.join(prefix, "Lib", "site-packages")):
+        path = where.join(prefix, "Scripts", "python.exe") if is_virtual else where.join(prefix, "python.exe")
+        yield EnvironmentFault(kind="interpreter gone", path=path_text(path))
 
 
 def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
@@ -98,18 +111,23 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
         yield EnvironmentFault(kind="no configuration", path=path_text(file), detail=path_text(real))
 
 
-def ignored_lines(entries: Iterable[SearchEntry], home: str, where: Sysroot) -> Iterator[EnvironmentFault]:
+def ignored_lines(
+    entries: Iterable[SearchEntry], home: str, where: Sysroot, version: tuple[int, ...], env: Mapping[str, str]
+) -> Iterator[EnvironmentFault]:
     """Yield the lines of .pth files that name a folder which is there, in letters that Python takes as they are: behind an editor's mark,
-    in quotes, with "~" or a variable (site.addpackage).
+    in quotes, with "~" or a variable; or in an encoding that this Python does not read (site.addpackage).
     """
     listed = tuple(entries)
     known = {where.real_path(e.path) for e in listed}
     for folder in dict.fromkeys(e.path for e in listed if e.origin in ("site-packages", "user site")):
         for name in [n for n in where.names(folder) or () if n.endswith(".pth")]:
             file = where.join(folder, name)
-            for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").splitlines(), 1):
-                told = line.strip()
-                bare = told.removeprefix(MARK).strip().strip("\"'")
+            text = where.text(file, MAX_PTH_BYTES) or ""
+            read = pth_text(where.read(file, MAX_PTH_BYTES) or b"", version, env, where.system)
+            rows = zip(text.splitlines(), (text if read is None else read).splitlines(), strict=False)
+            for number, (line, as_read) in enumerate(rows, 1):
+                told = as_read.strip()
+                bare = line.strip().removeprefix(MARK).strip().strip("\"'")
                 bare = re.sub(r"^~(?=[/\\])|\$HOME\b|\$\{HOME\}", lambda _m: home, bare) if home else bare
                 if bare in (told, "") or told.startswith(("#", "import ", "import\t")):
                     continue

@@ -79,7 +79,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         return ImportSearch(prefix=python.prefix, python=interpreter.short_version, faults=faults)
     path = python_search_path(interpreter, request.env, folder, where, working=working_folder(where))
     home = request.env.get("HOME") or request.seen.machine.home
-    faults = (*faults, *ignored_lines(path.entries, home, where))
+    faults = (*faults, *ignored_lines(path.entries, home, where, interpreter.version, request.env))
     if other := other_library(path.entries, own_library(interpreter, request.env, where), where):
         version = interpreter.short_version
         return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))

@@ -20,6 +20,7 @@ from core.probes.python.environment import find_interpreter, read_settings, user
 from core.probes.python.generated_code import takes_all
 from core.probes.python.other_library import is_library
 from core.probes.python.pep582 import is_of_pdm, with_own_packages
+from core.probes.python.pth_text import pth_text
 from core.probes.python.start_code import MAX_START_CODE_BYTES, libraries_loaded, path_changes, variables_set
 from core.probes.sysroot import Sysroot
 
@@ -141,8 +142,9 @@ MARK = "\ufeff"
 class _Path:
     """sys.path under construction: an entry that it contains already is not added again, as site.known_paths has it."""
 
-    def __init__(self, where: Sysroot, version: tuple[int, ...] = ()) -> None:
+    def __init__(self, where: Sysroot, version: tuple[int, ...] = (), env: Mapping[str, str] | None = None) -> None:
         self.where = where
+        self.version, self.env = version, env or {}
         self.keeps_mark = bool(version) and version < (3, 13)
         self.entries: list[SearchEntry] = []
         self.code: list[StartCode] = []
@@ -176,10 +178,10 @@ class _Path:
 
     def _add_pth(self, folder: str, file: str) -> None:
         before = len(self.entries)
-        if not _is_text(self.where.read(file, MAX_PTH_BYTES) or b""):
+        text = pth_text(self.where.read(file, MAX_PTH_BYTES) or b"", self.version, self.env, self.where.system)
+        if text is None:
             self.code.append(StartCode(source=path_text(file)))
             return
-        text = self.where.text(file, MAX_PTH_BYTES) or ""
         for number, line in enumerate((text if self.keeps_mark else text.removeprefix(MARK)).splitlines(), 1):
             if line.startswith("#") or not line.strip():
                 continue
@@ -236,7 +238,7 @@ def python_search_path(
         env = {n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):
             return msgspec.structs.replace(search_of_pth(python, pth, where), any_protobuf=takes_all(env))
-    path = _Path(where, python.version)
+    path = _Path(where, python.version, env)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
             path.add(
@@ -414,14 +416,6 @@ def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[Sear
     return out
 
 
-def _is_text(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _start_code(code: str, where: Sysroot, *, source: str, line: int = 0, text: str = "") -> StartCode:
     """Return start-up code with what its text tells of its effect."""
     stubs = tuple(path_text(file) for file in libraries_loaded(code) if is_driver_stub(file, where))
@@ -452,7 +446,7 @@ def own_pth(python: Interpreter, where: Sysroot) -> str:
 
 def search_of_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearch:
     """Return the search that a ._pth file defines: its lines only, and site-packages if it imports site."""
-    path, folder, with_site = _Path(where), where.parent(file), False
+    path, folder, with_site = _Path(where, python.version), where.parent(file), False
     for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
         text = line.partition("#")[0].strip()
         if text == "import site":

@@ -40,6 +40,12 @@ class StartedFile(msgspec.Struct, frozen=True):
     """PATH led to it."""
     is_gone: bool = False
     """It is a Python that a command names by its path, and that is not there."""
+    ended_at: str = ""
+    """On Windows: file and line at which a batch file ends before it comes to this start."""
+    launcher: str = ""
+    """On Windows: the program of a package's command, which starts this Python."""
+    opens_store: bool = False
+    """On Windows: it is gone, and in its place an alias opens the Store."""
 
 
 class Line(msgspec.Struct, frozen=True):

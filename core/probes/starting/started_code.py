@@ -64,16 +64,25 @@ def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> st
 
 
 def lacking_pythons(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+    found: StartedFile,
+    way: Reached,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    *,
+    gone_counts: bool = False,
 ) -> Iterator[StartedPython]:
-    """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has."""
+    """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has.
+
+    ``gone_counts``: one that is gone is told of this way in any case.
+    """
     where = ground.where
     homes = [
         p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
     ]
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
-    runs = bool(found.prefix) or (found.is_gone and way.kind in unattended)
-    if not runs or not homes or _is_uncertain(way, ground):
+    runs = bool(found.prefix) or (found.is_gone and (gone_counts or way.kind in unattended))
+    by_path = where.system == "windows" and found.is_gone and not found.by_name
+    if not runs or not homes or (not by_path and _is_uncertain(way, ground)):
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
@@ -88,8 +97,16 @@ def lacking_pythons(
             source=_chosen_by(found, way) or way.at,
             program=path_text(program),
             lacks=tuple(relevant),
-            sure=_is_sure(found, way, ground),
+            sure=_nobody_activates(ground) if found.opens_store else _is_sure(found, way, ground),
+            fault="opens the Store" if found.opens_store else "",
         )
+
+
+def program_and_lacks(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the program that a Python of this machine starts, and the modules that its import lacks."""
+    return _lacking(found, way, ground, [*pythons]) if found.prefix else ("", ())
 
 
 def _chosen_by(found: StartedFile, way: Reached) -> str:
@@ -186,6 +203,14 @@ def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
             inside = target in row.partition(":")[0].split()
         elif inside:
             yield row
+
+
+def _nobody_activates(ground: Ground) -> bool:
+    """Whether neither this session nor the folder of the program shows an environment that somebody activates first."""
+    if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
+        return False
+    join, folder = ground.where.join, ground.folder
+    return not any(ground.where.is_file(join(folder, n, "pyvenv.cfg")) for n in ground.around.names(folder))
 
 
 def modules_of(distributions: Iterable[str]) -> frozenset[str]:

@@ -77,9 +77,27 @@ def _is_beside(home: EnvironmentView) -> bool:
     return home.near > 1 and not ours and nearest <= 1
 
 
+def _is_of_another_encoding(fault: EnvironmentFault) -> bool:
+    """Whether an ignored line names its folder as it is, in letters that this Python reads as others."""
+    plain = not any(sign in fault.detail for sign in ("~", "$", '"', "'", "\\ufeff"))
+    return plain and not fault.path.isascii() and ascii(fault.path)[1:-1] not in fault.detail
+
+
 def _words_of_start(prefix: str, fault: EnvironmentFault) -> tuple[str, str, Fix]:
     """Return the words about what runs or is read at the start of each program: .pth files, sitecustomize."""
     match fault.kind:
+        case "line ignored" if _is_of_another_encoding(fault):
+            return (
+                _("Line {line} of {file} does not add {folder} to the search path of {prefix}.",
+                  line=fault.line, file=fault.source, folder=fault.path, prefix=prefix),
+                _("The file is UTF-8, and this Python reads it in Windows' own code page. It reads a name of which no folder is there, so the line is passed over."),
+                manual_fix(
+                    _("Let Python read such files as UTF-8"),
+                    _("Start menu: Edit environment variables. Set {name} to {root}", name="PYTHONUTF8", root="1"),
+                    _("Python 3.13 does so by itself."),
+                    restart="terminal",
+                ),
+            )  # fmt: skip
         case "line ignored":
             return (
                 _("Line {line} of {file} does not add {folder} to the search path of {prefix}.",
@@ -116,6 +134,12 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
     prefix = home.python.prefix
     anew = _make_again(home)
     match fault.kind:
+        case "interpreter gone" if not fault.detail:
+            return (
+                _("{prefix} has lost its interpreter: {path} is not there.", prefix=prefix, path=fault.path),
+                _("Its packages are there, and nothing can start them. Virus scanners sometimes take this file away."),
+                anew,
+            )
         case "base gone" | "interpreter gone":
             return (
                 _(

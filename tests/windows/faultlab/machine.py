@@ -240,7 +240,7 @@ def values(scope: str) -> Values:
 
 
 def fingerprint() -> dict[str, object]:
-    """Return the registry's variables and every planted file: its size, its time, and a small one's hash."""
+    """Return the registry's variables and every planted file: its size, and its time or a small one's hash."""
     state: dict[str, object] = {f"{scope} {n}": v for scope in KEYS for n, v in values(scope).items()}
     files = (
         [p for root in ROOTS for p in root.rglob("*")]
@@ -252,7 +252,8 @@ def fingerprint() -> dict[str, object]:
         digest = ""
         if path.is_file() and seen.st_size < SMALL:
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
-        state[str(path)] = (seen.st_size if path.is_file() else -1, seen.st_mtime_ns if path.is_file() else 0, digest)
+        times = seen.st_mtime_ns if path.is_file() and not digest else 0
+        state[str(path)] = (seen.st_size if path.is_file() else -1, times, digest)
     return state
 
 

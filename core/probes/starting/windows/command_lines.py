@@ -34,6 +34,12 @@ SETS = re.compile(
     r"(if\s.*?)?\bset\s+(?:\"([A-Za-z_]\w*)=([^\"]*)\"[^&|]*|([A-Za-z_]\w*)=([^&|]*?)\s*)\Z", re.IGNORECASE
 )
 """An assignment: quotation marks around all of it are no part of the value, those within it are."""
+UNLESS_SET = re.compile(r"if\s+not\s+defined\s+(\w+)\s*\(?\s*@?\Z", re.IGNORECASE)
+TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
+"""Options of a Python that is only tried, or installs something: the program comes behind it."""
+BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
+"""How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
+LAUNCHER_BYTES = 16 << 10
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -111,18 +117,39 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
     if text is None or depth >= MOST_STEPS:
         return None
     state.files.append(path)
-    level = 0
+    level, ended = 0, ""
+    tried: list[StartedFile] = []
     for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
         line = raw.strip().lstrip("@").strip()[:MOST_LINE]
         if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
             continue
-        found = _assigned(line, Place(path, number), state, sure=level == 0)
-        if not found:
-            started = commands_of_line(line, Place(path, number), state, ground, depth)
-            if started is not None:
-                return started
+        at = Place(path, number)
+        if not _assigned(line, at, state, sure=level == 0):
+            calls = not ended and level == 0 and _never_comes_back(line, at, state, ground, text)
+            started = commands_of_line(line, at, state, ground, depth)
+            if started is not None and TRIES.match(" ".join(started.arguments[:2])):
+                tried.append(started)
+            elif started is not None and not (started.is_gone and level):
+                first = next((t for t in tried if t.is_gone), None)
+                its = msgspec.structs.replace(first, arguments=started.arguments) if first else started
+                return msgspec.structs.replace(its, ended_at=ended) if ended else its
+            ended = f"{path}:{number}" if calls else ended
         level = max(0, level + line.count("(") - line.count(")"))
-    return None
+    return tried[0] if tried else None
+
+
+def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
+    """Whether a line starts another batch file without ``call``: cmd.exe leaves this one for it. Jumps may pass it over."""
+    if re.match(r"if\b|for\b", line, re.IGNORECASE) or re.search(r"(?i)\bgoto\b", text):
+        return False
+    for part in _divided(line):
+        words = words_of_line(expanded(part.strip().lstrip("@").strip(), state, at.file))
+        if words and words[0].lower() not in ("call", "start") and not SHELL.fullmatch(ntpath.basename(words[0])):
+            here = state.values.get("PWD") or ground.folder
+            path = find_named(words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, here)
+            if path.lower().endswith(BATCH):
+                return True
+    return False
 
 
 def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
@@ -133,7 +160,11 @@ def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
     name, text = (found[2], found[3]) if found[2] else (found[4], found[5])
     name = next((n for n in state.values if n.upper() == name.upper()), name)
     value = expanded(text, state, at.file if at.line else "")
-    if found[1] or not sure:
+    unless = UNLESS_SET.match(found[1]) if found[1] and sure else None
+    if unless and unless[1].upper() == name.upper() and name not in state.open:
+        if not state.values.get(name):
+            give(state, name, value.removesuffix(")"), at)
+    elif found[1] or not sure:
         state.open.add(name)
     elif value:
         give(state, name, value, at)
@@ -149,12 +180,14 @@ def commands_of_line(line: str, at: Place, state: State, ground: Ground, depth: 
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         if _assigned(command, at, state, sure=command == part):
             continue
+        named = re.findall(r"%(\w+)%", command)
+        doubtful = command != part or any(n in state.open or not value_of(state, n) for n in named)
         command = expanded(command, state, at.file if at.line else "")
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
             state.values["PWD"] = _within(moved[1], state, ground)
             continue
         started = _program(_behind_starters(words_of_line(command)), at, state, ground, depth)
-        if started is not None:
+        if started is not None and not (started.is_gone and doubtful):
             return started
     return None
 
@@ -213,15 +246,38 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if PYTHON.fullmatch(name):
         if path and ground.where.is_file(path):
             prefix = prefix_of(path, ground.where, state.values)
+            if not prefix and _opens_store(path, ground):
+                return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
             real = ground.where.real_path(prefix) if prefix else ""
             return StartedFile(
                 path, prefix, real, tuple(words[1:]), by_name="\\" not in words[0] and "/" not in words[0]
             )
-        gone = ntpath.isabs(words[0]) and not path
+        gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
         return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1)
-    return None
+    return _of_launcher(path, tuple(words[1:]), state, ground) if path.lower().endswith(".exe") else None
+
+
+def _opens_store(path: str, ground: Ground) -> bool:
+    """Whether a file is the Store's alias; one that leads to an installed Python has that one's prefix."""
+    seen = ground.where.stat(path)
+    return seen is not None and not seen.st_size and "\\windowsapps\\" in path.lower()
+
+
+def _of_launcher(path: str, arguments: tuple[str, ...], state: State, ground: Ground) -> StartedFile | None:
+    """Return the Python that the program of a package's command names; None for any other program."""
+    if ntpath.basename(ntpath.dirname(path)).lower() != "scripts":
+        return None
+    named = BEHIND_LAUNCHER.search(ground.where.tail(path, LAUNCHER_BYTES) or b"")
+    if named is None:
+        return None
+    python = named[1].decode("utf-8", "replace").strip()
+    if not ground.where.is_file(python):
+        return StartedFile(python, "", arguments=(path, *arguments), is_gone=True, launcher=path)
+    prefix = prefix_of(python, ground.where, state.values)
+    real = ground.where.real_path(prefix) if prefix else ""
+    return StartedFile(python, prefix, real, (path, *arguments), launcher=path)
 
 
 def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 0) -> None:

@@ -22,6 +22,7 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_line
+from core.probes.starting.windows.ended import ended_starts
 
 MOST_TASKS, MOST_FOLDERS = 400, 80
 OF_SYSTEM = re.compile(
@@ -56,7 +57,7 @@ def _way(
         return
     prefix = prefix_among(found, pythons)
     its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
-    runs = tuple(lacking_pythons(found, its, ground, pythons))
+    runs = (*ended_starts(found, its, ground, pythons), *lacking_pythons(found, its, ground, pythons))
     if prefix or runs:
         yield Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=its.argv, runs=runs)
 

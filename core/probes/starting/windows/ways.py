@@ -13,11 +13,13 @@ from msgspec.structs import replace
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
+from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
 from core.probes.starting.windows.double_click import double_click_ways
+from core.probes.starting.windows.ended import ended_starts
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -154,8 +156,14 @@ def _filled(value: str, state: State, ground: Ground) -> str:
 
 
 def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the batch files of the working folder that start an environment's Python, or one that lacks what their program imports."""
+    """Yield the batch files of the working folder that start an environment's Python, or one that lacks what their program imports.
+
+    Many name a Python of another machine: one that is gone is told where no other batch file, which it does not call, starts an environment.
+    """
     names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".bat", ".cmd"))]
+    gone: list[tuple[StartedFile, Reached]] = []
+    whole: set[str] = set()
+    called: set[str] = set()
     for name in names[:MOST_BATCH_FILES]:
         path = ground.where.join(ground.folder, name)
         state = _begin(ground)
@@ -163,9 +171,23 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         found = python_of_batch(path, state, ground)
         if found is None:
             continue
+        called |= {f for f in state.files if f != path}
         way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, pythons), argv=(path,))
-        runs = tuple(lacking_pythons(found, way, ground, pythons))
+        if found.is_gone and not found.launcher:
+            gone.append((found, way))
+            continue
+        runs = (*ended_starts(found, way, ground, pythons), *lacking_pythons(found, way, ground, pythons))
+        whole |= {path} if way.prefix and not runs else set()
         if way.prefix or runs:
+            yield replace(way, runs=runs)
+    for found, way in gone:
+        if way.at in called or whole - set(way.state.files):
+            continue
+        runs = (
+            *ended_starts(found, way, ground, pythons),
+            *lacking_pythons(found, way, ground, pythons, gone_counts=True),
+        )
+        if runs:
             yield replace(way, runs=runs)
 
 

@@ -1,0 +1,35 @@
+"""The text of a .pth file as Python reads it: one that holds other letters than ASCII's may come to another folder's name.
+
+Source: addpackage in Lib/site.py. Until 3.12 the locale's encoding decides, on Windows the ANSI code page but in UTF-8 mode; since 3.13 a file
+is UTF-8 if it can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from core.common.versions import whole_number
+
+LOCALE = "mbcs"
+"""Windows' ANSI code page, a name that only Python on Windows knows."""
+SINCE_UTF_8 = (3, 13)
+
+
+def pth_text(data: bytes, version: tuple[int, ...], env: Mapping[str, str], system: str) -> str | None:
+    """Return the text that a Python of this version reads; None where that is not known. ``env``: its variables."""
+    if data.isascii():
+        return data.decode("ascii")
+    utf_8 = _decoded(data, "utf-8")
+    if system != "windows" or not version:
+        return utf_8
+    if version >= SINCE_UTF_8:
+        return utf_8 if utf_8 is not None else _decoded(data, LOCALE)
+    asked = next((v for n, v in env.items() if n.upper() == "PYTHONUTF8"), "")
+    return utf_8 if whole_number(asked.strip()) == 1 else _decoded(data, LOCALE)
+
+
+def _decoded(data: bytes, encoding: str) -> str | None:
+    try:
+        return data.decode(encoding)
+    except (UnicodeDecodeError, LookupError):
+        return None

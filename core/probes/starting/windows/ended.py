@@ -1,0 +1,71 @@
+r"""Starts on Windows that end before their program runs, although the environment is there: a batch file that another one replaces, an
+interpreter that was taken away, and an embeddable Python that does not search its program's folder.
+
+Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's documentation, "Finding modules"
+(a ._pth file names every folder).
+"""
+
+from __future__ import annotations
+
+import ntpath
+from collections.abc import Iterator
+
+from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.paths import is_inside
+from core.probes.python.search_path import own_pth, read_interpreter
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import program_and_lacks
+from core.probes.starting.ways import Reached
+
+
+def ended_starts(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield what ends this start, with the environment that it would have run in."""
+    if found.ended_at and way.prefix:
+        yield StartedPython(
+            name="python",
+            path=path_text(found.path),
+            prefix=way.prefix,
+            seems=way.prefix,
+            why="lies in it",
+            source=path_text(found.ended_at),
+            fault="without call",
+        )
+    if found.is_gone and not found.opens_store:
+        named = found.launcher or found.path
+        owner = next((p.prefix for p in pythons if is_inside("windows", named, p.prefix)), "")
+        if owner:
+            yield StartedPython(
+                name=path_text(found.path), path="", prefix="", seems=owner, why="lies in it", source=path_text(named)
+            )
+    yield from _folder_not_searched(found, way, ground, pythons)
+
+
+def _folder_not_searched(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    interpreter = read_interpreter(way.prefix, found.path, ground.where) if way.prefix and not found.is_gone else None
+    pth = own_pth(interpreter, ground.where) if interpreter else ""
+    if not pth:
+        return
+    program, lacks = program_and_lacks(found, way, ground, pythons)
+    folder = ntpath.dirname(program)
+    beside = tuple(n for n in lacks if any(_there(folder, n, tail, ground) for tail in (".py", "\\__init__.py")))
+    if beside:
+        yield StartedPython(
+            name=ground.where.name(found.path),
+            path=path_text(found.path),
+            prefix=way.prefix,
+            seems=way.prefix,
+            why="lies in it",
+            source=path_text(pth),
+            program=path_text(program),
+            lacks=beside,
+            fault="folder not searched",
+        )
+
+
+def _there(folder: str, name: str, tail: str, ground: Ground) -> bool:
+    return ground.where.is_file(ntpath.join(folder, name + tail))

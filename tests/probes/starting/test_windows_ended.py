@@ -1,0 +1,140 @@
+r"""Starts on Windows that end before their program runs, read in a folder that stands for C:\."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution, PythonEnvironment, StartedPython
+from core.probes.starting.machine import ground_of
+from core.probes.starting.windows.ways import windows_ways
+from core.probes.sysroot import sysroot_of
+from tests.probes.request import request, write
+from tests.probes.starting.test_windows import ENV, put
+
+PROJECT, PYTHON = r"C:\project", r"C:\ml\Scripts\python.exe"
+SITE = r"C:\ml\Lib\site-packages"
+ML = PythonEnvironment(
+    prefix=r"C:\ml",
+    kind="venv",
+    version="3.11.9",
+    executable=PYTHON,
+    site_packages=(SITE,),
+    distributions=(Distribution(name="torch", version="2.6.0", location=SITE),),
+)
+ALIASES = r"C:\Users\ada\AppData\Local\Microsoft\WindowsApps"
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    put(tmp_path, r"C:\ml\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
+    put(tmp_path, r"C:\ml\Scripts\activate.bat", '@set "PATH=C:\\ml\\Scripts;%PATH%"\r\n')
+    put(tmp_path, SITE + r"\torch\__init__.py", "")
+    put(tmp_path, r"C:\Python\python311.dll", "")
+    put(tmp_path, r"C:\Python\Lib\os.py", "")
+    put(tmp_path, PYTHON, "MZ")
+    put(tmp_path, PROJECT + r"\train.py", "import torch\n")
+    return tmp_path
+
+
+def ended(
+    root: Path, path: str = ENV["Path"], *pythons: PythonEnvironment, folder: str = PROJECT
+) -> list[StartedPython]:
+    its = request(root, system="windows", env={**ENV, "Path": path})
+    ground = ground_of(its, sysroot_of(its.host), folder)
+    found = windows_ways(ground, pythons or (ML,))
+    return [one for w in found if w.kind == "script" for one in w.runs]
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        ((r"C:\ml\Scripts\activate.bat", "python train.py"), 2),
+        ((r"call C:\ml\Scripts\activate.bat", "python train.py"), 0),
+        ((r"C:\ml\Scripts\activate.bat && python train.py",), 0),
+        ((rf"{PYTHON} train.py", r"C:\ml\Scripts\activate.bat"), 0),
+        ((r"if exist x C:\ml\Scripts\activate.bat", f"{PYTHON} train.py"), 0),
+        (("goto run", r"C:\ml\Scripts\activate.bat", ":run", f"{PYTHON} train.py"), 0),
+        ((r"cmd /c C:\ml\Scripts\activate.bat", f"{PYTHON} train.py"), 0),
+    ],
+)
+def test_a_batch_file_does_not_come_back_from_another(lines: tuple[str, ...], line: int, machine: Path) -> None:
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
+    told = [(one.fault, one.source) for one in ended(machine)]
+    assert told == ([("without call", rf"C:\project\run.bat:{line}")] if line else [])
+
+
+WEBUI = (
+    'if not defined PYTHON (set PYTHON=python)\r\n%PYTHON% -c "" >out.txt\r\nset PYTHON={0}\r\n%PYTHON% train.py\r\n'
+)
+
+
+@pytest.mark.parametrize(
+    ("files", "gone"),
+    [
+        ({"user.bat": "set PYTHON=C:\\Python310\\python.exe\r\ncall web.bat\r\n"}, r"C:\Python310\python.exe"),
+        ({"user.bat": "set PYTHON=C:\\ml\\Scripts\\python.exe\r\ncall web.bat\r\n"}, ""),
+        ({"run.bat": "C:\\Users\\author\\python.exe train.py\r\n"}, r"C:\Users\author\python.exe"),
+        ({"run.bat": "C:\\Users\\author\\python.exe train.py\r\n", "mine.bat": f"{PYTHON} train.py\r\n"}, ""),
+        ({"run.bat": "if exist C:\\x\\python.exe C:\\x\\python.exe train.py\r\n"}, ""),
+        ({"run.bat": "if exist x (\r\nset P=C:\\x\\python.exe\r\n)\r\n%P% train.py\r\n"}, ""),
+        ({"run.bat": "C:\\Users\\author\\python.exe hello.py\r\n"}, ""),
+        ({"run.bat": '"%FOLDER%\\Scripts\\python.exe" train.py\r\n'}, ""),
+        ({"run.bat": "%FOLDER%C:\\gone\\python.exe train.py\r\n"}, ""),
+    ],
+    ids=[
+        "a variable",
+        "another one",
+        "by its path",
+        "beside a whole one",
+        "if it is there",
+        "in a condition",
+        "no need",
+        "of a variable that is not set",
+        "behind one",
+    ],
+)
+def test_a_batch_file_of_a_python_that_is_gone(files: dict[str, str], gone: str, machine: Path) -> None:
+    put(machine, PROJECT + r"\hello.py", "print(1)\n")
+    put(machine, PROJECT + r"\web.bat", WEBUI.format(PYTHON) if "user.bat" in files else "")
+    for name, text in files.items():
+        put(machine, rf"{PROJECT}\{name}", text)
+    assert [one.name for one in ended(machine)] == ([gone] if gone else [])
+
+
+@pytest.mark.parametrize(("python", "told"), [(r"C:\before\ml\Scripts\python.exe", True), (PYTHON, False)])
+def test_a_packages_command_names_its_interpreter(python: str, told: bool, machine: Path) -> None:
+    command = r"C:\ml\Scripts\transcribe.exe"
+    write(machine, command.replace("\\", "/"), b"MZ" + bytes(900) + f"#!{python}\r\n".encode() + b"PK\3\4" + bytes(50))
+    put(machine, PROJECT + r"\run.bat", f"@{command} %*\r\n")
+    seen = [(one.name, one.seems, one.source) for one in ended(machine)]
+    assert seen == ([(python, r"C:\ml", command)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "env_beside", "sure"),
+    [(ALIASES, False, True), (ALIASES, True, False), (r"C:\ml\Scripts;" + ALIASES, False, None)],
+)
+def test_an_alias_of_the_store_starts_nothing(path: str, env_beside: bool, sure: bool | None, machine: Path) -> None:
+    put(machine, ALIASES + r"\python.exe", "")
+    put(machine, PROJECT + r"\run.bat", "python train.py\r\n")
+    if env_beside:
+        put(machine, PROJECT + r"\.venv\pyvenv.cfg", "home = C:\\Python\n")
+    told = [(one.fault, one.sure, one.lacks) for one in ended(machine, path)]
+    assert told == ([] if sure is None else [("opens the Store", sure, ("torch",))])
+
+
+@pytest.mark.parametrize("line", ["", "../app\n"])
+def test_an_embeddable_python_that_does_not_search_its_programs_folder(line: str, tmp_path: Path) -> None:
+    own = PythonEnvironment(
+        prefix=r"C:\portable\py", kind="system", version="3.11.9", executable=r"C:\portable\py\python.exe"
+    )
+    put(tmp_path, r"C:\portable\py\python.exe", "MZ")
+    put(tmp_path, r"C:\portable\py\python311.dll", "")
+    put(tmp_path, r"C:\portable\py\python311._pth", f"{line}python311.zip\n.\nimport site\n")
+    put(tmp_path, r"C:\portable\app\main.py", "import os\nimport tools.options\nimport nowhere\n")
+    put(tmp_path, r"C:\portable\app\tools\__init__.py", "")
+    put(tmp_path, r"C:\portable\run.bat", ".\\py\\python.exe -s app\\main.py\r\n")
+    told = [(one.fault, one.lacks, one.source) for one in ended(tmp_path, ENV["Path"], own, folder=r"C:\portable")]
+    assert told == ([] if line else [("folder not searched", ("tools",), r"C:\portable\py\python311._pth")])
