@@ -73,6 +73,8 @@ def _way_words(start: Start) -> str:
         at = re.split(r"[/\\]", at)[-1]
     elif start.kind == "notebook" and at.count("/") > 1:
         at = at.split("/")[-2]  # the kernel's name
+    elif start.kind == "editor" and start.argv:
+        return _("programs that the editor runs ({at})", at=re.split(r"[/\\]", at)[-1])
     return _(
         WAY_WORDS[start.kind],
         at=re.split(r"[/\\]", at)[-1] if start.kind in ("service", "launcher", "script", "task") else at,

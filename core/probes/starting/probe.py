@@ -32,6 +32,7 @@ from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.python.search_path import SYS_PATH, later_entries
+from core.probes.starting.chosen_pythons import chosen_python_ways
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
@@ -154,6 +155,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from flask_ways(ground, pythons)
     yield from pipenv_ways(ground, pythons)
     yield from with_promised_programs(editor_ways(ground, terminal, pythons), ground, pythons)
+    yield from chosen_python_ways(ground, terminal, pythons)
     yield from folder_ways(ground, terminal, pythons)
     yield from multiplexer_ways(ground, terminal)
     yield from module_ways(ground, terminal)
