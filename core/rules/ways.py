@@ -69,7 +69,7 @@ def way_words(seen: Snapshot, ids: Iterable[str]) -> str:
 
 def _way_words(start: Start) -> str:
     at = start.at
-    if start.kind == "notebook" and at.endswith(".ipynb"):
+    if start.kind == "notebook" and at.endswith((".ipynb", ".py")):
         at = re.split(r"[/\\]", at)[-1]
     elif start.kind == "notebook" and at.count("/") > 1:
         at = at.split("/")[-2]  # the kernel's name
@@ -246,6 +246,8 @@ def _merely_inherits(start: Start, compared: Comparison, seen: Snapshot, finding
     if start.kind != "notebook" or seen.machine.system == "windows":
         return False
     names = compared.decisive((finding.id, finding.subject), there=True)
+    if any(t.name in names for t in start.taken):
+        return False  # its configuration took it away
     own = {v.name: v.value for v in start.variables}
     terminals = [{v.name: v.value for v in s.variables} for s in seen.starts or () if s.kind == "terminal"]
     return bool(names) and any(all(own.get(n) == its.get(n) for n in names) for its in terminals)

@@ -1,16 +1,18 @@
 """Notebooks that JupyterHub starts: they get few of its server's variables, and those of its configuration.
 
-Source: JupyterHub's documentation, "Spawners" (Spawner.env_keep, Spawner.environment) and "The Littlest JupyterHub".
+Source: JupyterHub's documentation, "Spawners" (Spawner.env_keep, Spawner.environment), and "The Littlest JupyterHub".
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Mapping
 
 from msgspec.structs import replace
 
-from core.host.startup.state import State
+from core.common.late_pattern import late_pattern
+from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, notebook_ways
@@ -24,51 +26,128 @@ CONFIGURATIONS = (
 SERVERS_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+KEPT = (
+    "PATH",
+    "PYTHONPATH",
+    "CONDA_ROOT",
+    "CONDA_DEFAULT_ENV",
+    "VIRTUAL_ENV",
+    "LANG",
+    "LC_ALL",
+    "JUPYTERHUB_SINGLEUSER_APP",
+)
+"""What a notebook's server gets of the hub's variables (Spawner.env_keep)."""
+OF_EACH = ("HOME", "USER", "SHELL", "PWD")
+ELSEWHERE = late_pattern(r"\bspawner_class\b.*(?:docker|swarm|kube|ecs|yarn|ssh|slurm|batch)", re.IGNORECASE)
+"""Spawners that start notebooks in another root or on another machine."""
+
+
 def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield the kernels as JupyterHub starts them, if it is configured on this machine.
 
-    The hub has the variables of a service: PATH only. No other variable of env_keep exists there.
+    A hub of the machine has the variables of a service: PATH only. One that is configured in the working folder is started there,
+    with this session's variables, and hands on those that it keeps.
     """
     near = () if ground.folder in ("/", "") else (f"{ground.folder}/jupyterhub_config.py",)
     for path in dict.fromkeys((*near, *CONFIGURATIONS)):
-        if (text := ground.read(path)) is None:
+        if (text := ground.read(path)) is None or ELSEWHERE.search(text):
             continue
         person = ground.person
-        values = {"HOME": person.home, "USER": person.name, "SHELL": person.shell, "PATH": SERVERS_PATH}
+        of_person = {"HOME": person.home, "USER": person.name, "SHELL": person.shell}
+        values = {**ground.env, **of_person} if path in near else {**of_person, "PATH": SERVERS_PATH}
         state = State(values, set(values))
         state.files.append(path)
-        for name, value, line in notebook_variables(text):
-            state.set_variable(name, value, path, line, "json")
+        kept, line = kept_variables(text)
+        given = list(notebook_variables(text, values))
+        for name in [n for n in values if n not in kept and n not in OF_EACH]:
+            if name in {n for n, _value, _line in given}:
+                state.values.pop(name)
+            else:
+                state.unset_variable(name, path, line, "python")
+        for name, value, number in given:
+            state.set_variable(name, value, path, number, "json")
             state.exported.add(name)
-        for way in notebook_ways(ground, state, pythons):
+        ways = list(notebook_ways(ground, state, pythons))
+        for way in ways:
             yield replace(way, at=f"{path}: {way.at}")
+        if not ways and path in near and (prefix := _only_one(ground, pythons)):
+            yield Reached(kind="notebook", at=path, state=state, prefix=prefix)  # a server's own kernel needs no file
 
 
-def notebook_variables(text: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each variable that a configuration sets for notebooks, as (name, value, line); only constant strings."""
+def _only_one(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the active environment, or else the only one that is here."""
+    own = [p.prefix for p in pythons if p.kind in ("venv", "conda")]
+    active = [p for p in own if p in (ground.env.get("VIRTUAL_ENV"), ground.env.get("CONDA_PREFIX"))]
+    return active[0] if active else own[0] if len(own) == 1 else ""
+
+
+def kept_variables(text: str) -> tuple[frozenset[str], int]:
+    """Return which of its variables a hub hands on, and the line that says so, else 1."""
+    kept, line = set(KEPT), 1
+    for node in ast.walk(_tree(text)):
+        match node:
+            case ast.Assign(targets=[ast.Attribute(attr="env_keep")], value=ast.List() | ast.Tuple() as told):
+                kept, line = _texts(told), node.lineno
+            case ast.AugAssign(target=ast.Attribute(attr="env_keep"), value=told):
+                kept, line = kept | _texts(told), node.lineno
+            case ast.Call(
+                func=ast.Attribute(value=ast.Attribute(attr="env_keep"), attr="append" | "extend"), args=[told]
+            ):
+                kept, line = kept | _texts(told), node.lineno
+            case _:
+                pass
+    return frozenset(kept), line
+
+
+def _texts(node: ast.expr) -> set[str]:
+    return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+
+
+def _tree(text: str) -> ast.Module:
     try:
-        tree = ast.parse(text)
+        return ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in ast.walk(tree):
+        return ast.Module([], [])
+
+
+def notebook_variables(text: str, hub: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
+    """Yield each variable that a configuration sets for notebooks, as (name, value, line); ``hub``: the hub's own variables."""
+    for node in ast.walk(_tree(text)):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="environment")], value=ast.Dict() as told):
-                yield from _of_dict(told)
+                yield from _of_dict(told, hub)
             case ast.Call(
                 func=ast.Attribute(value=ast.Attribute(attr="environment"), attr="update"), args=[ast.Dict() as told]
             ):
-                yield from _of_dict(told)
+                yield from _of_dict(told, hub)
             case ast.Assign(
                 targets=[
                     ast.Subscript(value=ast.Attribute(attr="environment"), slice=ast.Constant(value=str() as name))
                 ],
-                value=ast.Constant(value=str() as value),
+                value=value,
             ):
-                yield name, value, node.lineno
+                yield name, _value(value, hub), node.lineno
+            case _:
+                pass
 
 
-def _of_dict(told: ast.Dict) -> Iterator[tuple[str, str, int]]:
+def _of_dict(told: ast.Dict, hub: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
     for key, value in zip(told.keys, told.values, strict=True):
-        match key, value:
-            case ast.Constant(value=str() as name), ast.Constant(value=str() as text):
-                yield name, text, value.lineno
+        match key:
+            case ast.Constant(value=str() as name):
+                yield name, _value(value, hub), value.lineno
+            case _:
+                pass
+
+
+def _value(node: ast.expr, hub: Mapping[str, str]) -> str:
+    """Return a text, or what the hub's own variable has; anything else shows only when the hub runs."""
+    match node:
+        case ast.Constant(value=str() as text):
+            return text
+        case ast.Subscript(value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str() as name)):
+            return hub.get(name, "")
+        case ast.Call(func=ast.Attribute(attr="get" | "getenv"), args=[ast.Constant(value=str() as name), *_rest]):
+            return hub.get(name, UNKNOWN)
+        case _:
+            return UNKNOWN

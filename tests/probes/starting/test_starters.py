@@ -684,6 +684,28 @@ def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) ->
     assert [(r.file, r.line) for r in found[0].state.lines[NAME]] == [(str(home / "work/jupyterhub_config.py"), 4)]
 
 
+@pytest.mark.parametrize(
+    ("line", "value", "taken"),
+    [
+        ("", None, 1),
+        ("c.Spawner.env_keep = ['PATH', 'LD_LIBRARY_PATH']", "/session", 0),
+        ("c.Spawner.env_keep.append('LD_LIBRARY_PATH')", "/session", 0),
+        ("c.Spawner.env_keep += ['LD_LIBRARY_PATH']", "/session", 0),
+        ("c.Spawner.env_keep = ['PATH']", None, 2),
+        ("c.Spawner.environment = {'LD_LIBRARY_PATH': os.environ['LD_LIBRARY_PATH']}", "/session", 0),
+    ],
+)
+def test_a_hub_that_is_started_here_hands_on_what_it_keeps(
+    line: str, value: str | None, taken: int, home: Path
+) -> None:
+    write(home, {"work/jupyterhub_config.py": f"c = get_config()\n{line}\n"})
+    (way,) = hub_ways(here(home, **{NAME: "/session"}), pythons(home))
+    rows = [r for r in way.state.lines.get(NAME, ()) if r.does == "unset"]
+    assert (way.state.environment().get(NAME), [r.line for r in rows]) == (value, [taken] if taken else [])
+    write(home, {"work/jupyterhub_config.py": "c.JupyterHub.spawner_class = 'dockerspawner.DockerSpawner'\n"})
+    assert not list(hub_ways(here(home, **{NAME: "/session"}), pythons(home)))
+
+
 def test_tmux_and_screen(home: Path) -> None:
     write(home, {
         ".tmux.conf": "set -g mouse on\nset-environment -g A b\nsetenv -g LD_LIBRARY_PATH ~/t ; # no\nset-environment -gu A\n",
