@@ -15,6 +15,7 @@ from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting import other_users
+from core.probes.starting.containers import ENGINES, run_in_container
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind, take_options
 from core.probes.starting.shells import family, read_shell
@@ -103,6 +104,8 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
             words = command_behind(words[1:], state, ground)
         elif name in RUNNERS:
             words = run_behind(name, words[1:], state, ground, (at.file, at.number))
+        elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
+            words = inner
         elif name == "concurrently":
             started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)

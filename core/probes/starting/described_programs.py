@@ -18,6 +18,7 @@ from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
 from core.probes.starting.commands import Line, python_of_text
+from core.probes.starting.containers import OF_A_ROOT
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import own_prefix
 from core.probes.starting.ways import Reached
@@ -89,8 +90,6 @@ HIDDEN = (
     ".mprocs.yaml",
 )
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
-OF_A_ROOT = ("LD_", "PYTHON", "PATH", "HOME", "CUDA_HOME", "CUDA_PATH")
-"""Starts of variables that name folders."""
 MOST_FILES = 40
 """Maximum number of files read in one folder."""
 MOST_BYTES = 1 << 17

@@ -290,3 +290,22 @@ def test_whose_value_counts(name: str, home: Path):
     for given, value in ((in_project(home, **{NAME: "--old"}), with_session), (in_project(home), without)):
         (way,) = [w for w in task_ways(given, pythons(home)) if w.prefix]
         assert way.state.environment().get(NAME) == value
+
+
+IN_CONTAINERS: dict[str, tuple[str, str | None]] = {
+    "a file keeps its quotation marks": ("docker run --rm --env-file v.env lab {home}/work/.venv/bin/python main.py", '"--a"'),
+    "podman": ("podman run --env-file=v.env lab {home}/work/.venv/bin/python main.py", '"--a"'),
+    "an option": ("docker container run -e XLA_FLAGS='--b' --env-file none lab {home}/work/.venv/bin/python", "--b"),
+    "an option in one word": ("docker run -eXLA_FLAGS=--b lab {home}/work/.venv/bin/python", "--b"),
+    "the script's own stays outside": ("export XLA_FLAGS=--c; docker run lab {home}/work/.venv/bin/python", "--old"),
+    "handed on": ("export XLA_FLAGS=--c; docker run -e XLA_FLAGS lab {home}/work/.venv/bin/python", "--c"),
+    "the image's Python": ("docker run --env-file v.env lab python main.py", None),
+    "no run": ("docker exec -e XLA_FLAGS=--b lab {home}/work/.venv/bin/python", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "value"), IN_CONTAINERS.values(), ids=IN_CONTAINERS)
+def test_variables_of_a_container(command: str, value: str | None, home: Path):
+    write(home, {"work/run.sh": f"#!/bin/bash\n{command}\n", "work/v.env": f'# of docker\n{NAME}="--a"\n'})
+    found = list(script_ways(in_project(home, **{NAME: "--old"}), pythons(home)))
+    assert [w.state.environment().get(NAME) for w in found] == ([value] if value else [])
