@@ -124,6 +124,8 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     standard: tuple[StandardModules, ...]
     names: Mapping[str, str] = {}
     """Distribution -> its module, where that is not the same word."""
+    dropped: Mapping[str, str] = {}
+    """A module that later releases no longer have -> the releases that have it."""
     checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
     opened: tuple[OpenedLibrary, ...] = ()

@@ -318,3 +318,27 @@ def test_what_is_said_of_byte_code(fields: dict[str, Any], words: str) -> None:
 def test_byte_code_gets_another_name(machine: Snapshot, path: str, command: str) -> None:
     fix, _remedy = _other_byte_code(home(machine), path)
     assert command in fix.advice.replace("'", "").replace('"', "")
+
+
+MAIN = "/home/ada/work/main.py"
+PROGRAMS: list[tuple[dict[str, Any], str, str]] = [
+    ({"wanted": "torchvision", "kind": "no name", "name": "load", "importer": MAIN, "path": f"{SITE}/torchvision/__init__.py", "owner": "torchvision 0.21.0"},
+     "another project's module", "Install what the program was written for"),
+    ({"wanted": "pkg_resources", "importer": f"{SITE}/torchvision/io.py"}, "stops at this line", "setuptools<81"),
+    ({"wanted": "torch", "kind": "no name", "name": "load", "importer": f"{SITE}/torchvision/io.py", "path": TORCH, "owner": "torch 2.6.0"},
+     "another release of torch", "torchvision"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "why", "advice"), PROGRAMS)
+def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: str, advice: str) -> None:
+    """What asks is the program itself, or a package that it imports: this one changes."""
+    machine = seen(ended(starts=(MAIN,), **fields))
+    (its,) = machine.pythons or ()
+    named = tuple(replace(d, location=SITE) for d in its.distributions)
+    found = card(replace(machine, pythons=(replace(its, distributions=named),)))
+    assert (found.severity, found.cause) == (Severity.WARNING, "requirement_broken")
+    assert MAIN in found.title
+    assert why in found.why
+    assert found.fix is not None
+    assert advice in f"{found.fix.title}\n{found.fix.advice}"

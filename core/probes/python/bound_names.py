@@ -468,3 +468,20 @@ _SETS_BY_NAME = late_pattern(
     r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)|(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)"
 )
 """Calls that set an attribute whose name is not on the same line, except on objects that are surely no modules."""
+
+
+def puts_back(text: str, module: str, name: str) -> bool:
+    """Whether a text may set an attribute of this name on this very module: by an assignment to any object's, or by a call that names
+    the module.
+    """
+    if name not in text:
+        return False
+    for found in re.finditer(rf"\.{name}[ \t]*=(?!=)", text):
+        before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
+        if _TARGET.fullmatch(before.rpartition("=")[2]):
+            return True
+    others = re.findall(rf"\bimport[ \t]+{re.escape(module)}[ \t]+as[ \t]+(\w+)", text)
+    its = "|".join(map(re.escape, (module, "mod", "module", *others)))
+    return bool(re.search(rf"""["']{name}["']""", text)) and bool(
+        re.search(rf"\b(?:setattr|vars)\([ \t\n]*(?:{its})\b|\b(?:{its})\.__dict__", text)
+    )

@@ -15,6 +15,7 @@ from core.probes.python.bound_names import (
     factory_getattr_rule,
     likely_names,
     may_bind,
+    puts_back,
     read_names,
     sets_attribute,
     spells_its_names,
@@ -160,6 +161,18 @@ class DottedModules:
             self._binds[key] = binds(self.text(its), name)
         return self._binds[key]
 
+    def is_loaded_late(self, module: str, name: str) -> bool:
+        """Whether a package binds the name of a module in it to something that imports this very module when it is used."""
+        its = self.find(module)
+        text = self.text(its) if its.kind == "package" and self.find(f"{module}.{name}").path else ""
+        spelt = re.escape(f"{module}.{name}")
+        return name in text and bool(
+            re.search(
+                rf"(?mi)^@[\w.]*lazy\w*\([\"']{spelt}[\"']\)\r?\ndef {name}\(|^{name} = [\w.]*lazy\w*\([^)\n]*[\"']{spelt}[\"']\)",
+                text,
+            )
+        )
+
     def names(self, its: Module) -> BoundNames | None:
         """Return the names in a module's text; None if it has no Python source."""
         if its.path not in self._names:
@@ -203,8 +216,17 @@ class DottedModules:
         key = dotted, name
         if key not in self._lacks:
             found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
-            self._lacks[key] = found and (self._is_lost(its, name) or not self.is_set_elsewhere(dotted, name))
+            self._lacks[key] = found and (
+                self._is_lost(its, name) or self._is_gone(dotted, its, name) or not self.is_set_elsewhere(dotted, name)
+            )
         return self._lacks[key]
+
+    def _is_gone(self, dotted: str, its: Module, name: str) -> bool:
+        """Whether a module says of a name that it was removed, and no module read so far puts it back: its own package does not."""
+        names = self.names(its) if its.kind != "extension" else None
+        if names is None or names.getattr is None or not names.getattr.declares_gone(name):
+            return False
+        return not any(puts_back(text, dotted, name) for text in self.texts.values())
 
     def _is_lost(self, its: Module, name: str) -> bool:
         """Whether the module that one in front hides binds the name by itself, so that no other module sets it, as far as was read."""

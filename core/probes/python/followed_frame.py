@@ -28,6 +28,8 @@ class Frame(msgspec.Struct):
     """The line that is being followed; one with the frames of its functions and classes."""
     modules: dict[str, str] = msgspec.field(default_factory=dict)
     """Names that stand for modules -> these."""
+    late: dict[str, str] = msgspec.field(default_factory=dict)
+    """Names that stand for modules which are loaded when something is taken of them -> these."""
     values: dict[str, object] = msgspec.field(default_factory=dict)
     """Names whose value is known."""
     functions: dict[str, ast.FunctionDef] = msgspec.field(default_factory=dict)

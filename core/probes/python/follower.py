@@ -274,6 +274,8 @@ class Follower:
         known = {
             name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
         }
+        if any(self._found.is_loaded_late(*module.rpartition(".")[::2]) for module in known.values() if "." in module):
+            return True
         named = attributes_of(frame.text, known)
         return any(self._absence.lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 

@@ -6,11 +6,13 @@ import time
 
 from msgspec.structs import replace
 
+from core.knowledge.contracts import hub_cache
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
+from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.locations import working_folder
 from core.probes.python.misfits import misfits
 from core.probes.python.modules import known_modules
@@ -98,7 +100,13 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             *shadowed_packages(modules, where, frozenset(e.path for e in ended)),
         ),
         hidden_standard=parts.hidden,
-        ended=(*ended, *ended_programs(modules, python.distributions, where)),
+        ended=(
+            *ended,
+            *ended_programs(modules, python.distributions, where),
+            *ends_of_programs(
+                modules, python.distributions, where, hub=hub_cache(request.env, home), known=parts.known
+            ),
+        ),
         numpy_1=built_for_numpy_1(python.distributions, where, parts.known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         overwritten=overwritten_packages(python, request, where),

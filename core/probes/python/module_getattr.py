@@ -27,6 +27,10 @@ class OwnGetattr(NamedTuple):
         arguments = self.function.args.args
         return len(arguments) == 1 and _ends(self.function.body, arguments[0].arg, name, self.tables) == {"raise"}
 
+    def declares_gone(self, name: str) -> bool:
+        """Whether it refuses a name that one of its tables spells, as NumPy does with each name that it removed."""
+        return any(name in its for table, its in self.tables.items() if table != "__all__") and self.refuses(name)
+
 
 def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
     """Return the only __getattr__ that a module defines; None where there is none, or several."""

@@ -116,6 +116,12 @@ class ModuleSearch:
             self._python, msgspec.structs.replace(self.search, entries=left), self._architecture, self.where
         )
 
+    def started_in(self, folder: str) -> ModuleSearch:
+        """Return the same search for what is imported from another folder than that of the start."""
+        entries = (SearchEntry(path=folder, origin="start"), *(e for e in self.search.entries if e.origin != "start"))
+        search = msgspec.structs.replace(self.search, entries=entries)
+        return ModuleSearch(self._python, search, self._architecture, self.where)
+
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:

@@ -180,6 +180,7 @@ class Statements:
                 its_body = frame.functions[name].body
                 yield from self._block(its_body, frame.inner(stored_names(its_body)))
             case _:
+                yield from self._late(node, frame)
                 self._others(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
@@ -226,6 +227,8 @@ class Statements:
             yield from self._import(frame, module, tuple(one.name for one in node.names))
             for one in node.names:
                 frame.bind(one.asname or one.name, f"{module}.{one.name}")
+                if self._found.is_loaded_late(module, one.name):
+                    frame.late[one.asname or one.name] = f"{module}.{one.name}"
         return True
 
     def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Steps:
@@ -236,6 +239,15 @@ class Statements:
         frame.forget([node.name])
         if isinstance(node, ast.FunctionDef) and not node.decorator_list:
             frame.functions[node.name] = node
+        return True
+
+    def _late(self, node: ast.stmt, frame: Frame) -> Steps:
+        """Enter the modules that are loaded when something is taken of them, and of which this statement takes something."""
+        if frame.late and isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
+            for line, (first, *names) in chains(node):
+                if first in frame.late and first in frame.modules and names:
+                    frame.lines[0] = line
+                    yield from self._import(frame, frame.late[first], None)
         return True
 
     def _others(self, node: ast.stmt, frame: Frame) -> None:

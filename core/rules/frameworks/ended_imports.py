@@ -138,6 +138,8 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 
     If an extension lacks something that it does not require, few programs need it.
     """
+    if _is_of_programs(ended):
+        return min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _requirers(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
@@ -148,6 +150,28 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     if (undeclared or lazily or _leads_outside(home, ended)) and not framework:
         return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
+
+
+def _is_of_programs(ended: EndedImport) -> bool:
+    """Whether nothing but a person's own programs comes to this end, which hides nothing."""
+    return not ended.hidden and bool(ended.starts) and all("/" in start or "\\" in start for start in ended.starts)
+
+
+def _asker(home: EnvironmentView, ended: EndedImport) -> str:
+    """Return the installed package whose line asks where a program's imports end; empty where the program itself does."""
+    system = home.seen.machine.system
+    folders = [f"{normalise(system, d.location)}/" for d in home.python.distributions if d.location]
+    importer = normalise(system, ended.importer).replace("\\", "/")
+    inside = next(
+        (importer.removeprefix(f) for f in (f.replace("\\", "/") for f in folders) if importer.startswith(f)), ""
+    )
+    name = distribution_of(inside.partition("/")[0].removesuffix(".py")) if inside else ""
+    return name if home.installed(name) else ""
+
+
+def _is_asked_by_program(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a program itself asks for what an installed module does not have."""
+    return _is_of_programs(ended) and bool(ended.owner or ended.path) and not _asker(home, ended)
 
 
 def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
@@ -219,6 +243,9 @@ def _cause_and_why(
         )
     if ended.kind == "no name" or _asks_another(home, ended):
         return "requirement_broken", _(
+            "The program was written for another release of {package}, or for another project's module of that name.",
+            package=package,
+        ) if _is_asked_by_program(home, ended) else _(
             "The import was written for another release of {package} than the installed one.", package=package
         )
     if any(r.kind == "renamed" and r.distribution == package for r in search.remains):
@@ -334,7 +361,13 @@ def _cure(
             reinstall_requirement(home.seen, home.python, name).advice,
             restart="program",
         ), None
-    askers = [distribution_of(s) for s in ended.starts if distribution_of(s) != package]
+    still = module_table().dropped.get(ended.wanted.partition(".")[0], "")
+    if still and ended.kind == "absent":
+        return reinstall_requirement(home.seen, home.python, still), None
+    starts = [_asker(home, ended)] if _is_of_programs(ended) else [distribution_of(s) for s in ended.starts]
+    if _is_asked_by_program(home, ended) and cause == "requirement_broken":
+        return manual_fix(_("Install what the program was written for, or adapt the program"), restart="program"), None
+    askers = [name for name in starts if name not in (package, "")]
     name, _space, version = ended.owner.partition(" ")
     if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
         return releases_that_fit(home, askers, package, version if name == package else "")

@@ -1,0 +1,155 @@
+"""Where the programs of the folder that a scan was started in end while they import: in what installed packages do at their start, or
+at a name that an installed module does not have.
+
+A package that is imported at a program's top level does what it does; what a program asks for in a function, or in a condition that
+is open, is ignored. A package that is not installed at all is not told here: the program may belong to another environment.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from core.common.late_pattern import late_pattern
+from core.knowledge.modules import module_table
+from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
+from core.probes.kept_looks import kept_look
+from core.probes.python.dotted_modules import STANDARD
+from core.probes.python.follower import Follower
+from core.probes.python.models_code import code_of_models
+from core.probes.python.module_text import EXTENDS_PATH
+from core.probes.python.modules import ModuleSearch
+from core.probes.sysroot import Sysroot
+
+MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
+"""Programs of the folder that are followed, and how long each may be."""
+
+MOST_BYTES = 24 << 20
+"""Bytes of source that are read for all of them."""
+
+MOST_SECONDS, MOST_WAITING = 4.0, 25.0
+"""Processor time for all programs of one environment, and seconds by the clock."""
+
+OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|__\w+__|test_\w+|\w+_tests?")
+"""Programs that some tool runs, in an environment of its own."""
+
+_IMPORTED = late_pattern(r"(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#;]*))")
+
+
+class _Ends(Frozen, frozen=True):
+    """Where programs end."""
+
+    found: tuple[EndedImport, ...]
+
+
+def ends_of_programs(
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    *,
+    hub: str = "",
+    known: dict[str, str] | None = None,
+) -> tuple[EndedImport, ...]:
+    """Return where the imports of the programs end that lie in the folder which programs are started in; each end once, with the
+    programs that come to it.
+    """
+    folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
+    programs = dict(_programs(folder, search, where)) if folder else {}
+    if not programs:
+        return ()
+    found = [*_kept(programs, folder, search, distributions, where, known)]
+    for place, files in code_of_models(programs.values(), folder, hub, where):
+        of_model = {
+            name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), MOST_PROGRAM_BYTES))
+        }
+        found += _kept(of_model, place, search.started_in(place), distributions, where, known)
+    return tuple(found)
+
+
+def _kept(  # noqa: PLR0917 - what a follower is given
+    programs: dict[str, str],
+    folder: str,
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    known: dict[str, str] | None,
+) -> tuple[EndedImport, ...]:
+    """Return the ends of one folder's programs, kept until what was read of changes."""
+
+    def look(watched: Sysroot) -> tuple[_Ends, bool]:
+        return _followed(programs, folder, search.seen_through(watched), distributions, watched)
+
+    given = search.search_settings, distributions, folder, sorted(programs.items())
+    return kept_look("imports of programs", given, _Ends, look, where, known=known).found
+
+
+def _programs(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each program that imports a package, and searches nowhere else."""
+    mine = search.top_names(folder)
+    names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
+    for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
+        text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
+        if set(_imported(text)) - STANDARD - mine - {""} and not EXTENDS_PATH.search(text):
+            yield name, text
+
+
+def _imported(text: str) -> Iterator[str]:
+    """Yield the packages that a program imports anywhere."""
+    for source, several in _IMPORTED.findall(text):
+        yield source or ""
+        yield from (re.split(r"[. ]", one.strip())[0] for one in several.split(","))
+
+
+def _followed(
+    programs: dict[str, str],
+    folder: str,
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+) -> tuple[_Ends, bool]:
+    frameworks = _frameworks(distributions)
+    asked = frozenset(name for text in programs.values() for name in _imported(text))
+    follower = Follower(
+        search,
+        distributions,
+        where,
+        MOST_BYTES,
+        closed=frameworks | {"numpy"},
+        whole=(asked | search.top_names(folder)) - frameworks,
+        end=(time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING),
+    )
+    found: dict[EndedImport, list[str]] = {}
+    for name in programs:
+        ended = follower.follow(name)
+        if ended is not None and _is_told(ended, folder, search, where):
+            found.setdefault(ended, []).append(path_text(where.join(folder, f"{name}.py")))
+        if not follower.may_read or not follower.limit.had_time:
+            break
+    ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
+    return _Ends(ends), follower.limit.had_time
+
+
+def _frameworks(distributions: Iterable[Distribution]) -> frozenset[str]:
+    """Return the modules that are followed for their own sake."""
+    rows = [row for row in module_table().modules if row.follow and not row.extends]
+    return frozenset(r.module for r in rows if any(re.fullmatch(r.distributions, d.name) for d in distributions))
+
+
+def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether an end lies in what is installed."""
+    if ended.hidden or ended.kind not in ("absent", "no name", "refused"):
+        return False  # what hides a package, and what is damaged, is told whoever asks
+    inner = where.path_module.sep
+    if ended.path.startswith(folder + inner) or search.find(ended.wanted.partition(".")[0]).kind == "namespace":
+        return False
+    asked_by_program = ended.importer.startswith(folder + inner) and not _is_installed(ended.importer, search, where)
+    return not (asked_by_program and ended.kind == "absent" and "." not in ended.wanted)
+
+
+def _is_installed(path: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a file lies in a folder of packages, which may itself lie below the folder of the program."""
+    entries: Iterable[SearchEntry] = (e for e in search.search.entries if e.origin in ("site-packages", "user site"))
+    return any(path.startswith(e.path + where.path_module.sep) for e in entries)

@@ -1,0 +1,142 @@
+"""Programs whose imports end in what is installed, or at a name that an installed module lacks: told by reading, borne out by Python."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import SearchEntry
+from core.probes.python.followed_programs import ends_of_programs
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+
+LAZY = """
+import importlib, types
+def lazy_load(name):
+    def wrapper(function):
+        class Late(types.ModuleType):
+            def __getattr__(self, attribute):
+                return getattr(function(), attribute)
+        return Late(name)
+    return wrapper
+"""
+BOARD = """
+from board import lazy as _lazy
+@_lazy.lazy_load("board.program")
+def program():
+    import importlib
+    return importlib.import_module("board.program")
+"""
+NUMERIC = """
+__former__ = {"complex": "use complex", "float": "use float"}
+def __getattr__(attr):
+    if attr in __former__:
+        raise AttributeError(__former__[attr])
+    raise AttributeError(attr)
+"""
+INSTALLED = {
+    "clip/__init__.py": "def copy():\n    pass\n",
+    "open/__init__.py": "def __getattr__(name):\n    return len(name)\n",
+    "made/__init__.py": "globals().update({n: 1 for n in ('one', 'two')})\n",
+    "board/__init__.py": BOARD,
+    "board/lazy.py": LAZY,
+    "board/program.py": "import dropped_here\nclass Board:\n    pass\n",
+    "numeric/__init__.py": NUMERIC,
+    "numeric/tests.py": "import other\nsetattr(other, 'complex', 1)\nother.complex = 1\n",
+    "sound/__init__.py": "import numeric as np\ndef spectrum(of=None, dtype=np.complex):\n    pass\n",
+    "mended/__init__.py": "import numeric\nnumeric.complex = complex\n",
+    "filters/__init__.py": "def find(kind):\n    assert kind in ('real', 'complex')\n    return vars()['kind']\n",
+    "late/__init__.py": "def sound():\n    import dropped_here\n",
+    "kit/__init__.py": "try:\n    import dropped_here\nexcept ImportError:\n    dropped_here = None\n",
+}
+CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
+    "an attribute of another project's module": ("import clip\nclip.load('a')\n", ("no name", "clip", "load")),
+    "an attribute that is there": ("import clip\nclip.copy()\n", None),
+    "in a function": ("import clip\ndef main():\n    clip.load('a')\n", None),
+    "behind a question": ("import clip\nif hasattr(clip, 'load'):\n    clip.load('a')\n", None),
+    "in a try": ("import clip\ntry:\n    clip.load('a')\nexcept AttributeError:\n    pass\n", None),
+    "the program gives it": ("import clip\nclip.load = print\nclip.load('a')\n", None),
+    "another thing of that name": ("import clip\nclip = str\nclip.upper('a')\n", None),
+    "a module that serves any name": ("import open\nopen.load\n", None),
+    "a module that makes its names": ("import made\nmade.one\n", None),
+    "a name that an installed module does not have": ("from clip import load\n", ("no name", "clip", "load")),
+    "a module that is loaded late": ("from board import program\nboard = program.Board()\n", ("absent", "dropped_here", "")),
+    "a module that is loaded late, and not used": ("from board import program\n", None),
+    "a name that was removed": ("import sound\n", ("no name", "numeric", "complex")),
+    "a name that was removed, beside a text with its word": ("import filters, sound\n", ("no name", "numeric", "complex")),
+    "a name that was put back": ("import mended, sound\n", None),
+    "a package that is not installed": ("import elsewhere\n", None),
+    "what a package asks for when it is used": ("import late\n", None),
+    "what a package can do without": ("import kit\n", None),
+    "a program that searches elsewhere": ("import sys\nsys.path.insert(0, 'x')\nfrom clip import load\n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
+    program, expected = CASES[case]
+    work, site = tmp_path / "work", tmp_path / "site"
+    for folder, files in ((work, {"main.py": program}), (site, INSTALLED)):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    where = Sysroot(system="linux")
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
+    assert [s for e in found for s in e.starts] == ([str(work / "main.py")] if expected else [])
+    code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    if expected or case not in ("a package that is not installed", "a program that searches elsewhere"):
+        assert (done.returncode != 0) == bool(expected), done.stderr
+
+
+KIT = {"kit/__init__.py": "", "kit/llama.py": "class Attention:\n    pass\n"}
+ASKS = "from kit.llama import Attention, Faster\nfrom .configuration import Settings\n"
+LOADS = "from kit import llama\nAutoModel.from_pretrained({!r}, trust_remote_code=True)\n"
+MODELS: dict[str, tuple[str, str, bool]] = {
+    "code for another release": (LOADS.format("model"), ASKS, True),
+    "of the hub": (LOADS.format("lab/model"), ASKS, True),
+    "by its path": (LOADS.format("./model/"), ASKS, True),
+    "code that asks first": (LOADS.format("model"), f"try:\n    {ASKS.splitlines()[0]}\nexcept ImportError:\n    pass\n", False),
+    "code that fits": (LOADS.format("model"), "from kit.llama import Attention\n", False),
+    "a model that nobody names": (LOADS.format("other"), ASKS, False),
+    "code that is not trusted": (LOADS.format("model").replace("True", "False"), ASKS, False),
+    "of which the settings alone are read": (LOADS.format("model").replace("AutoModel", "AutoConfig"), ASKS, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_the_code_of_a_model_is_what_a_program_runs(tmp_path: Path, case: str):
+    program, code, ends = MODELS[case]
+    work, site, hub = tmp_path / "work", tmp_path / "site", tmp_path / "hub"
+    model = hub / "models--lab--model/snapshots/0123abcd" if "lab/" in program else work / "model"
+    told = {
+        "auto_map": {"AutoConfig": "configuration.Settings", "AutoModel": "modeling.Model", "AutoTokenizer": [None]}
+    }
+    own = {"config.json": json.dumps(told), "configuration.py": "class Settings:\n    pass\n", "modeling.py": code}
+    refs = {"models--lab--model/refs/main": "0123abcd"}
+    for folder, files in ((work, {"main.py": program}), (site, KIT), (model, own), (hub, refs)):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    entries = (SearchEntry(path=str(work), origin="start"), SearchEntry(path=str(site), origin="site-packages"))
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    where = Sysroot(system="linux")
+    search = ModuleSearch(python, PythonSearch(entries), "x86_64", where)
+    found = ends_of_programs(search, (), where, hub=str(hub))
+    assert [(e.wanted, e.name, e.starts) for e in found] == (
+        [("kit.llama", "Faster", (str(model / "modeling.py"),))] if ends else []
+    )
