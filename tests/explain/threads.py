@@ -20,7 +20,7 @@ repository but those of the held-out and the fifth set; scored once after senten
 ``seventeenth``: 92 more, from 2022 to 2026, collected and scored as the sixteenth, then mended by and learned from, but for six from repositories of the held-out or the fifth set.
 ``nineteenth``: 58 more, and ``twentieth``: 34 of the same collector, treated as the seventeenth, but for three from repositories of the held-out or the fifth set.
 ``twenty-first``: 60 more of another such collector, and ``twenty-second``: 60 more of the same one, treated as the seventeenth, but for four each from repositories of the held-out or the fifth set.
-``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by.
+The twenty-third and the twenty-fourth are scored, and wait in ``UNSCORED`` until they are learned from. ``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
@@ -35,7 +35,7 @@ from typing import Literal, get_args
 
 FILE = Path(__file__).parent / "threads.jsonl"
 UNSCORED = FILE.with_name("unscored.jsonl")
-"""Threads that no answer was asked for yet; each row says besides whether its ``label`` is certain or weak, i.e. how clearly the thread ends.
+"""Threads that no answer was asked for yet; each row says besides whether its ``label`` is certain or weak, i.e. how clearly the thread ends, and which causes would be right ``also``.
 
 A row goes to ``FILE`` without that word once it is scored. The cause "none" means that the vocabulary has no word for it.
 """
@@ -77,4 +77,4 @@ def all_threads(sets: Sequence[str] = SETS) -> tuple[Thread, ...]:
 def unscored_threads(labels: Sequence[str] = ("certain", "weak")) -> tuple[Thread, ...]:
     """Return the threads that wait for their one score, by how sure their label is."""
     rows = [json.loads(line) for line in UNSCORED.read_text(encoding="utf-8").splitlines()]
-    return tuple(Thread(**{k: v for k, v in row.items() if k != "label"}) for row in rows if row["label"] in labels)
+    return tuple(Thread(**{k: v for k, v in row.items() if k not in ("label", "also")}) for row in rows if row["label"] in labels)

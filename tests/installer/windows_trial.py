@@ -237,6 +237,20 @@ def uninstall(*options: str) -> None:
     program = INSTALLED / "uninstall.exe"
     run_silently(program, "/S", *options)  # a copy of it goes on, since no program can remove itself
     until("the end of uninstall.exe", lambda: not INSTALLED.exists() and not LINK.exists())
+    # behind the folder and the link it takes its settings out of the registry
+    copies = [*Path(fresh()["TEMP"]).glob("~nsu*/*.exe")]
+    until("the end of its copy", lambda: all(map(has_ended, copies)))
+
+
+def has_ended(program: Path) -> bool:
+    """Whether a program does not run: Windows lets nobody write to the file of one that does."""
+    try:
+        program.open("r+b").close()
+    except PermissionError:
+        return False
+    except FileNotFoundError:
+        pass
+    return True
 
 
 def two_copies(folder: Path, told: Mapping[str, str]) -> None:
