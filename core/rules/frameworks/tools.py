@@ -209,6 +209,8 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
         return manual_fix(_("Keep the environment on a file system from which programs may be run"))
     if one.state == "unreadable":
         return manual_fix(_("Give this user permission to read {path}", path=one.path))
+    if one.reader.startswith("numba "):
+        return manual_fix(_("Let CUDA_HOME name a whole CUDA toolkit"), restart="program")
     return manual_fix(
         _("Install the package that provides {name}", name=one.name),
         _(
