@@ -14,6 +14,9 @@ from core.rules.gone_files import NOT_FOUND
 from core.rules.ways import CONCRETE
 from core.rules.wording import manual_fix, observation
 
+OF_IMAGES = ("dockerfile", "containerfile")
+"""Words in the names of files in which ENV sets what stays."""
+
 
 def with_ignored_lines(found: Iterable[Finding], seen: Snapshot) -> list[Finding]:
     """Return the findings; one about what is not found says which line of a way of starting has no effect."""
@@ -61,6 +64,9 @@ def _advice(row: StartLine) -> tuple[str, str]:
     again = _("Then start it again.")
     if _is_literal(row):
         return _("Write the whole path in line {line} of {file}", line=row.line, file=row.file), again
+    if row.form == "posix" and any(w in row.file.rpartition("/")[2].lower() for w in OF_IMAGES):
+        text = _("Write ENV instead of RUN export in line {line} of {file}", line=row.line, file=row.file)
+        return text, f'ENV {row.name}="{row.value}"'
     if row.form == "posix":
         text = _("Put line {line} of {file} before the command, in the same line", line=row.line, file=row.file)
         return text, _("End it with: && \\")

@@ -54,3 +54,22 @@ def test_what_is_not_found_says_which_line_has_no_effect(finding: Finding, name:
 def test_it_says_why_the_line_has_no_effect(form: LineForm, words: str):
     (made,) = with_ignored_lines([lacking("cuda_not_on_search_path")], machine(form=form))
     assert words in made.why
+
+
+def test_a_step_of_an_image_is_told_to_be_env():
+    row = StartLine(
+        name="LD_LIBRARY_PATH",
+        does="set",
+        value="/opt/lib",
+        file="/w/Dockerfile",
+        line=2,
+        form="posix",
+        overridden=True,
+    )
+    start = Start(id="task:x", kind="task", at="/w/Dockerfile", prefix=PREFIX, ignored=(row,))
+    (made,) = with_ignored_lines([lacking("cuda_not_on_search_path")], replace(wheel_machine(), starts=(start,)))
+    assert made.fix is not None
+    assert (made.fix.title, "ENV LD_LIBRARY_PATH" in str(made.fix)) == (
+        "Write ENV instead of RUN export in line 2 of /w/Dockerfile",
+        True,
+    )

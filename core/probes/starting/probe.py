@@ -38,6 +38,7 @@ from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.given_inside import given_inside_ways
 from core.probes.starting.hub import hub_ways
+from core.probes.starting.images import image_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.multiplexers import multiplexer_ways
 from core.probes.starting.named_notebooks import named_notebook_ways
@@ -148,6 +149,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield from supervised_ways(ground, pythons)
     yield from deployed_ways(ground, pythons)
     yield from task_ways(ground, pythons)
+    yield from image_ways(ground, pythons)
     yield from described_ways(ground, pythons)
     yield from own_settings_ways(ground, pythons)
     yield from given_inside_ways(ground, pythons)

@@ -1,0 +1,89 @@
+"""A Dockerfile whose program is an environment's: lines that set a variable for nothing, because each RUN has a shell of its own.
+
+Source: Docker's documentation, "Dockerfile reference" (RUN, ENV, CMD, ENTRYPOINT). What the base image sets does not show, so a way is
+told only where such a line would have set a variable that no ENV sets.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.host.startup.plain import json_value
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment, StartLine
+from core.probes.starting.commands import Line, python_of_command, words_of
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import own_prefix
+from core.probes.starting.ways import Reached
+
+NAMES = late_pattern(r"(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|[\w-]+\.Dockerfile", re.IGNORECASE)
+MOST_FILES = 8
+_ENDS = late_pattern(r"(?:^|&&|;)\s*export\s+([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*$")
+"""An export behind which its shell runs nothing more."""
+_PAIR = late_pattern(r"(?<!\w)([A-Za-z_]\w*)=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:\\.|[^\s\"'\\])*)")
+
+
+def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each Dockerfile of the working folder that starts an environment's Python, and exports a variable for nothing."""
+    names = ground.around.names(ground.folder) if ground.folder not in ("/", "") else ()
+    for name in [n for n in names if NAMES.fullmatch(n)][:MOST_FILES]:
+        path = posixpath.join(ground.folder, name)
+        text = ground.read(path)
+        if text and re.search(r"\bexport\s", text):
+            yield from _of_file(text, path, ground, pythons)
+
+
+def _of_file(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    state = State(dict(ground.env), set(ground.env))
+    state.files.append(path)
+    state.values["PWD"] = ground.folder
+    lost: dict[str, StartLine] = {}
+    kept: set[str] = set()
+    starts: dict[str, tuple[list[str], int]] = {}
+    for word, told, line in _instructions(text):
+        if word == "FROM":
+            lost, starts, kept = {}, {}, set()
+        elif word in ("CMD", "ENTRYPOINT"):
+            starts[word] = (_command(told), line)
+        elif word == "ENV":
+            kept |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
+        elif word == "RUN" and (found := _ENDS.search(told)):
+            value = re.sub(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), found[2].strip("\"'"))
+            lost[found[1]] = StartLine(
+                name=found[1], does="set", value=value, file=path, line=line, form="posix", overridden=True
+            )
+    lost = {n: row for n, row in lost.items() if n not in kept}
+    words = starts.get("ENTRYPOINT", ([], 0))[0] + starts.get("CMD", ([], 0))[0]
+    if not lost or not words or not words[0].startswith("/"):
+        return
+    found_python = python_of_command(words, Line(path, max(line for _w, line in starts.values())), state, ground)
+    prefix = own_prefix(found_python, pythons) if found_python else ""
+    if prefix:
+        for row in lost.values():
+            state.values.pop(row.name, None)
+            state.lines.pop(row.name, None)
+        state.ignored += lost.values()
+        yield Reached(kind="task", at=path, state=state, prefix=prefix, argv=(words[0],))
+
+
+def _command(told: str) -> list[str]:
+    found = json_value(told) if told.startswith("[") else None
+    return [str(w) for w in found] if isinstance(found, list) else words_of(told)
+
+
+def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each instruction, what stands behind it, and its last line; continued lines are one."""
+    parts: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
+        parts.append(line.rstrip().removesuffix("\\"))
+        if line.rstrip().endswith("\\"):
+            continue
+        word, _space, rest = " ".join(parts).strip().partition(" ")
+        parts = []
+        if word:
+            yield word.upper(), rest.strip(), number

@@ -1,0 +1,37 @@
+"""Dockerfiles that export a variable in a step of its own, which ends with its shell."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import PythonEnvironment
+from core.probes.starting.images import image_ways
+from tests.probes.starting.shells import in_project, project
+
+CMD = 'CMD ["{home}/work/.venv/bin/python", "main.py"]'
+
+
+@pytest.mark.parametrize(
+    ("lines", "ignored"),
+    [
+        (("RUN export LD_LIBRARY_PATH=/opt/lib", CMD), [("/opt/lib", 2)]),
+        (("RUN echo a && \\", "  export LD_LIBRARY_PATH='/opt/lib'", CMD), [("/opt/lib", 3)]),
+        (("RUN export LD_LIBRARY_PATH=/opt/lib", 'ENTRYPOINT ["{home}/work/.venv/bin/python"]', 'CMD ["a.py"]'), [("/opt/lib", 2)]),
+        (("ENV LD_LIBRARY_PATH=/opt/lib", CMD), []),
+        (("RUN export LD_LIBRARY_PATH=/opt/lib", "ENV A=b LD_LIBRARY_PATH=/opt/lib", CMD), []),
+        (("ENV LD_LIBRARY_PATH /opt/lib", "RUN export LD_LIBRARY_PATH=/opt/lib", CMD), []),
+        (("RUN export LD_LIBRARY_PATH=/opt/lib && ./build.sh", CMD), []),
+        (("RUN export LD_LIBRARY_PATH=/opt/lib", "FROM other", CMD), []),
+        (("RUN export LD_LIBRARY_PATH=/opt/lib", 'CMD ["python", "main.py"]'), []),
+    ],
+)  # fmt: skip
+def test_a_step_that_exports(lines: tuple[str, ...], ignored: list[tuple[str, int]], tmp_path: Path):
+    env = project(tmp_path)
+    text = "\n".join(("FROM nvidia/cuda:12.8.1-base-ubuntu22.04", *lines, ""))
+    (tmp_path / "work/Dockerfile").write_text(text.replace("{home}", str(tmp_path)))
+    python = PythonEnvironment(prefix=str(env), kind="venv")
+    found = list(image_ways(in_project(tmp_path, LD_LIBRARY_PATH="/session"), (python,)))
+    assert [(r.value, r.line) for w in found for r in w.state.ignored] == ignored
+    assert all("LD_LIBRARY_PATH" not in w.state.environment() and w.prefix == str(env) for w in found)
