@@ -77,4 +77,6 @@ def all_threads(sets: Sequence[str] = SETS) -> tuple[Thread, ...]:
 def unscored_threads(labels: Sequence[str] = ("certain", "weak")) -> tuple[Thread, ...]:
     """Return the threads that wait for their one score, by how sure their label is."""
     rows = [json.loads(line) for line in UNSCORED.read_text(encoding="utf-8").splitlines()]
-    return tuple(Thread(**{k: v for k, v in row.items() if k not in ("label", "also")}) for row in rows if row["label"] in labels)
+    return tuple(
+        Thread(**{k: v for k, v in row.items() if k not in ("label", "also")}) for row in rows if row["label"] in labels
+    )
