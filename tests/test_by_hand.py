@@ -20,6 +20,7 @@ INNER = {
     "tests/worldlab/without_card.py",
     "tests/worldlab/with_card.py",
     "tests/faultlab/machine.py",
+    "tests/faultlab/two_gpus.py",
     "tests/windows/fixing_child.py",
     *(f"tests/windows/{lab}/inside.py" for lab in ("worldlab", "endtoend", "faultlab")),
 }
