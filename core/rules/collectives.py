@@ -12,6 +12,7 @@ from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.counter import cuda_starts
 from core.rules.frameworks.environment_view import environment_views
+from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
@@ -59,7 +60,7 @@ def _concerned(seen: Snapshot) -> list[PythonEnvironment]:
 def must_share_memory(seen: Snapshot) -> bool:
     """Whether variables leave NCCL no way between two GPUs but /dev/shm: no direct access, and no shared memory of CUDA's own.
 
-    Measured with NCCL 2.28.9: with either, 1 MiB of /dev/shm does; without both, the first sum ends.
+    Measured with NCCL 2.28.9: without direct access 1 MiB of /dev/shm does; without CUDA's shared memory as well, the first sum ends.
     """
     said = {
         n: v.value.strip()
@@ -115,7 +116,7 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
 
 def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
     """NCCL is told to use InfiniBand alone, and no port of InfiniBand is active: it takes no other network, between the GPUs of one
-    computer either (measured with NCCL 2.28.9).
+    computer either (measured with NCCL 2.28.9). A note where no GPU is: the jobs of a cluster's own machines may have InfiniBand.
     """
     asked = effective_variable(seen, "NCCL_NET")
     homes = [h for h in environment_views(seen) if any(BRINGS_NCCL.fullmatch(d.name) for d in h.python.distributions)]
@@ -125,7 +126,7 @@ def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
         return
     yield make_finding(
         Step.ENVIRONMENT,
-        min(WARNING, max(h.severity for h in homes)),
+        min(WARNING, max(h.severity for h in homes)) if gpu_side(seen).there else NOTE,
         "nccl-without-infiniband",
         _("NCCL_NET asks for InfiniBand, which is not active here."),
         cause="variable_value_wrong",

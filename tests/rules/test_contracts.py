@@ -14,6 +14,7 @@ from core.model.facts import (
     CudaInit,
     DeviceNode,
     Distribution,
+    Driver,
     Environment,
     NamedPlace,
     Snapshot,
@@ -105,6 +106,8 @@ def test_infiniband_that_is_not_there(value: str, ports: tuple[str, ...], told: 
     seen = machine("NCCL_NET", value, *TORCH, tools=Tools(infiniband=ports))
     its = list(network_that_is_not_there(seen))
     assert [(f.severity, f.cause) for f in its] == [(Severity.WARNING, "variable_value_wrong")] * told
+    without = list(network_that_is_not_there(replace(seen, driver=Driver(gpus=(), pci=()))))
+    assert [f.severity for f in without] == [Severity.NOTE] * told
 
 
 @pytest.mark.parametrize(

@@ -452,14 +452,21 @@ def ends_with_raise(body: list[ast.stmt]) -> bool:
 # --- names that other modules set -------------------------------------------------------------------------------------
 
 
-def sets_attribute(text: str, name: str) -> bool:
-    """Whether a text may set an attribute of this name on another module."""
-    if name not in text:
-        return False
+def _assigns(text: str, name: str) -> bool:
+    """Whether a statement of a text assigns to an attribute of this name."""
     for found in re.finditer(rf"\.{name}[ \t]*=(?!=)", text):
         before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
         if _TARGET.fullmatch(before.rpartition("=")[2]):
             return True
+    return False
+
+
+def sets_attribute(text: str, name: str) -> bool:
+    """Whether a text may set an attribute of this name on another module."""
+    if name not in text:
+        return False
+    if _assigns(text, name):
+        return True
     return bool(re.search(rf"""["']{name}["']""", text)) and bool(_SETS_BY_NAME.search(text))
 
 
@@ -476,10 +483,8 @@ def puts_back(text: str, module: str, name: str) -> bool:
     """
     if name not in text:
         return False
-    for found in re.finditer(rf"\.{name}[ \t]*=(?!=)", text):
-        before = text[text.rfind("\n", 0, found.start()) + 1 : found.start()]
-        if _TARGET.fullmatch(before.rpartition("=")[2]):
-            return True
+    if _assigns(text, name):
+        return True
     others = re.findall(rf"\bimport[ \t]+{re.escape(module)}[ \t]+as[ \t]+(\w+)", text)
     its = "|".join(map(re.escape, (module, "mod", "module", *others)))
     return bool(re.search(rf"""["']{name}["']""", text)) and bool(

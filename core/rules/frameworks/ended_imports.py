@@ -182,6 +182,16 @@ def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str
     return list(dict.fromkeys((*found, *read)))
 
 
+def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
+    if ended.kind == "no name":
+        return _("{who} ends at its start with {prefix}: {module} has no {name}.", name=ended.name, **values)
+    if ended.kind == "refused":
+        return _(
+            "{who} ends at its start with {prefix}: code that it runs refuses {other}.", other=ended.owner, **values
+        )
+    return _("{who} ends at its start with {prefix}: there is no module {module}.", **values)
+
+
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
     mine = [name for name in consumers if FRAMEWORKS.fullmatch(name)] or consumers  # Whatever imports these fails, too.
     whole = (f"{d.name} {d.version}" for name in mine if (d := home.installed(name)))
@@ -190,6 +200,8 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         "prefix": home.python.prefix,
         "module": ended.wanted,
     }
+    if _is_of_programs(ended):
+        return _program_title(ended, values)
     if ended.kind == "byte code":
         return _("{who} in {prefix} cannot be imported: the byte code of {module} is damaged.", **values)
     if ended.kind == "no name":
@@ -318,7 +330,7 @@ def _why_byte_code(ended: EndedImport) -> str:
 
 def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:
     if ended.importer:
-        what = f"from {ended.wanted} import {ended.name}" if ended.name else f"import {ended.wanted}"
+        what = f"{ended.wanted}.{ended.name}" if ended.name else f"import {ended.wanted}"
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.path:
         way = describe_origin(entry) if entry else ""
