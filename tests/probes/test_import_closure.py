@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ from core.knowledge.modules import KnownModule
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
-from core.probes.python.import_closure import ended_imports
+from core.probes.python.import_closure import Late, ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.python.statements import Statements
@@ -396,7 +395,7 @@ def ended(
     behind: Path | None = None,
     users: tuple[str, ...] = (),
     suspects: Suspects = NOTHING_SUSPECT,
-    late: Callable[[bool], object] = lambda _frameworks: None,
+    late: Late = lambda _frameworks, _seconds: None,
 ) -> tuple[EndedImport, ...]:
     """Return what reading says of a framework in a folder of packages, with folders before it, and of what uses it."""
     entries = (
@@ -739,15 +738,16 @@ def test_a_package_of_python_comes_to_its_extension_module_by_an_inner_file(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 @pytest.mark.parametrize(
-    ("limit", "seconds", "told"), [("MOST_WAITING", 25.0, 0), ("MOST_WAITING", -1.0, 1), ("MOST_SECONDS", -1.0, 1)]
+    ("limit", "seconds", "told"), [("MOST_WAITING", 25.0, 0), ("MOST_WAITING", -1.0, 1), ("FRAMEWORK_SECONDS", -1.0, 1)]
 )
 def test_time_that_ran_out_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float, told: int
 ) -> None:
     monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", seconds)
-    said: list[None] = []
-    ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=said.append)
-    assert len(said) == told
+    said: list[tuple[bool, float]] = []
+    ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=lambda *what: said.append(what))
+    assert [frameworks for frameworks, _seconds in said] == [True] * told
+    assert all(seconds < 25 for _frameworks, seconds in said)  # what it took, and not what is allowed
 
 
 PROJECT = {
@@ -806,7 +806,8 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
     clock = iter(range(10**6))
     monkeypatch.setattr("core.probes.python.import_closure.time.thread_time", lambda: float(next(clock)))
     monkeypatch.setattr("core.probes.python.import_closure.USER_SECONDS", 1.0)  # by this clock one package is begun
-    monkeypatch.setattr("core.probes.python.import_closure.MOST_SECONDS", 1e6)
+    for limit in ("MOST_SECONDS", "FRAMEWORK_SECONDS"):
+        monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", 1e6)
     site = plant(
         tmp_path,
         {

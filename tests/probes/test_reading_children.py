@@ -83,7 +83,7 @@ def ends(python: PythonEnvironment, request: ProbeRequest, folder: Path) -> tupl
     interpreter = read_interpreter(python.prefix, python.executable, where)
     assert interpreter
     path = python_search_path(interpreter, {}, str(folder), where, working=str(Path.cwd()))
-    return SearchParts(python, interpreter, path, request, where).ended(lambda _frameworks: None)
+    return SearchParts(python, interpreter, path, request, where).ended(lambda _frameworks, _seconds: None)
 
 
 def in_this_process(

@@ -22,7 +22,7 @@ from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.import_hints import hints_at_a_fault, is_unmet
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import Plugin
-from core.probes.python.time_limit import MOST_SECONDS, MOST_WAITING
+from core.probes.python.time_limit import FRAMEWORK_SECONDS, MOST_SECONDS, MOST_WAITING
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, WANTED_BY_ALL, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -51,6 +51,12 @@ PACKAGE_BYTES = 8 << 20
 """Bytes of source read of packages other than frameworks, if some of their extension modules do not load."""
 
 
+Late = Callable[[bool, float], object]
+"""Is called if time runs out: with whether that stops the frameworks, or only packages that use them, and the seconds by the clock that it
+took.
+"""
+
+
 def ended_imports(
     search: ModuleSearch,
     distributions: tuple[Distribution, ...],
@@ -60,15 +66,14 @@ def ended_imports(
     plugins: tuple[Plugin, ...] = (),
     known: dict[str, str] | None = None,
     spent: list[float] | None = None,
-    late: Callable[[bool], object] = lambda _frameworks: None,
+    late: Late = lambda _frameworks, _seconds: None,
 ) -> tuple[EndedImport, ...]:
     """Return where the imports of an environment's frameworks end, of packages that use one or lost files, and of packages
     with extension modules that do not load.
 
     Each fault once, with all that it stops. What is found does not depend on a folder that gives nothing to what is imported, so results are
     kept without it, and a program that starts in another such folder finds them. ``known``: see ``kept_look``. ``spent``: the processor time that this scan has
-    given to packages that use a framework; it is shared by all ways of starting. ``late`` is called if time runs out: with whether
-    that stops the frameworks, or only packages that use them.
+    given to packages that use a framework; it is shared by all ways of starting. ``late`` is called if time runs out.
     """
     starts = [(row, d) for row in module_table().modules if row.follow and (d := _first(row, distributions))]
     if not starts and not suspects.gone and not suspects.unfit:
@@ -113,7 +118,7 @@ class _Ends:
         elsewhere: frozenset[str],
         known: dict[str, str],
         spent: list[float],
-        late: Callable[[bool], object],
+        late: Late,
         plugins: tuple[Plugin, ...],
     ) -> None:
         self._search, self._distributions, self._where, self._suspects = search, distributions, where, suspects
@@ -124,10 +129,10 @@ class _Ends:
         """Return the ends for frameworks and for what uses them; None where there is no answer."""
 
         def look(watched: Sysroot) -> tuple[_Kept, bool]:
-            its = self._search.seen_through(watched)
+            its, begun = self._search.seen_through(watched), time.monotonic()
             found, had_time = _followed(starts, its, self._distributions, watched, self._suspects, self._plugins)
             if not had_time:
-                self._late(True)
+                self._late(True, time.monotonic() - begun)
             return _Kept(found, tuple(sorted(its.not_found))), had_time
 
         settings = sys.version, sorted(sys.builtin_module_names), self._search.search_settings
@@ -152,9 +157,9 @@ class _Ends:
         extensions = {row.module: (row, d) for row, d in starts if row.extends}
         rest, ends = users.modules, {_with_starts(ended, ()): list(ended.starts) for ended in found}
         first = frozenset((*ends, *(msgspec.structs.replace(ended, plugin="") for ended in ends)))
-        begun, followed = time.thread_time(), 0
+        begun, since, followed = time.thread_time(), time.monotonic(), 0
         last_begin = begun + (MOST_SECONDS if users.in_doubt or broken else USER_SECONDS) - sum(self._spent)
-        end = begun + MOST_SECONDS, time.monotonic() + MOST_WAITING
+        end = begun + MOST_SECONDS, since + MOST_WAITING
         known: frozenset[str] = frozenset()
         while rest:
 
@@ -188,7 +193,7 @@ class _Ends:
                 if (bare := _with_starts(ended, ())) not in first:
                     ends.setdefault(bare, []).extend(ended.starts)
             if not portion.done:
-                self._late(False)
+                self._late(False, time.monotonic() - since)
                 break
             rest, known = rest[portion.done :], known.union(portion.followed)
         self._spent.append(time.thread_time() - begun)
@@ -205,7 +210,7 @@ def _followed(  # noqa: PLR0917 - what a follower is given
 ) -> tuple[tuple[EndedImport, ...], bool]:
     """Return the faults of frameworks and of packages that lost something, and whether there was time for all of them."""
     hint = suspects != NOTHING_SUSPECT or hints_at_a_fault(search, distributions, [d for _row, d in starts], where)
-    end = time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING
+    end = time.thread_time() + FRAMEWORK_SECONDS, time.monotonic() + MOST_WAITING
     follower = Follower(search, distributions, where, MOST_BYTES if hint else FREE_BYTES, suspects=suspects, end=end)
     found: dict[EndedImport, list[str]] = {}
     losers = _losers(search, distributions, where, suspects, end)

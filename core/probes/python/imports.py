@@ -26,7 +26,6 @@ from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, shadowed_packages
 from core.probes.python.started import start_faults
-from core.probes.python.time_limit import MOST_WAITING
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
@@ -87,7 +86,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         return ImportSearch(prefix=python.prefix, python=version, entries=path.entries, faults=(*faults, other))
     required = frozenset(required_name(r) for d in python.distributions for r in (*d.pins, *d.requires))
     parts = SearchParts(python, interpreter, path, request, where)
-    ended = parts.ended(lambda frameworks: request.miss(_cut_short(python, MOST_WAITING, named=frameworks)))
+    ended = parts.ended(lambda frameworks, seconds: request.miss(_cut_short(python, seconds, named=frameworks)))
     modules = parts.modules
     return ImportSearch(
         prefix=python.prefix,

@@ -144,7 +144,7 @@ def _do_parts_of(python: PythonEnvironment, order: Order, request: ProbeRequest,
     ways: dict[str, Callable[[], object]] = {
         EXTENSIONS: parts.extensions,
         BYTE_CODE: parts.byte_code,
-        FOLLOWED: lambda: parts.followed(parts.presumed, lambda _frameworks: None),
+        FOLLOWED: lambda: parts.followed(parts.presumed, lambda _frameworks, _seconds: None),
     }
     for part in order.parts:
         ways[part]()

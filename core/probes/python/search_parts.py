@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 
 from msgspec.structs import replace
@@ -15,7 +14,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.gone_files import unlike_files
-from core.probes.python.import_closure import ended_imports
+from core.probes.python.import_closure import Late, ended_imports
 from core.probes.python.likeness import stands_in
 from core.probes.python.modules import (
     ModuleSearch,
@@ -86,7 +85,7 @@ class SearchParts:
             hidden=tuple(f.name for f in (*self.hidden, *replaced)),
         )
 
-    def ended(self, late: Callable[[bool], object]) -> tuple[EndedImport, ...]:
+    def ended(self, late: Late) -> tuple[EndedImport, ...]:
         """Return where imports end; ``late``: see ``ended_imports``. What a child does ahead is waited for."""
         ahead = read_ahead(self._request)
         recorded = self.recorded()
@@ -99,7 +98,7 @@ class SearchParts:
             self.spent.extend(ahead.take_spent(self._python.prefix))
         return self.followed(suspects, late)
 
-    def followed(self, suspects: Suspects, late: Callable[[bool], object]) -> tuple[EndedImport, ...]:
+    def followed(self, suspects: Suspects, late: Late) -> tuple[EndedImport, ...]:
         """Return where imports end by what is suspect."""
         return ended_imports(
             self.modules,

@@ -7,6 +7,11 @@ import time
 MOST_SECONDS = 5.0
 """Processor time for one environment: a busy machine finds what a quiet one does."""
 
+FRAMEWORK_SECONDS = 15.0
+"""The same for the frameworks themselves, which take a fraction of a second here: where a sandbox or a virtual machine slows each call of the
+kernel, it was above 5 s.
+"""
+
 MOST_WAITING = 25.0
 """Seconds by the clock, which a slow disk takes, or a machine with a dozen other programs at work."""
 
