@@ -184,9 +184,9 @@ class Machine:
             with suppress(PermissionError):
                 file.unlink(missing_ok=True)
             _leave(file)
-        for folder in sorted({f.parent for f in self.system_files if "site-packages" in f.parts}, reverse=True):
+        for emptied in sorted({f.parent for f in self.system_files if "site-packages" in f.parts}, reverse=True):
             with suppress(OSError):
-                folder.rmdir()  # an empty one that is left would be a package of its own
+                emptied.rmdir()  # an empty one that is left would be a package of its own
         for file in self.aside:
             file.with_name(f"{file.name}.aside").rename(file)
         key = GPU

@@ -214,7 +214,13 @@ def kernel(name: str, python: Path) -> Plant:
 
 def notebook(name: str, kernel_name: str, code: str) -> Plant:
     """Write a notebook of the project's."""
-    cell = {"cell_type": "code", "execution_count": None, "metadata": {}, "outputs": [], "source": [code]}
+    cell: dict[str, object] = {
+        "cell_type": "code",
+        "execution_count": None,
+        "metadata": {},
+        "outputs": [],
+        "source": [code],
+    }
     metadata = {"kernelspec": {"display_name": f"Python ({kernel_name})", "language": "python", "name": kernel_name}}
     return project(name, dumped({"cells": [cell], "metadata": metadata, "nbformat": 4, "nbformat_minor": 5}))
 
