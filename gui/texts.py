@@ -83,7 +83,7 @@ def shown_steps() -> tuple[Step, ...]:
 def fix_verb(fix: Fix) -> str:
     """Return the text of a fix's button, in a few words: "Add folder to PATH"."""
     # imported late: the window appears before there is a fix
-    from core.model.changes import EditLine, ExchangePackages, FileSet
+    from core.model.changes import EditLine, ExchangePackages, FileSet, SetVariable
     from core.model.system_steps import SystemStep
 
     first = fix.changes[0]
@@ -99,6 +99,10 @@ def fix_verb(fix: Fix) -> str:
         return _("Edit {file}", file=first.path.rsplit("/", 1)[-1])
     if isinstance(first, ExchangePackages):
         return _("Repair the packages")
+    if isinstance(first, SetVariable) and first.scope == "environment" and first.after is not None:
+        steps = first.after.text
+        if steps.startswith(("set ", "unset")):
+            return _("Set {name}", name=first.name) if steps.startswith("set ") else _("Remove {name}", name=first.name)
     if edit := _edit(first):
         name = "PATH" if first.name.upper() == "PATH" else first.name
         return _of_search_path(edit, len(fix.changes), name)

@@ -91,7 +91,10 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         )
     if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
         fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
-    return replace(finding, fix=replace(fix, title=_title(fix, changes), changes=changes))
+    title = _title(fix, changes)
+    if isinstance(remedy, Unset) and isinstance(changes[0], SetVariable) and changes[0].scope == "environment":
+        title = _("Remove this value of {name} while the environment is active", name=remedy.variable)
+    return replace(finding, fix=replace(fix, title=title, changes=changes))
 
 
 def _with_edits(
@@ -208,12 +211,14 @@ def expand_stored_variables(remedy: ExpandVariables, snapshot: Snapshot) -> tupl
 
 
 def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Remove a variable wherever it is stored. A value that only this session has is left alone: a batch system may
-    have set it on purpose.
+    """Remove a variable wherever it is stored. A value that only this session has is left alone, since a batch system may
+    have set it on purpose, unless it is wrong for whoever reads it: then environments do without exactly this value.
     """
-    return in_single_scope(
-        [set_value(v, None, snapshot.machine.system) for v in persistent_values(snapshot, remedy.variable)]
-    )
+    lasting = persistent_values(snapshot, remedy.variable)
+    if lasting or not remedy.value or not remedy.value.isprintable():
+        return in_single_scope([set_value(v, None, snapshot.machine.system) for v in lasting])
+    having = (p for p in dict.fromkeys(remedy.prefixes) if has_activation(snapshot, p))
+    return tuple(activation_change(p, f"unset-if {remedy.value}", remedy.variable) for p in having)
 
 
 def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:

@@ -1,7 +1,7 @@
 """What activating a Python environment does to variables: steps as text, and the shell lines that carry them out.
 
-The value of a variable in the scope "environment" is text with one step a line: ``set VALUE``, ``unset``, ``prepend
-FOLDER`` or ``drop FOLDER``. Neither venv nor virtualenv nor uv has a folder for activation hooks, so two marked blocks
+The value of a variable in the scope "environment" is text with one step a line: ``set VALUE``, ``unset``, ``unset-if
+VALUE`` (any other value stays), ``prepend FOLDER`` or ``drop FOLDER``. Neither venv nor virtualenv nor uv has a folder for activation hooks, so two marked blocks
 go into the environment's own ``bin/activate`` (a ``.pth`` file would be too late: the loader reads LD_LIBRARY_PATH
 before Python starts). conda has folders for hooks, and the files there are ours alone. Only Bourne-like shells are
 served.
@@ -21,7 +21,7 @@ ACTIVATION_KIND = "activation"
 BLOCK_BEGIN, BLOCK_END = "# >>> convalesce >>>", "# <<< convalesce <<<"
 _NOTE = '# Written by Convalesce; "convalesce undo" takes it out.'
 _NAME = late_pattern(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_STEP = late_pattern(r"(?:unset|set [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
+_STEP = late_pattern(r"(?:unset|(?:set|unset-if) [^\x00-\x1f]*|(?:prepend|drop) [^\x00-\x1f:]+)\Z")
 _DATA = late_pattern(r"# convalesce: ([A-Za-z_][A-Za-z0-9_]*) (.*)\Z")
 _DEACTIVATE = late_pattern(r"^deactivate *\(\) *\{[ \t]*\n", re.MULTILINE)
 
@@ -55,6 +55,8 @@ def activation_lines(steps: Steps) -> str:
 def _shell(name: str, verb: str, value: str) -> list[str]:
     if verb == "unset":
         return [f"unset {name}"]
+    if verb == "unset-if":
+        return [f'if [ "${{{name}+x}}${{{name}-}}" = {shlex.quote("x" + value)} ]; then unset {name}; fi']
     if verb == "set":
         return [f"export {name}={shlex.quote(value)}"]
     if verb == "prepend":
@@ -165,6 +167,8 @@ def apply_steps(name: str, steps: str, value: str | None, *, again: bool = False
         verb, _space, text = step.partition(" ")
         if verb == "unset":
             value = None
+        elif verb == "unset-if":
+            value = None if value == text else value
         elif verb == "set":
             value = text
         elif verb == "prepend":

@@ -24,6 +24,9 @@ class Unset(Frozen, frozen=True, kw_only=True, tag=True):
     """Remove a variable, wherever it is set."""
 
     variable: str
+    value: str = ""
+    """A value that is wrong for whoever reads it: where nothing stores it, these environments do without it while they are active."""
+    prefixes: tuple[str, ...] = ()
 
 
 class PointTo(Frozen, frozen=True, kw_only=True, tag=True):

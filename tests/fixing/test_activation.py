@@ -94,6 +94,28 @@ def test_a_variable_that_was_not_set_is_not_set_afterwards(environment: Path, sh
 
 
 @pytest.mark.parametrize("shell", SHELLS)
+@pytest.mark.parametrize("options", ["", "set -eu; "])
+@pytest.mark.parametrize(
+    ("wrong", "value", "left"),
+    [
+        ("a day", "a day", "none"),
+        ("it's $(evil)", "it's $(evil)", "none"),
+        ("a day", "1", "1"),
+        ("a", "xa", "xa"),
+        ("-n", "-n", "none"),
+        ("", "", "none"),
+    ],
+)
+def test_one_wrong_value_is_taken_away_and_any_other_stays(
+    environment: Path, shell: str, options: str, wrong: str, value: str, left: str
+) -> None:
+    write(environment, CUDA_VISIBLE_DEVICES=f"unset-if {wrong}")
+    script = f"{options}. '{environment}/bin/activate'; {SHOW}; deactivate; {SHOW}"
+    assert run(shell, script, CUDA_VISIBLE_DEVICES=value) == [f"[none|{left}|none]", f"[none|{value}|none]"]
+    assert activation_scripts.apply_steps("A", f"unset-if {wrong}", value) == (None if left == "none" else left)
+
+
+@pytest.mark.parametrize("shell", SHELLS)
 def test_a_conda_environment_has_hooks_of_its_own(tmp_path: Path, shell: str) -> None:
     prefix = Path(os.path.realpath(tmp_path)) / "conda"
     (prefix / "conda-meta").mkdir(parents=True)
@@ -131,7 +153,18 @@ def test_lines_that_were_edited_by_hand_are_not_touched(environment: Path) -> No
 
 
 @pytest.mark.parametrize(
-    "steps", ["", "drop", "drop /a:/b", "run evil", "set a\nexport B=1\n", "prepend /a\0", "unset x"]
+    "steps",
+    [
+        "",
+        "drop",
+        "unset-if",
+        "unset-if a\nb",
+        "drop /a:/b",
+        "run evil",
+        "set a\nexport B=1\n",
+        "prepend /a\0",
+        "unset x",
+    ],
 )
 def test_what_is_no_step_is_refused(environment: Path, steps: str) -> None:
     with pytest.raises(ChangeError):
@@ -149,7 +182,7 @@ def test_what_is_no_environment_is_refused(tmp_path: Path) -> None:
 
 
 @given(st.dictionaries(st.sampled_from(["A", "B_1", "LD_LIBRARY_PATH"]), st.lists(
-    st.one_of(st.just("unset"), st.text(st.characters(exclude_categories=["Cc", "Cs"])).map("set {}".format)),
+    st.one_of(st.sampled_from(["unset", "unset-if it's"]), st.text(st.characters(exclude_categories=["Cc", "Cs"])).map("set {}".format)),
     min_size=1, max_size=3).map("\n".join)))  # fmt: skip
 def test_steps_are_read_again_as_they_were_written(steps: dict[str, str]) -> None:
     script = "deactivate () {\n    true\n}\nexport X=1\n"

@@ -130,6 +130,25 @@ def test_what_is_not_kept_or_not_a_text_is_left_to_the_person(variable: Variable
     assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), machine("windows", variable)) == ()
 
 
+@pytest.mark.parametrize(
+    ("system", "value", "kind", "steps"),
+    [
+        ("linux", "gpus", "venv", ["unset-if gpus"]),
+        ("linux", "", "venv", []),  # a value that a batch system may have set on purpose
+        ("linux", "a\nb", "venv", []),
+        ("linux", "gpus", "system", []),  # nothing activates it
+        ("windows", "gpus", "venv", []),
+    ],
+)
+def test_a_wrong_value_that_nothing_stores_is_kept_from_the_environment(
+    system: str, value: str, kind: str, steps: list[str]
+) -> None:
+    its = Variable(name="JAX_PLATFORMS", value=value)
+    seen = machine(system, its, pythons=(PythonEnvironment(prefix="/v", kind=kind, executable="/v/bin/python"),))
+    made = changes(found(Unset(variable="JAX_PLATFORMS", value=value, prefixes=("/v",))), seen)
+    assert [(c.scope, c.at, c.after.text) for c in made] == [("environment", "/v", s) for s in steps]
+
+
 def test_a_shell_script_is_never_edited() -> None:
     seen = machine("linux", kept("CUDA_VISIBLE_DEVICES", "-1", kind="", source="/home/me/.pam_environment"))
     assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen) == ()

@@ -125,6 +125,8 @@ VERBS = {
     "Set CUDA_PATH": (SetVariable(name="CUDA_PATH", scope="user", after=Value(text="C:\\CUDA")),),
     "Add folder to LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="prepend /x")),),
     "Remove a folder from LD_LIBRARY_PATH": (SetVariable(name="LD_LIBRARY_PATH", scope="environment", at="/v", after=Value(text="drop /x")),),
+    "Set CUDA_HOME": (SetVariable(name="CUDA_HOME", scope="environment", at="/v", after=Value(text="set /opt/cuda")),),
+    "Remove JAX_PLATFORMS": (SetVariable(name="JAX_PLATFORMS", scope="environment", at="/v", after=Value(text="unset-if gpus")),),
     "Place 1 file": (FileSet(title="t", items=(FileItem(path="/a", after="?"),)),),
     "Quarantine 2 files": (FileSet(title="t", items=(FileItem(path="/a", before="?"), FileItem(path="/b", before="?"))),),
     "Add folder for libraries": (SystemStep(kind="library-folder", subject="/usr/lib/wsl/lib"),),

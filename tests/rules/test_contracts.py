@@ -23,6 +23,7 @@ from core.model.facts import (
     Vocabulary,
 )
 from core.model.findings import Finding
+from core.model.remedies import Unset
 from core.model.steps import Severity
 from core.rules.collectives import network_that_is_not_there
 from core.rules.root_cause import diagnose
@@ -97,6 +98,20 @@ def test_values_that_end_programs_of_several_gpus(variable: str, value: str, wro
 def test_what_a_session_of_once_left_behind(variable: str, value: str, distribution: str, told: bool):
     its = found(machine(variable, value, Distribution(name=distribution, version="1.0", location=SITE)))
     assert [f.cause for f in its if f.severity >= Severity.WARNING] == ["variable_value_wrong"] * told
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "carried_out"),
+    [
+        ("NCCL_ALGO", "auto", True),
+        ("NCCL_DEBUG", "", False),  # nothing is wrong
+        ("MASTER_ADDR", "", False),
+    ],
+)
+def test_what_is_wrong_for_every_reader_can_be_kept_from_an_environment(variable: str, value: str, carried_out: bool):
+    its = [f.remedy for f in found(machine(variable, value, *TORCH)) if f.severity >= Severity.WARNING]
+    wanted = Unset(variable=variable, value=value, prefixes=(PREFIX,))
+    assert its == [wanted] * carried_out
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,14 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CudnnCopy, LibraryFile, ProbeError, Snapshot
-from core.model.remedies import PutPackageBack
+from core.model.facts import CudnnCopy, Distribution, LibraryFile, ProbeError, Snapshot
+from core.model.remedies import InstallPackages, PutPackageBack
 from core.model.steps import Severity
+from core.rules.consumer_loads import consumer_loads
 from core.rules.cudnn import copies
 from core.rules.cudnn.files import file_faults, package_remedy, release_of
+from core.rules.cudnn.not_found import install_cudnn
+from core.rules.wording import Cure
 from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
@@ -95,6 +98,32 @@ def test_no_cudnn_is_no_fault_where_it_is_not_known_who_asks_for_one(
     seen = replace(m.wheel_machine(), cudnn=(), loads=(), frameworks=None, closures=None, programs=None, errors=errors)
     (found,) = copies.no_cudnn(seen)
     assert found.severity is severity
+
+
+EXTRA = 'nvidia-cudnn-cu{cuda}<10.0,>=9.3.0.75; extra == "and-cuda"'
+
+
+@pytest.mark.parametrize(
+    ("requires", "wanted"),
+    [
+        ((EXTRA.format(cuda=12),), ("nvidia-cudnn-cu12<10.0,>=9.3.0.75",)),
+        ((EXTRA.format(cuda=12), EXTRA.format(cuda=13)), ("nvidia-cudnn-cu12<10.0,>=9.3.0.75",)),  # cuBLAS 12 is there
+        (("nvidia-cudnn-cu11<9,>=8.6",), None),  # another major release than the one that is opened
+        ((), None),
+    ],
+)
+def test_a_cudnn_that_only_an_extra_asks_for_is_installed_as_that_extra_says(
+    requires: tuple[str, ...], wanted: tuple[str, ...] | None
+) -> None:
+    seen = m.wheel_machine()
+    packages = (
+        Distribution(name="torch", version="2.6.0", requires=requires),
+        Distribution(name="nvidia-cublas-cu12", version="12.4.5.8"),
+    )
+    seen = replace(seen, cudnn=(), pythons=(replace(m.python(), distributions=packages),))
+    fix = install_cudnn(next(iter(consumer_loads(seen))))
+    its = fix.its if isinstance(fix, Cure) else None
+    assert (its.install if isinstance(its, InstallPackages) else None) == wanted
 
 
 def test_a_whole_copy_that_nothing_loads_is_silent() -> None:

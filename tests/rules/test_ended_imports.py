@@ -230,6 +230,13 @@ def test_what_asks_for_a_part_that_is_given_up_is_upgraded_and_not_the_other() -
     assert both.remedy == InstallPackages(prefix=PREFIX, remove=("timm",), install=("timm", "torch==2.6.0"))
 
 
+def test_a_program_that_comes_to_the_same_end_is_no_package_to_install() -> None:
+    its = {"starts": ("timm", "/home/me/work/main.py"), "wanted": "torch._six", "importer": f"{SITE}/timm/a.py"}
+    found = card(seen(ended(**its, owner="torch 2.6.0", path=TORCH, entry=3)))
+    assert found.fix is not None
+    assert found.fix.advice.endswith("--upgrade timm torch==2.6.0")
+
+
 def test_of_two_that_do_not_fit_the_framework_stays_and_its_dependent_may_be_known_by_the_import_alone() -> None:
     its = {"kind": "no name", "name": "gone", "entry": 3}
     there = python(distributions=(Distribution(name="equinox", version="0.11.0"),))

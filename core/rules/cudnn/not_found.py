@@ -37,7 +37,7 @@ from core.rules.consumer_loads import (
 )
 from core.rules.counter import CounterOutcome, blame_unless_refuted
 from core.rules.cudnn.files import completing_remedy, file_faults
-from core.rules.frameworks.environment_view import missing_packages
+from core.rules.frameworks.environment_view import missing_packages, requested_by_an_extra
 from core.rules.snapshot_queries import (
     candidate_evidence,
     copy_at,
@@ -379,6 +379,15 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
         )
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
+        if requested := requested_by_an_extra(c.seen, prefix, "nvidia-cudnn-cu", f"{c.load.major}.9999"):
+            return manual_fix(
+                _("Install {what} into this environment", what=what),
+                pip_command(c.seen, prefix, "install", requested),
+                restart="program",
+                remedy=InstallPackages(
+                    prefix=prefix, install=missing_packages(c.seen, prefix, requested), search=_behind_another(c)
+                ),
+            )
         cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
         name = (
             f"nvidia-cudnn-cu{cuda}"

@@ -154,7 +154,11 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 
 def _is_of_programs(ended: EndedImport) -> bool:
     """Whether nothing but a person's own programs comes to this end, which hides nothing."""
-    return not ended.hidden and bool(ended.starts) and all("/" in start or "\\" in start for start in ended.starts)
+    return not ended.hidden and bool(ended.starts) and all(map(_is_program, ended.starts))
+
+
+def _is_program(start: str) -> bool:
+    return "/" in start or "\\" in start
 
 
 def _asker(home: EnvironmentView, ended: EndedImport) -> str:
@@ -376,7 +380,8 @@ def _cure(
     still = module_table().dropped.get(ended.wanted.partition(".")[0], "")
     if still and ended.kind == "absent":
         return reinstall_requirement(home.seen, home.python, still), None
-    starts = [_asker(home, ended)] if _is_of_programs(ended) else [distribution_of(s) for s in ended.starts]
+    named = [distribution_of(s) for s in ended.starts if not _is_program(s)]
+    starts = [_asker(home, ended)] if _is_of_programs(ended) else named
     if _is_asked_by_program(home, ended) and cause == "requirement_broken":
         return manual_fix(_("Install what the program was written for, or adapt the program"), restart="program"), None
     askers = [name for name in starts if name not in (package, "")]

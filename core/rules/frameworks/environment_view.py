@@ -161,6 +161,22 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
             yield wish[1]
 
 
+def requested_by_an_extra(seen: Snapshot, prefix: str, name: str, release: str) -> str:
+    """Return the requirement of an environment's distributions on a package whose name starts with ``name``, extras included,
+    that admits a release; empty if there is none, or several names that the installed packages do not tell apart.
+    """
+    home = next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
+    found: dict[str, str] = {}
+    for raw in (r for d in (first_of_each(home) if home else ()) for r in d.requires):
+        wish = _applicable_requirement(raw, home) if home else None
+        if wish and wish[0].startswith(name) and wish[1] and is_in_specifier(wish[1], release):
+            found.setdefault(wish[0], wish[0] + wish[1].replace(" ", ""))
+    if len(found) > 1 and home:
+        there = {d.name.rpartition("-")[2] for d in home.python.distributions if d.name.startswith("nvidia-")}
+        found = {its: wish for its, wish in found.items() if its.rpartition("-")[2] in there}
+    return next(iter(found.values())) if len(found) == 1 else ""
+
+
 def is_asked_for(home: EnvironmentView, name: str) -> bool:
     """Whether another distribution requires this one; otherwise somebody installed it for its own sake."""
     return any(True for d in first_of_each(home) if d.name != name for _text in asked_of(home, d, name))

@@ -95,8 +95,27 @@ def contract_finding(
             else _("In this terminal: unset {name}.", name=contract.variable),
             restart="terminal",
         ),
-        remedy=None if container or contract.inside else Unset(variable=contract.variable),
+        remedy=None if container or contract.inside else _removal(contract, value.value, reading),
     )
+
+
+ON_PURPOSE = ("offline", "together", "apart", "debugging")
+"""Kinds of contracts whose wrong values are right in other programs, or at other times."""
+
+
+def _removal(contract: Contract, value: str, reading: list[EnvironmentView]) -> Unset:
+    """Return the remedy, with the value where the environments can do without it: it is nobody's on purpose, holds no right words
+    beside the wrong one, and no secret.
+    """
+    several = contract.kind in ("options", "flags") and len(value.split()) > 1
+    if several or contract.kind in ON_PURPOSE or contract.kind == "header" or "@" in value:
+        return Unset(variable=contract.variable)
+    return unset_in(contract.variable, value, *reading)
+
+
+def unset_in(variable: str, value: str, *homes: EnvironmentView) -> Unset:
+    """Return the remedy for a value that is wrong in environments; those that are named or active can do without it."""
+    return Unset(variable=variable, value=value, prefixes=tuple(h.python.prefix for h in homes if h.near <= 1))
 
 
 def _allowed_rows(contract: Contract) -> list[Evidence]:
@@ -169,5 +188,5 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
             _("In this terminal: unset {name}.", name=contract.variable) if home.seen.machine.system == "linux" else "",
             restart="terminal",
         ),
-        remedy=Unset(variable=contract.variable),
+        remedy=unset_in(contract.variable, value.value, home),
     )

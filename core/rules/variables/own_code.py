@@ -17,11 +17,10 @@ from core.knowledge.contracts import (
 )
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
-from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
-from core.rules.variables.findings import contract_finding, without_backend
+from core.rules.variables.findings import contract_finding, unset_in, without_backend
 from core.rules.wording import WARNING, make_finding, manual_fix, observation
 
 
@@ -153,7 +152,7 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
             _("In this terminal: unset {name}.", name=row.variable) if seen.machine.system == "linux" else "",
             restart="terminal",
         ),
-        remedy=Unset(variable=row.variable),
+        remedy=unset_in(row.variable, _value_of(seen, row), home),
     )
 
 
@@ -190,7 +189,7 @@ def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
             _("In this terminal: unset {name}.", name=row.variable),
             restart="terminal",
         ),
-        remedy=Unset(variable=row.variable),
+        remedy=unset_in(row.variable, _value_of(seen, row), home),
     )
 
 
