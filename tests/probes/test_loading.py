@@ -280,6 +280,37 @@ def test_the_same_roll_call_is_made_once_for_all_ways_of_starting(
     assert len(made) == count
 
 
+@pytest.mark.parametrize("lost", ["", "ops"], ids=["whole", "a part is lost"])
+def test_two_frameworks_with_the_same_cudnn_share_a_roll_call_that_went_well(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch, lost: str
+) -> None:
+    made: list[str] = []
+
+    def run(roll: RollCallRequest, *rest: Any) -> RollCall:
+        made.append(roll.main)
+        return run_roll_call(roll, *rest)
+
+    monkeypatch.setattr("core.probes.loading.consumer_load.run_roll_call", run)
+    scene.wheel()
+    scene.torch()
+    stub = scene.folder / "stub" / standin.file_name("", 9)
+    standin.build_library(
+        scene.site / "tensorflow" / "libtensorflow_cc.so.2",
+        needed=(stub,),
+        flags=("-Wl,--disable-new-dtags,-rpath,$ORIGIN/../nvidia/cudnn/lib",),
+    )
+    scene.distributions.append(Distribution(name="tensorflow", version="2.17.0", location=str(scene.site)))
+    if lost:
+        (scene.cudnn / PART.format(lost)).unlink()
+    together = [rolled(load) for load in scene.look() if load.consumer.kind != "plain"]
+    count = len(made)
+    monkeypatch.setattr("core.probes.loading.consumer_load.same_files", lambda roll, _where: roll)
+    apart = [rolled(load) for load in scene.look() if load.consumer.kind != "plain"]
+    assert len({roll.library for roll in together}) == 2
+    assert together == apart, "each is told in the words of its own consumer"
+    assert count == (2 if lost else 1)
+
+
 def with_path(asked: ProbeRequest, *folders: Path) -> ProbeRequest:
     """Return the request of another way of starting, of the same scan."""
     return replace(asked, env={**asked.env, "LD_LIBRARY_PATH": ":".join(map(str, folders))})

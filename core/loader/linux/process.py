@@ -14,7 +14,7 @@ from functools import cached_property
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.loader.earlier_reads import earlier_or_new, lasting_identity
+from core.loader.earlier_reads import earlier_or_new, lasting_identity, short_hash
 from core.loader.linux.search import LibrarySearch, LoadedFile
 from core.loader.symbols import Exports, Undefined, VersionTables, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import Attempt, How, Resolution, path_text
@@ -203,8 +203,9 @@ class Process:
         """
         path, together = library.file.path, (library, *scope)
         identities = [self._identity(one.file.path) for one in together]
+        beside = short_hash("\n".join(one.file.path for one in together).encode("utf-8", "surrogateescape"))
         left: tuple[Undefined, ...] | None = earlier_or_new(
-            f"{__name__} {'all' if everything else 'GPU'} {path_text(path)}",
+            f"{__name__} {'all' if everything else 'GPU'} {path_text(path)} {beside}",
             " ".join(identities) if all(identities) else "",
             tuple[Undefined, ...],
             lambda: self._unmet_symbols(path, [one.file.path for one in together], None if everything else NVIDIA_NAME),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from core.loader.earlier_reads import EarlierReads, using
 from core.loader.linux.process import Process
 from core.loader.linux.search import LibrarySearch, ld_so_policy
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
@@ -96,6 +97,26 @@ def test_a_symbol_of_another_release(tmp_path: Path) -> None:
     opened, _none = again.open(str(top))
     middle = next(one for one in opened if one.file.path.endswith("libb1.so"))
     assert again.unmet_symbols(middle, again.scope([middle]), everything=True) == []
+
+
+def test_what_a_library_lacks_is_kept_for_each_scope(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two frameworks load one library beside others: what the one lacks must not replace what the other lacks."""
+    top = chain(tmp_path)
+    other = build.library(tmp_path / "libelse.so")
+    monkeypatch.setattr("core.loader.earlier_reads.SETTLED_NANOSECONDS", 0)
+    news = []
+    store = EarlierReads()
+    for _scan in range(2):
+        with using(store):
+            opener = process()
+            opened, _none = opener.open(str(top))
+            more, _none = opener.open(str(other))
+            middle = next(one for one in opened if one.file.path.endswith("libb1.so"))
+            for scope in (opener.scope([middle]), [*opener.scope([middle]), *more]):
+                assert opener.unmet_symbols(middle, scope, everything=True) == []
+        news.append(store.has_news)
+        store = EarlierReads(store.to_bytes())
+    assert news == [True, False]
 
 
 def test_a_version_that_is_not_offered(tmp_path: Path) -> None:
