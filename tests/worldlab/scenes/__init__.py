@@ -24,6 +24,7 @@ HELD_OUT = {
     "14": "held_out_14",
     "15": "held_out_15",
     "16": "held_out_16",
+    "17": "held_out_17",
 }
 """The name of each held-out set -> its module."""
 
