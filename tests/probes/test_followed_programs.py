@@ -75,7 +75,8 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),
-    "a program that searches elsewhere": ("import sys\nsys.path.insert(0, 'x')\nfrom clip import load\n", None),
+    "a program that searches elsewhere": ("import sys\nsys.path.insert(0, sys.argv[0])\nfrom clip import load\n", None),
+    "a program that puts an empty folder first": ("import sys\nsys.path.insert(0, 'x')\nfrom clip import load\n", ("no name", "clip", "load")),
 }  # fmt: skip
 
 

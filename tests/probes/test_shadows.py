@@ -56,6 +56,16 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
         {"datasets/__init__.py": "", "main.py": "from datasets import load_dataset\n"}, (), ("main",)),
     "a program that goes through the module": ({"helper.py": "x = 1\n", "main.py": "import helper\nhelper.x\nfrom helper import help\n"}, (), ("main",)),
     "a program that wants its own": ({"datasets/__init__.py": "", "datasets/coco.py": "", "main.py": "from datasets import coco\n"}, (), ()),
+    "a program that puts a folder with its own first": (
+        {"src/datasets/__init__.py": "", "main.py": "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src'))\nfrom datasets import load_dataset\n"}, (), ("main",)),
+    "by pathlib, and an f-string": (
+        {"src/datasets/__init__.py": "", "main.py": "import sys\nfrom pathlib import Path\nhere = Path(__file__).resolve().parent\nif str(here / 'src') not in sys.path:\n    sys.path.insert(0, f'{here}/src')\nfrom datasets import load_dataset\n"}, (), ("main",)),
+    "a program that puts it last": (
+        {"src/datasets/__init__.py": "", "main.py": "import sys\nsys.path.append('src')\nfrom datasets import load_dataset\n"}, (), ()),
+    "a program that has loaded the installed one by then": (
+        {"src/datasets/__init__.py": "", "main.py": "import datasets, sys\nsys.path.insert(0, 'src')\nfrom datasets import load_dataset\n"}, (), ()),
+    "a program that puts its own first and wants it": (
+        {"src/datasets/__init__.py": "", "src/datasets/coco.py": "", "main.py": "import sys\nsys.path.insert(0, 'src')\nfrom datasets import coco\n"}, (), ()),
     "a program that searches by itself": (
         {"datasets/__init__.py": "", "main.py": "import sys\nsys.path.insert(0, sys.path[-1])\nfrom datasets import load_dataset\n"}, (), ()),
     "a program that has the name of what it wants": ({"helper.py": "from helper import help\n"}, ("helper",), ()),
@@ -102,7 +112,7 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
     assert sorted(s for e in ended for s in e.starts) == [str(work / f"{name}.py") for name in ends]
     for name in (n.removesuffix(".py") for n in mine if "/" not in n and n in ("main.py", "data.py")):
         code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import {name}"
-        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+        done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, cwd=work)
         assert (done.returncode != 0) == (name in ends), done.stderr
     for name in hidden:
         code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; import {name}; print({name}.__file__)"

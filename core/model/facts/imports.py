@@ -97,6 +97,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """What was found in its place: a file, or a folder."""
     entry: int = -1
     """Which of ``ImportSearch.entries`` led there."""
+    added: SearchEntry | None = None
+    """The entry that led there, if the program itself puts it on sys.path."""
     owner: str = ""
     """Name and version of the distribution that contains the module that was found, or should contain the missing one."""
     hidden: str = ""

@@ -20,8 +20,8 @@ from core.probes.kept_looks import kept_look
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.models_code import code_of_models
-from core.probes.python.module_text import EXTENDS_PATH
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.sysroot import Sysroot
 
 MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
@@ -51,6 +51,7 @@ def ends_of_programs(
     where: Sysroot,
     *,
     hub: str = "",
+    home: str = "",
     known: dict[str, str] | None = None,
 ) -> tuple[EndedImport, ...]:
     """Return where the imports of the programs end that lie in the folder which programs are started in; each end once, with the
@@ -60,7 +61,10 @@ def ends_of_programs(
     programs = dict(_programs(folder, search, where)) if folder else {}
     if not programs:
         return ()
-    found = [*_kept(programs, folder, search, distributions, where, known)]
+    found: list[EndedImport] = []
+    for own, its in searches_of_programs(programs.items(), search, folder, home, where):
+        ends = _kept(dict(its.programs), folder, own, distributions, where, known)
+        found += (in_entries_of(own, ended, its.adds) for ended in ends)
     for place, files in code_of_models(programs.values(), folder, hub, where):
         of_model = {
             name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), MOST_PROGRAM_BYTES))
@@ -87,12 +91,12 @@ def _kept(  # noqa: PLR0917 - what a follower is given
 
 
 def _programs(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each program that imports a package, and searches nowhere else."""
+    """Yield name and text of each program that imports a package."""
     mine = search.top_names(folder)
     names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
     for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
         text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
-        if set(_imported(text)) - STANDARD - mine - {""} and not EXTENDS_PATH.search(text):
+        if set(_imported(text)) - STANDARD - mine - {""}:
             yield name, text
 
 
@@ -140,13 +144,25 @@ def _frameworks(distributions: Iterable[Distribution]) -> frozenset[str]:
 
 def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
     """Whether an end lies in what is installed."""
-    if ended.hidden or ended.kind not in ("absent", "no name", "refused"):
-        return False  # what hides a package, and what is damaged, is told whoever asks
+    if ended.kind not in ("absent", "no name", "refused"):
+        return False  # what is damaged is told whoever asks
+    if ended.hidden:  # and so is what hides a package, unless only this program puts it there
+        return _is_added(ended.path, search, where)
     inner = where.path_module.sep
-    if ended.path.startswith(folder + inner) or search.find(ended.wanted.partition(".")[0]).kind == "namespace":
+    if (
+        ended.path.startswith(folder + inner)
+        or _is_added(ended.path, search, where)
+        or search.find(ended.wanted.partition(".")[0]).kind == "namespace"
+    ):
         return False
     asked_by_program = ended.importer.startswith(folder + inner) and not _is_installed(ended.importer, search, where)
     return not (asked_by_program and ended.kind == "absent" and "." not in ended.wanted)
+
+
+def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a file lies in a folder that the program puts on the search path."""
+    added = (e.path for e in search.search.entries if e.origin == "pth" and e.source.endswith(".py"))
+    return any(path.startswith(folder + where.path_module.sep) for folder in added)
 
 
 def _is_installed(path: str, search: ModuleSearch, where: Sysroot) -> bool:

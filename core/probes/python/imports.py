@@ -101,9 +101,9 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         hidden_standard=parts.hidden,
         ended=(
             *ended,
-            *ended_programs(modules, python.distributions, where),
+            *ended_programs(modules, python.distributions, where, home=home),
             *ends_of_programs(
-                modules, python.distributions, where, hub=hub_cache(request.env, home), known=parts.known
+                modules, python.distributions, where, hub=hub_cache(request.env, home), home=home, known=parts.known
             ),
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, parts.known),

@@ -122,6 +122,11 @@ class ModuleSearch:
         search = msgspec.structs.replace(self.search, entries=entries)
         return ModuleSearch(self._python, search, self._architecture, self.where)
 
+    def with_entries(self, front: Iterable[SearchEntry], back: Iterable[SearchEntry]) -> ModuleSearch:
+        """Return the same search with entries before and behind it."""
+        search = msgspec.structs.replace(self.search, entries=(*front, *self.search.entries, *back))
+        return ModuleSearch(self._python, search, self._architecture, self.where)
+
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:

@@ -20,6 +20,7 @@ from core.probes.python.follower import Follower
 from core.probes.python.gone_files import STRIPPED_PATHS
 from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
@@ -69,7 +70,7 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
         ):
             continue
         if programs is None:
-            programs = [text for _name, text in _programs(search, where)]
+            programs = [text for _name, text in _programs(search, where, _early(search))]
         asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
         if not any(asks.search(text) for text in programs):
             yield its
@@ -123,25 +124,34 @@ def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) ->
 
 
 def ended_programs(
-    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot
+    search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, *, home: str = ""
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of the person's own programs end because their folder, or PYTHONPATH, hides what they ask for: an
-    installed module, or one of another folder of their own.
+    """Return where the imports of the person's own programs end because their folder, PYTHONPATH, or a folder that they put on the
+    search path themselves hides what they ask for: an installed module, or one of another folder of their own.
     """
-    if not any(True for _found in _hiding(search, where)) and not _in_two_places(search):
+    folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
+    hides = _hides_something(search, where)
+    programs = [*_programs(search, where, _early(search) if hides else [folder] if folder else [])]
+    if not hides and not any(EXTENDS_PATH.search(text) for _name, text in programs):
         return ()
-    programs = [(name, text) for name, text in _programs(search, where) if not EXTENDS_PATH.search(text)]
-    own = frozenset(n for e in _early(search) for n in search.top_names(e))
-    follower = Follower(search, distributions, where, OWN_BYTES, only=own)
     found: dict[EndedImport, list[str]] = {}
-    for name, _text in programs:
-        ended = follower.follow(name)
-        if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
-            owner = _owner(ended.wanted.partition(".")[0], _entry_of(search, ended.hidden), where)
-            its = f"{owner.name} {owner.version}" if owner else ended.hidden_owner
-            told = msgspec.structs.replace(ended, hidden_owner=its)
-            found.setdefault(told, []).append(search.find(name).path)
+    for searched, its in searches_of_programs(programs, search, folder, home, where):
+        if not _hides_something(searched, where):
+            continue
+        own = frozenset(n for e in _early(searched) for n in searched.top_names(e))
+        follower = Follower(searched, distributions, where, OWN_BYTES, only=own)
+        for name, _text in its.programs:
+            ended = follower.follow(name)
+            if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
+                owner = _owner(ended.wanted.partition(".")[0], _entry_of(searched, ended.hidden), where)
+                whose = f"{owner.name} {owner.version}" if owner else ended.hidden_owner
+                told = msgspec.structs.replace(ended, hidden_owner=whose)
+                found.setdefault(in_entries_of(searched, told, its.adds), []).append(searched.find(name).path)
     return tuple(msgspec.structs.replace(e, starts=tuple(names)) for e, names in found.items())
+
+
+def _hides_something(search: ModuleSearch, where: Sysroot) -> bool:
+    return any(True for _found in _hiding(search, where)) or _in_two_places(search)
 
 
 def _early(search: ModuleSearch) -> list[str]:
@@ -194,9 +204,9 @@ def _owner(module: str, folder: str, where: Sysroot) -> Distribution | None:
     return None
 
 
-def _programs(search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each module in the folders before the packages; a program that starts there is one of them."""
-    for folder in _early(search):
+def _programs(search: ModuleSearch, where: Sysroot, folders: list[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each module in folders before the packages; a program that starts there is one of them."""
+    for folder in folders:
         names = [n for n in where.names(folder) or () if n.endswith(".py") and n.removesuffix(".py").isidentifier()]
         for name in names[:MOST_PROGRAMS]:
             path = where.join(folder, name)

@@ -93,7 +93,7 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
 
 
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
-    entry = search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None
+    entry = ended.added or (search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None)
     consumers = framework_distributions(home, ended)
     edited = _is_edited(ended, entry)
     cause, why = _unfinished(ended) if edited else _cause_and_why(home, search, ended, entry)
@@ -362,7 +362,8 @@ def _cure(
         system = home.seen.machine.system
         inner = file_name(system, ended.path).startswith("__init__.")
         own = parent(system, ended.path) if inner else ended.path
-        return stop_shadowing(home, own, entry, owner=ended.owner), removal_remedy(home, entry)
+        fix = stop_shadowing(home, own, entry, owner=ended.owner)
+        return fix, None if ended.added else removal_remedy(home, entry)
     if ended.plugin:
         return without_plugin(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
