@@ -31,6 +31,7 @@ ContractKind = Literal[
     "capabilities",
     "devices",
     "proxy",
+    "local",
     "together",
     "apart",
     "header",
@@ -43,7 +44,8 @@ or a file of them. options: "name:value,name:value". folder: exists and holds on
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
 encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got.
-proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take.
+proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take. local: a proxy that programs are not to
+send to what they ask of this very machine.
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
 have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
 offline: a switch that forbids downloads, so that files come from the hub's cache alone.

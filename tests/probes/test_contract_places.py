@@ -628,3 +628,32 @@ def test_a_hub_that_is_closed_matters_to_a_program_that_names_a_model_of_it(
         if r.variable == "HF_HUB_OFFLINE"
     ]
     assert row.asked is asks
+
+
+ASKS = "import requests\nrequests.get('http://127.0.0.1:8000/v1/models')\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "env", "told"),
+    [
+        (ASKS, {"http_proxy": "http://proxy.lab:3128"}, True),
+        (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,.lab"}, True),
+        (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,127.0.0.1"}, False),
+        (ASKS, {"http_proxy": "http://proxy.lab:3128", "NO_PROXY": "127.0.0.0/8"}, False),
+        (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "*"}, False),
+        (ASKS, {"http_proxy": "http://127.0.0.1:7890"}, False),
+        (ASKS, {"http_proxy": "http://127.0.0.1:7891"}, True),
+        (ASKS, {"https_proxy": "http://proxy.lab:3128"}, False),
+        (ASKS.replace("requests", "aiohttp"), {"http_proxy": "http://proxy.lab:3128"}, False),
+        (f"s.trust_env = False\n{ASKS}", {"http_proxy": "http://proxy.lab:3128"}, False),
+        (ASKS.replace("127.0.0.1", "models.lab"), {"http_proxy": "http://proxy.lab:3128"}, False),
+    ],
+)
+def test_what_is_asked_of_this_machine_is_not_for_a_proxy(
+    program: str, env: dict[str, str], told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    write(tmp_path, "/proc/net/tcp", "  0: 0100007F:1ED2 00000000:0000 0A 0 0\n")
+    found = places_of_contracts({"HOME": "/home/ada"} | env, Sysroot(system="linux", root=str(tmp_path)))
+    assert any(p.variable == "HTTP_PROXY" for p in found) == told

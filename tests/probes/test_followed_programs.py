@@ -53,6 +53,40 @@ INSTALLED = {
     "sound/__init__.py": "import numeric as np\ndef spectrum(of=None, dtype=np.complex):\n    pass\n",
     "mended/__init__.py": "import numeric\nnumeric.complex = complex\n",
     "filters/__init__.py": "def find(kind):\n    assert kind in ('real', 'complex')\n    return vars()['kind']\n",
+    "lazy/__init__.py": """
+from typing import TYPE_CHECKING
+_import_structure = {"old": ["Old"], "whole": ["Whole"], "other": ["Other"]}
+if TYPE_CHECKING:
+    from .old import Old
+    from .whole import (
+        Whole,
+    )
+    try:
+        if not is_elsewhere_available():
+            raise ValueError
+    except ValueError:
+        pass
+    else:
+        from .other import Other
+else:
+    import sys, types
+
+    class _LazyModule(types.ModuleType):
+        def __init__(self, name, file, structure):
+            super().__init__(name)
+            self.__path__, self.structure = [file.rpartition("/")[0]], structure
+        def __getattr__(self, name):
+            import importlib
+            home = next((m for m, names in self.structure.items() if name in names), "")
+            if not home:
+                raise AttributeError(name)
+            return type(name, (), {}) if home == "other" else getattr(importlib.import_module(f"{self.__name__}.{home}"), name)
+
+    sys.modules[__name__] = _LazyModule(__name__, globals()["__file__"], _import_structure)
+""",
+    "lazy/old.py": "from clip import load\nclass Old:\n    pass\n",
+    "lazy/whole.py": "class Whole:\n    pass\n",
+    "lazy/other.py": "from clip import load\n",
     "late/__init__.py": "def sound():\n    import dropped_here\n",
     "kit/__init__.py": "try:\n    import dropped_here\nexcept ImportError:\n    dropped_here = None\n",
 }
@@ -72,6 +106,9 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a name that was removed": ("import sound\n", ("no name", "numeric", "complex")),
     "a name that was removed, beside a text with its word": ("import filters, sound\n", ("no name", "numeric", "complex")),
     "a name that was put back": ("import mended, sound\n", None),
+    "a name of a lazy package whose module ends": ("from lazy import Old\n", ("no name", "clip", "load")),
+    "a name of a lazy package": ("from lazy import Whole\n", None),
+    "a name that a lazy package replaces": ("from lazy import Other\n", None),
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),

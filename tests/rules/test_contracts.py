@@ -813,3 +813,14 @@ def test_a_program_whose_own_module_a_variable_leaves_out():
     (its,) = found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=(row,)))
     assert (its.subject, its.cause, its.severity) == ("PYTHONSAFEPATH", "variable_value_wrong", Severity.WARNING)
     assert not found(machine("PYTHONSAFEPATH", "1", *TORCH, vocabularies=()))
+
+
+def test_a_proxy_for_this_machine_too():
+    place = NamedPlace(variable="HTTP_PROXY", path="/home/ada/work/main.py", state="file", holds=("127.0.0.1",))
+    its = Distribution(name="requests", version="2.32.3", location=SITE)
+    (one,) = found(machine("http_proxy", "http://proxy.lab:3128", its, places=(place,)))
+    assert (one.cause, one.severity) == ("variable_value_wrong", Severity.WARNING)
+    assert "main.py" in one.title
+    assert one.fix is not None
+    assert "NO_PROXY" in one.fix.title
+    assert not found(machine("http_proxy", "http://proxy.lab:3128", its))

@@ -34,6 +34,8 @@ STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\*")
 LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
+_LAZY_PACKAGE = late_pattern(r"(?m)^[ \t]+sys\.modules\[__name__\] = _LazyModule\(")
+
 BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
 """Origins of entries that may precede the packages of an environment."""
 
@@ -172,6 +174,28 @@ class DottedModules:
                 text,
             )
         )
+
+    def lazy_home(self, module: str, its: Module, name: str) -> str:
+        """Return the module that a package imports as soon as somebody takes this name of it, as its text tells type checkers; empty
+        where it imports at once, or gives a stand-in because it lacks something.
+        """
+        text = self.text(its) if its.kind == "package" else ""
+        at = text.find("TYPE_CHECKING:")
+        if at < 0 or not _LAZY_PACKAGE.search(text):
+            return ""
+        for found in re.finditer(
+            rf"(?m)^[ \t]+from (\.[\w.]*) import (?:\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",
+            text[at:],
+        ):
+            above = text[at : at + found.start()]
+            asked = (
+                re.findall(r"\bis_(\w+)_available\(", above[above.rfind("try:") :]) if "else:" in above[-40:] else []
+            )
+            if all(self.find(module_asked).kind in ("package", "module") for module_asked in asked):
+                return absolute(
+                    len(found[1]) - len(found[1].lstrip(".")), found[1].lstrip("."), package_of(module, its)
+                )
+        return ""
 
     def names(self, its: Module) -> BoundNames | None:
         """Return the names in a module's text; None if it has no Python source."""

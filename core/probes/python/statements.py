@@ -131,6 +131,10 @@ class Statements:
                 raise self.end("absent", frame, f"{module}.{name}", its)
             elif its.folders and "meta_path" in self._found.text(its):
                 continue  # It may serve modules of its own: setuptools does in pkg_resources.extern.
+            elif self._absence.is_in_the_way(self._found.find(frame.name)) and (
+                home := self._found.lazy_home(module, its, name)
+            ):
+                yield from self._import(frame, home, (name,))
             elif self._absence.is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self.end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
@@ -34,12 +35,55 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
     for contract in variable_contracts():
         if contract.kind == "offline" and by_name.get(contract.variable, "").strip().lower() in OFFLINE:
             yield from _offline(contract, by_name, where)
+        if contract.kind == "local":
+            yield from questions_to_itself(contract, by_name, where)
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
                 place = where.join(working_folder(where), place)
             if where.path_module.isabs(place):
                 yield _place(contract, path, place, where)
+
+
+_OF_THIS_MACHINE = late_pattern(r"\bhttp://(localhost|127\.0\.0\.1)\b")
+_SENDS_TO_PROXIES = late_pattern(
+    r"(?m)^[ \t]*(?:import|from)[ \t]+(?:requests|httpx|openai|ollama|huggingface_hub|langchain_ollama|langchain_openai)\b"
+)
+"""Clients that take proxies from variables unless somebody forbids it."""
+_LISTENS = late_pattern(r"(?m)^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:0000 0A ")
+LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
+
+
+def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield a program of the working folder that asks a server of this machine and sends that to a proxy, which is another machine, or
+    at which nobody answers; ``holds``: the name that it asks for.
+    """
+    given, here = env.get(contract.variable, "").strip(), working_folder(where)
+    if not given or where.system != "linux" or here in ("", "/", env.get("HOME", "")):
+        return
+    proxy = re.fullmatch(r"(?:\w+://)?(?:[^/@]*@)?([\w.-]+|\[[\w:]+\])(?::(\d+))?/?", given)
+    if proxy is None or (_is_here(proxy[1]) and _listens(int(proxy[2] or 80), where)):
+        return
+    exceptions = [e.strip().lstrip(".").partition(":")[0] for e in env.get("NO_PROXY", "").split(",")]
+    for path, text in (texts_below(here, where) or {}).items():
+        if not path.endswith(".py") or "trust_env" in text or "proxies" in text or "_proxy" in text.lower():
+            continue
+        asks = _OF_THIS_MACHINE.search(text) if _SENDS_TO_PROXIES.search(text) else None
+        if asks and not any(
+            e == "*" or e == asks[1] or (e[:4] == asks[1][:4] == "127." and "/" in e) for e in exceptions
+        ):
+            yield NamedPlace(variable=contract.variable, path=path_text(path), state="file", holds=(asks[1],))
+            return
+
+
+def _is_here(host: str) -> bool:
+    return host == "localhost" or host.startswith("127.") or host == "[::1]"
+
+
+def _listens(port: int, where: Sysroot) -> bool:
+    """Whether somebody answers at a port of this machine, or that cannot be seen."""
+    texts = [text for path in LISTENERS if (text := where.text(path, 1 << 22)) is not None]
+    return not texts or any(int(found, 16) == port for text in texts for found in _LISTENS.findall(text))
 
 
 HUB_FOLDERS = ("models--", "datasets--", "spaces--")

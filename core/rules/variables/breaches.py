@@ -66,13 +66,27 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
-        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging":
+        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local":
             return _unmet(contract, value, seen)
         case "offline":
             return _nothing_to_take(contract, value, seen)
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return that a program's questions to this machine go to a proxy."""
+    places = seen.environment.places if seen.environment else ()
+    place = next((p for p in places if p.variable == contract.variable and p.state == "file" and p.holds), None)
+    if place is None or not value.strip():
+        return ""
+    return _(
+        "What {path} asks of {host}, this very machine, goes to the proxy in {name}: NO_PROXY makes no exception for it.",
+        path=place.path,
+        host=place.holds[0],
+        name=contract.variable,
+    )
 
 
 def _helps_to_find_errors(contract: Contract, value: str) -> str:
@@ -122,6 +136,8 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _without_devices(contract, value, seen)
         case "apart":
             return _excludes_another(contract, value, seen)
+        case "local":
+            return _sent_away(contract, value, seen)
         case "debugging":
             return _helps_to_find_errors(contract, value)
         case _:

@@ -85,17 +85,23 @@ def contract_finding(
             if container
             else _("Set the variable {name} to a folder that can be written to", name=contract.unless[-1])
             if contract.inside
+            else _("Set the variable {name} to what must not go to the proxy", name="NO_PROXY")
+            if contract.kind == "local"
             else _("Remove the variable {name}, or correct its value", name=contract.variable),
             _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...")
             if container
             else _("In this terminal: export {name}={value}", name=contract.unless[-1], value="/scratch/cache")
             if contract.inside
+            else _("In this terminal: export {name}={value}", name="NO_PROXY", value=contract.means)
+            if contract.kind == "local"
             else _("Remove it in the Start menu under Edit environment variables.")
             if windows
             else _("In this terminal: unset {name}.", name=contract.variable),
             restart="terminal",
         ),
-        remedy=None if container or contract.inside else _removal(contract, value.value, reading),
+        remedy=None
+        if container or contract.inside or contract.kind == "local"
+        else _removal(contract, value.value, reading),
     )
 
 
