@@ -15,6 +15,7 @@ from msgspec.structs import asdict, replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
+from core.doctor import second_process
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.scan_options import DEFAULT_SCAN, ScanOptions
@@ -180,8 +181,22 @@ class _Scan:
 
     def run(self, meanwhile: Callable[[Snapshot], object]) -> None:
         """Run all probes to their end. ``meanwhile``: see ``take_snapshot``."""
-        while self._waiting or self._running:
-            for probe in [p for p in self._waiting if not (self._wanted & {*p.needs, *p.after}) - self._ended]:
+        if second_process.is_possible(self._request):
+            self._run(_nothing, second_process.BEFORE)
+            self._waiting = second_process.divided(self._waiting, self._request, self._run_part)
+        self._run(meanwhile)
+
+    def _run_part(self, probes: list[Probe]) -> Snapshot | None:
+        """Run some of the probes in a copy of this process; return None where a path does not respond."""
+        self._waiting, self._wanted = [*probes], self._ended | {p.section for p in probes}
+        self._request = replace(self._request, watch=Progress())
+        self._run(_nothing)
+        return None if self.patience.silent else self.to_snapshot()
+
+    def _run(self, meanwhile: Callable[[Snapshot], object], only: Collection[str] = ()) -> None:
+        while self._running or any(not only or p.section in only for p in self._waiting):
+            ready = [p for p in self._waiting if not (self._wanted & {*p.needs, *p.after}) - self._ended]
+            for probe in ready if not only else [p for p in ready if p.section in only]:
                 self._start(probe)
             if len(self._waiting) <= 1:  # the last one waits for children of others
                 with self.patience.turns.turn():

@@ -75,9 +75,15 @@ class EarlierReads:
         """Return the results that were added, for ``take`` in another process."""
         return zlib.compress(msgspec.msgpack.encode({key: self._used[key] for key in self._new}), 1)
 
-    def take(self, news: bytes) -> None:
-        """Add what a child of this run has read."""
+    @property
+    def used(self) -> tuple[str, ...]:
+        """The keys of the results that were asked for."""
+        return tuple(self._used)
+
+    def take(self, news: bytes, used: tuple[str, ...] = ()) -> None:
+        """Add what a child of this run has read, and note what it ``used`` of the earlier results."""
         rows = msgspec.msgpack.decode(zlib.decompress(news), type=dict[str, Row])
+        self._used |= {key: self._kept[key] for key in used if key in self._kept}
         self._kept |= rows
         self._used |= rows
         self._new |= dict.fromkeys(rows)
