@@ -258,6 +258,22 @@ def test_a_project_of_ones_own_whose_folder_is_gone_is_a_warning_and_a_framework
     assert (theirs.cause, theirs.severity) == ("python_environment_broken", Severity.ERROR)
 
 
+def test_what_asks_for_a_name_that_numpy_gave_up_changes_and_numpy_stays() -> None:
+    some = tuple(
+        Distribution(name=n, version=v, location=SITE)
+        for n, v in (("librosa", "0.8.1"), ("numpy", "2.2.6"), ("peft", "0.9"))
+    )
+    for name, starts, install in (
+        ("complex", ("librosa",), ("librosa", "numpy==2.2.6")),
+        ("complex", ("peft",), ("librosa", "numpy==2.2.6")),  # the line is librosa's, whoever imports it
+        ("bool", ("librosa",), None),  # NumPy 2 has it again: who is too old is not known
+    ):
+        machine = seen(ended(starts=starts, importer=f"{SITE}/librosa/core/constantq.py", wanted="numpy", kind="no name",
+                             name=name, path=f"{SITE}/numpy/__init__.py", entry=3, owner="numpy 2.2.6"))  # fmt: skip
+        remedy = card(replace(machine, pythons=(python(distributions=some),))).remedy
+        assert (remedy.install if isinstance(remedy, InstallPackages) else None) == install
+
+
 @pytest.mark.parametrize(
     ("wanted", "installed", "exchanged"), [("accelerate", "0.30.0", True), ("numpy", "1.26.4", False)]
 )
@@ -330,7 +346,7 @@ def test_byte_code_gets_another_name(machine: Snapshot, path: str, command: str)
 MAIN = "/home/ada/work/main.py"
 PROGRAMS: list[tuple[dict[str, Any], str, str]] = [
     ({"wanted": "torchvision", "kind": "no name", "name": "load", "importer": MAIN, "path": f"{SITE}/torchvision/__init__.py", "owner": "torchvision 0.21.0"},
-     "another project's module", "Install what the program was written for"),
+     "another project's module", f"{MAIN}, line 7, asks for torchvision.load, which torchvision 0.21.0 does not have."),
     ({"wanted": "pkg_resources", "importer": f"{SITE}/torchvision/io.py"}, "stops at this line", "setuptools<81"),
     ({"wanted": "torch", "kind": "no name", "name": "load", "importer": f"{SITE}/torchvision/io.py", "path": TORCH, "owner": "torch 2.6.0"},
      "another release of torch", "torchvision"),

@@ -5,10 +5,11 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CdiSpecification, CudaInit, Snapshot, Tools
+from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, Toolkit, Tools, Variable
 from core.model.facts.framework_tools import UnfitTool
+from core.model.remedies import PointTo
 from core.model.steps import Severity
-from core.rules.frameworks.tools import damaged_models, lacking_builders
+from core.rules.frameworks.tools import damaged_models, lacking_builders, unfit_tools
 from core.rules.root_cause import diagnose
 from core.rules.tools import description_of_lost_files
 from tests import machines as m
@@ -23,6 +24,32 @@ def without_window(*after: str) -> Snapshot:
     """Return a machine whose kernel tells that the card has no window."""
     dead = CudaInit(status=100, status_name="CUDA_ERROR_NO_DEVICE", device_count=0)
     return m.with_driver(m.wheel_machine(), gpus=(), cuda=dead, kernel_log=(WINDOW, BAR, *after))
+
+
+@pytest.mark.parametrize(
+    ("roots", "words", "folder"),
+    [
+        ((), "Install the toolkit of /opt/cut again, so that there is /opt/cut/nvvm/libdevice/x.bc.", None),
+        (("/opt/cut",), "Install the toolkit of /opt/cut again", None),
+        (("/opt/cut", "/usr/local/cuda-12.8"), "export CUDA_HOME=/usr/local/cuda-12.8", "/usr/local/cuda-12.8"),
+    ],
+)
+def test_numba_gets_a_whole_toolkit(roots: tuple[str, ...], words: str, folder: str | None) -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX,
+        reader="numba 0.62.1",
+        name="x.bc",
+        path="/opt/cut/nvvm/libdevice/x.bc",
+        state="absent",
+        runs=False,
+    )
+    seen = replace(m.wheel_machine(), framework_tools=(one,),
+                   environment=Environment(variables=(Variable(name="CUDA_HOME", value="/opt/cut"),)),
+                   toolkits=tuple(Toolkit(root=r, origin="installer", nvcc=f"{r}/bin/nvcc") for r in roots))  # fmt: skip
+    (found,) = unfit_tools(seen)
+    assert found.fix is not None
+    assert words in found.fix.advice
+    assert (found.remedy.folder if isinstance(found.remedy, PointTo) else None) == folder
 
 
 NOTES: dict[str, tuple[Snapshot, str]] = {

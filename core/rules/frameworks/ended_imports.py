@@ -13,12 +13,14 @@ from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import distribution_of, module_table
+from core.knowledge.numpy_names import is_given_up
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
+    framework_pip_command,
     install_package,
     reinstall_package,
     reinstall_requirement,
@@ -384,7 +386,7 @@ def _cure(
     named = [distribution_of(s) for s in ended.starts if not _is_program(s)]
     starts = [_asker(home, ended)] if _is_of_programs(ended) else named
     if _is_asked_by_program(home, ended) and cause == "requirement_broken":
-        return manual_fix(_("Install what the program was written for, or adapt the program"), restart="program"), None
+        return _for_the_program(home, ended), None
     askers = [name for name in starts if name not in (package, "")]
     name, _space, version = ended.owner.partition(" ")
     if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
@@ -395,8 +397,25 @@ def _cure(
         return reinstall_package(home.seen, home.python, name, version), back
     asked = ",".join(dict.fromkeys(p for _who, text in _requirers(home, ended) for p in text.split(",") if p))
     if version and askers and is_in_specifier(asked, version):  # an installer that is asked for this does nothing
-        return releases_that_fit(home, askers, name, version)
+        too_old = name == "numpy" and ended.kind == "no name" and is_given_up(ended.name, version)
+        its = [own] if too_old and (own := _asker(home, ended)) else askers
+        return releases_that_fit(home, its, name, version, stays=too_old)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
+
+
+def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
+    """Return which line of a program asks for what, and whose package does not have it."""
+    name = ended.owner.partition(" ")[0]
+    what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
+    owner = ended.owner or ended.path
+    return manual_fix(
+        _("Install what the program was written for, or adapt the program"),
+        _("{file}, line {line}, asks for {what}, which {owner} does not have.",
+          file=ended.importer or ended.starts[0], line=ended.line, what=what, owner=owner),
+        _("Which project {owner} is of, this tells:", owner=owner) if name else "",
+        framework_pip_command(home.seen, home.python, "show", name) if name else "",
+        restart="program",
+    )  # fmt: skip
 
 
 def _is_met(home: EnvironmentView, package: str) -> bool:

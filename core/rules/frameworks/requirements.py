@@ -184,19 +184,20 @@ SHARED = ("numpy", "protobuf", "ml-dtypes")
 
 
 def releases_that_fit(
-    home: EnvironmentView, askers: Sequence[str], other: str, version: str = ""
+    home: EnvironmentView, askers: Sequence[str], other: str, version: str = "", *, stays: bool = False
 ) -> tuple[Fix, InstallPackages | None]:
     """Return how packages get releases that fit each other: a framework stays as it is, and what asks for it changes.
 
-    ``version``: that of the other package, where it is known. No exchange where others depend on one of them by the build, or where only
+    ``version``: that of the other package, where it is known. ``stays``: what asks for it is known to be too old. No exchange where others depend on one of them by the build, or where only
     frameworks disagree.
     """
     known = {n: version if n == other and version else its.version if (its := home.installed(n)) else ""
              for n in dict.fromkeys((*askers, other))}  # fmt: skip
-    wanted = {n: f"{n}=={v}" if FRAMEWORKS.fullmatch(n) and v else n for n, v in known.items()}
+    kept = {n for n, v in known.items() if v and (FRAMEWORKS.fullmatch(n) or (stays and n == other))}
+    wanted = {n: f"{n}=={v}" if n in kept else n for n, v in known.items()}
     command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *wanted.values())
     words = _("Install releases that fit each other: {names}", names=join_names(tuple(wanted)))
-    going = tuple(n for n in wanted if not FRAMEWORKS.fullmatch(n))
+    going = tuple(n for n in wanted if n not in kept)
     remedy = InstallPackages(prefix=home.python.prefix, remove=going, install=tuple(wanted.values()))
     certain = going and all(known.values()) and not any(n in SHARED for n in going)
     return manual_fix(words, command, restart="program"), remedy if certain else None

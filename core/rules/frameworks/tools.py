@@ -6,14 +6,17 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
+from core.common.shell import quote
 from core.knowledge.causes import Cause
 from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
-from core.model.remedies import PutPackageBack
+from core.model.paths import is_inside
+from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
@@ -210,13 +213,35 @@ def _cure(home: EnvironmentView, one: UnfitTool) -> Fix:
     if one.state == "unreadable":
         return manual_fix(_("Give this user permission to read {path}", path=one.path))
     if one.reader.startswith("numba "):
-        return manual_fix(_("Let CUDA_HOME name a whole CUDA toolkit"), restart="program")
+        return _whole_toolkit(home, one)
     return manual_fix(
         _("Install the package that provides {name}", name=one.name),
         _(
             "With pip: nvidia-cuda-nvcc of the CUDA that {reader} was built for; else a CUDA toolkit.",
             reader=one.reader,
         ),
+    )
+
+
+def _whole_toolkit(home: EnvironmentView, one: UnfitTool) -> Fix:
+    """Return how Numba gets a toolkit with all that it reads: another one of this machine, or this one whole."""
+    seen = home.seen
+    system = seen.machine.system
+    its = next((v for n in ("CUDA_HOME", "CUDA_PATH") if (v := effective_variable(seen, n))), None)
+    name = its.name if its else "CUDA_HOME"
+    others = [t.root for t in seen.toolkits or () if t.nvcc and t.root and not is_inside(system, one.path, t.root)]
+    return manual_fix(
+        _("Let CUDA_HOME name a whole CUDA toolkit"),
+        *(
+            _("In this terminal: export {name}={value}", name=name, value=quote(root))
+            for root in others[:1]
+            if system == "linux"
+        ),
+        _("Install the toolkit of {folder} again, so that there is {path}.", folder=its.value, path=one.path)
+        if its
+        else "",
+        restart="program",
+        remedy=PointTo(variable=name, folder=others[0], right=tuple(others)) if others and its else None,
     )
 
 
