@@ -33,6 +33,7 @@ from core.rules.driver import gpu_access as devices
 from core.rules.driver import parts, start_code
 from core.rules.driver import status as driver
 from core.rules.frameworks import environments as frameworks
+from core.rules.frameworks import start_code as started_with
 from core.rules.frameworks import tools as framework_tools
 from core.rules.frameworks.libraries import findings as libraries
 from core.rules.variables import contracts, own_code
@@ -43,6 +44,7 @@ RULES: tuple[Rule, ...] = (
     *driver.RULES,
     *devices.RULES,
     *start_code.RULES,
+    *started_with.RULES,
     *gpu_fit.RULES,
     *parts.RULES,
     *toolkit.RULES,

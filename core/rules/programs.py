@@ -74,6 +74,31 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
+def without_its_folder(seen: Snapshot) -> Iterator[Finding]:
+    """A program that PyInstaller packed lies without the folder that it needs beside it."""
+    for program in seen.programs or ():
+        if not program.lost:
+            continue
+        values = {"program": _name(program, seen), "path": program.lost}
+        yield make_finding(
+            Step.CUDNN,
+            ERROR,
+            "program-without-its-folder",
+            _("The program {program} lies without its folder: {path} is not there.", **values),
+            cause="corrupt_or_truncated_file",
+            why=_(
+                "It was packed by PyInstaller together with a folder, and starts nowhere without it: only the program was moved or copied."
+            ),
+            evidence=[*_program_rows(program), observation(program.lost, _("missing"), _("file system"))],
+            subject=program.named,
+            fix=manual_fix(
+                _("Move the whole folder, or start the program in its own"),
+                _("Put the program back into the folder that it came in, and make a shortcut to it."),
+                restart="program",
+            ),
+        )
+
+
 def missing_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries that a program needs, or opens by name, and that its own search does not find."""
     for program in seen.programs or ():
@@ -339,7 +364,14 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
 
 def whole_programs(seen: Snapshot) -> Iterator[Finding]:
     """Everything that a program needs of CUDA is found and intact."""
-    rules = (unexamined_programs, damaged_programs, missing_libraries, unfit_libraries, misfit_libraries)
+    rules = (
+        unexamined_programs,
+        damaged_programs,
+        without_its_folder,
+        missing_libraries,
+        unfit_libraries,
+        misfit_libraries,
+    )
     bad = {f.subject for rule in rules for f in rule(seen)}
     for program in seen.programs or ():
         if program.named in bad:
@@ -374,6 +406,7 @@ def _program_rows(program: ExaminedProgram) -> list[Evidence]:
 RULES = (
     unexamined_programs,
     damaged_programs,
+    without_its_folder,
     missing_libraries,
     unfit_libraries,
     misfit_libraries,

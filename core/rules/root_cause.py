@@ -19,6 +19,7 @@ from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
 from core.rules.gone_files import with_gone_files
 from core.rules.ignored_lines import with_ignored_lines
+from core.rules.own_path import with_own_path
 from core.rules.refuted import without_refuted
 from core.rules.reused_runs import RuleRuns
 from core.rules.undecided import deciding_steps
@@ -52,7 +53,7 @@ def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
         return join_cards(_without_duplicates(runs.findings(seen)), seen)
 
     found = with_other_ways(collect(snapshot), snapshot, collect)
-    found = with_gone_files(without_refuted(found, snapshot), snapshot)
+    found = with_own_path(with_gone_files(without_refuted(found, snapshot), snapshot), snapshot)
     found = with_ignored_lines(found, snapshot)
     head = _headline(found, importance_of_findings(snapshot))
     if head is not None and head.cause:

@@ -261,6 +261,17 @@ def test_packages_that_a_pth_file_leaves_out_are_a_fault(lines: str, told: bool,
     assert found == ([left_out] if told else [])
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_a_pth_file_that_powershell_wrote(encoding: str, tmp_path: Path):
+    (tmp_path / "src").mkdir()
+    (tmp_path / "site").mkdir()
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    (tmp_path / "site/lab.pth").write_bytes(f"{mark}{tmp_path / 'src'}\r\nimport os\r\n".encode(encoding))
+    entries = [SearchEntry(path=str(tmp_path / "site"), origin="site-packages")]
+    found = list(ignored_lines(entries, str(tmp_path), Sysroot("linux"), (3, 11), {}))
+    assert [(f.kind, f.path, f.line) for f in found] == [("line ignored", str(tmp_path / "src"), 1)]
+
+
 @pytest.mark.parametrize(
     ("line", "told"),
     [

@@ -824,3 +824,14 @@ def test_a_proxy_for_this_machine_too():
     assert one.fix is not None
     assert "NO_PROXY" in one.fix.title
     assert not found(machine("http_proxy", "http://proxy.lab:3128", its))
+
+
+def test_a_program_whose_package_lies_among_the_users_own():
+    row = Vocabulary(
+        variable="PYTHONNOUSERSITE", prefix=PREFIX, files=("/w/main.py", "/u/site-packages"), known=("torch",), unknown=("1",),
+        takes="beside", line=1, sure=False,
+    )  # fmt: skip
+    (its,) = found(machine("PYTHONNOUSERSITE", "1", *TORCH, vocabularies=(row,)))
+    assert (its.subject, its.cause, its.severity) == ("PYTHONNOUSERSITE", "variable_value_wrong", Severity.WARNING)
+    assert "among the user's own packages" in its.title
+    assert "/u/site-packages" in its.why

@@ -160,3 +160,9 @@ def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:
     for by, name in (("", PATH), ("/opt/app/lib/libx.so", "/opt/app/lib/libx.so")):
         (found,) = told(resolutions=(search("libodd.so.1", nothing("/usr/lib/libodd.so.1"), by=by),), linked=())
         assert any(e.label == f"Wanted by {name}" for e in found.evidence)
+
+
+def test_a_packed_program_without_its_folder_is_told_and_not_called_whole() -> None:
+    [lost] = told(lost="/opt/app/bin/_internal/libpython3.11.so.1.0")
+    assert (lost.id, lost.cause) == ("cudnn.program-without-its-folder", "corrupt_or_truncated_file")
+    assert "_internal" in lost.title

@@ -109,6 +109,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """What ends it on Windows, other than a Python that is another or gone. without call: a batch file ends at ``source``, before it comes to
     this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. opens the Store:
     the name is that of the Store's alias."""
+    dead: str = ""
+    """The file by which a batch file means to activate an environment, and which is not there: it goes on without."""
     has: tuple[str, ...] | None = None
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 
@@ -236,6 +238,8 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     """Functions that it or its dependencies import and that the file found for them does not export (Windows)."""
     nearby: tuple[str, ...] = ()
     """Files in the program's own folders that have the names of what its search does not find (Windows)."""
+    lost: str = ""
+    """Where a program that PyInstaller packed has Python's library, which is not there: its folder is missing."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()

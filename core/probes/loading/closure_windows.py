@@ -27,6 +27,7 @@ from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linked_windows import linked_packages
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, OWN_FIRST, LoadOrder, LoadStep, load_libraries
 from core.probes.loading.plan import added_folders
+from core.probes.loading.start_path import with_start_path
 from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -116,7 +117,8 @@ class DllWalk:
     ) -> None:
         self._python, self._request, self._where = python, request, where
         self._distribution, self._row = distribution, row
-        self._variables = {name.upper(): value for name, value in request.env.items()}
+        env = with_start_path(request.env, python, where)
+        self._variables = {name.upper(): value for name, value in env.items()}
         self._search: DllSearch | None = base._search if base else None
         self._loaded: dict[str, str] = dict(base._loaded) if base else {}
         self._files: dict[str, None] = {}

@@ -14,6 +14,7 @@ from core.model.facts import Consumer, How, PythonEnvironment, Resolution, Syste
 from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, consumer_search, preloaded_libraries
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
+from core.probes.loading.start_path import with_start_path
 from core.probes.loading.windows import application_folder, consumer_dll_policy, imported_dlls, trace_dlls
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -74,7 +75,8 @@ def _on_windows(
     application = application_folder(python, where) if python and python.executable else ""
     way: LoadingMode | None = wish.way if wish.askers else "whole folder" if wish.main else None
     added = added_folders(python)
-    policy = consumer_dll_policy(setting.env, application, way, (*_folders(wish, where), *added), where)
+    env = with_start_path(setting.env, python, where) if python else setting.env
+    policy = consumer_dll_policy(env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or shipped_name("", wish.major, "windows")
     traced = trace_dlls(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
     return (*traced, *imported_dlls(wish.askers, wish.way, policy))

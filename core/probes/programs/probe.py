@@ -23,6 +23,7 @@ from core.model.facts import ExaminedProgram, Gap, Mapped, Resolution, Variable,
 from core.probes.loading.linux import consumer_search
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import Followed, find_named, follow
+from core.probes.programs.frozen import lost_library
 from core.probes.programs.kernels import is_notebook
 from core.probes.programs.windows import dlls_of
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -101,6 +102,7 @@ def _examine_program(known: ExaminedProgram, its: Followed, request: ProbeReques
         gaps=gaps,
         nearby=tuple(map(path_text, nearby)),
         linked=_linked_names(closure, its.path, where),
+        lost=path_text(lost_library(its.path, where)),
     )
 
 

@@ -25,6 +25,8 @@ MOST_PLUGINS = 200
 """Maximum number of DLLs examined in a program's own folders."""
 DEPTH = 3
 r"""Levels of folders below _internal that are searched: cupy_backends\cuda\libs."""
+MOST_BESIDE, LEAST_DEEP = 100, 2
+"""Entries beside a program that are looked at, and how deep its folder must lie: a drive's whole root is not its own."""
 OPTIONAL = late_pattern(r".*(tensorrt|openvino|dnnl|migraphx).*", re.IGNORECASE)
 """Plug-ins of other engines, without which the program works."""
 
@@ -77,8 +79,18 @@ def _dlls_from(current: str, path: str, variables: Mapping[str, str], where: Sys
     named = tuple(r for r in found if "\\" not in r.name and "/" not in r.name)
     gaps = tuple(g for r in named for g in unmet_functions(r, search, r.wanted_by or path))
     lost = {r.name.lower() for r in named if r.winner is None}
-    near = (ntpath.join(f, n) for f in _own_folders(path, where) for n in where.names(f) or () if n.lower() in lost)
+    places = dict.fromkeys((*_own_folders(path, where), *(_beside(folder, where) if lost else ())))
+    near = (ntpath.join(f, n) for f in places for n in where.names(f) or () if n.lower() in lost)
     return named, gaps, tuple(near)
+
+
+def _beside(folder: str, where: Sysroot) -> Iterator[str]:
+    """Yield the folders beside a program: an archive of its DLLs that was unpacked there has one of its own."""
+    if folder.rstrip("\\").count("\\") < LEAST_DEEP:
+        return
+    for name in sorted(where.names(folder) or ())[:MOST_BESIDE]:
+        if where.is_folder(ntpath.join(folder, name)):
+            yield from _folders(ntpath.join(folder, name), 1, where)
 
 
 def _plugins(path: str, search: DllSearch, where: Sysroot) -> Iterator[str]:

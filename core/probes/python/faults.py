@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -115,15 +116,18 @@ def ignored_lines(
     entries: Iterable[SearchEntry], home: str, where: Sysroot, version: tuple[int, ...], env: Mapping[str, str]
 ) -> Iterator[EnvironmentFault]:
     """Yield the lines of .pth files that name a folder which is there, in letters that Python takes as they are: behind an editor's mark,
-    in quotes, with "~" or a variable; or in an encoding that this Python does not read (site.addpackage).
+    in quotes, with "~" or a variable; or in an encoding that this Python does not read (site.addpackage), such as the UTF-16 of
+    PowerShell's ">".
     """
     listed = tuple(entries)
     known = {where.real_path(e.path) for e in listed}
     for folder in dict.fromkeys(e.path for e in listed if e.origin in ("site-packages", "user site")):
         for name in [n for n in where.names(folder) or () if n.endswith(".pth")]:
             file = where.join(folder, name)
-            text = where.text(file, MAX_PTH_BYTES) or ""
-            read = pth_text(where.read(file, MAX_PTH_BYTES) or b"", version, env, where.system)
+            data = where.read(file, MAX_PTH_BYTES) or b""
+            wide = data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE))
+            text = data.decode("utf-16", "replace") if wide else where.text(file, MAX_PTH_BYTES) or ""
+            read = text.replace("", "\0") if wide else pth_text(data, version, env, where.system)
             rows = zip(text.splitlines(), (text if read is None else read).splitlines(), strict=False)
             for number, (line, as_read) in enumerate(rows, 1):
                 told = as_read.strip()
@@ -131,8 +135,11 @@ def ignored_lines(
                 bare = re.sub(r"^~(?=[/\\])|\$HOME\b|\$\{HOME\}", lambda _m: home, bare) if home else bare
                 if bare in (told, "") or told.startswith(("#", "import ", "import\t")):
                     continue
-                meant, taken = (str(where.path_module.normpath(where.join(folder, t))) for t in (bare, told))
-                if where.is_folder(meant) and where.real_path(meant) not in known and not where.exists(taken):
+                meant, taken = (
+                    str(where.path_module.normpath(where.join(folder, t))) for t in (bare, "" if wide else told)
+                )
+                taken_is_there = not wide and where.exists(taken)
+                if where.is_folder(meant) and where.real_path(meant) not in known and not taken_is_there:
                     yield EnvironmentFault(
                         kind="line ignored",
                         path=path_text(meant),

@@ -17,6 +17,7 @@ from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_table
 from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
 from core.probes.kept_looks import kept_look
+from core.probes.python.distributions import normalise_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.models_code import code_of_models
@@ -35,6 +36,9 @@ MOST_SECONDS, MOST_WAITING = 4.0, 25.0
 
 OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|__\w+__|test_\w+|\w+_tests?")
 """Programs that some tool runs, in an environment of its own."""
+
+PACKAGES = ("site-packages", "user site")
+"""Origins of entries of sys.path with what installers put there."""
 
 _IMPORTED = late_pattern(r"(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#;]*))")
 
@@ -128,7 +132,7 @@ def _followed(
     found: dict[EndedImport, list[str]] = {}
     for name in programs:
         ended = follower.follow(name)
-        if ended is not None and _is_told(ended, folder, search, where):
+        if ended is not None and (_is_dropped(ended, search, where) or _is_told(ended, folder, search, where)):
             found.setdefault(ended, []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
             break
@@ -165,7 +169,16 @@ def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:
     return any(path.startswith(folder + where.path_module.sep) for folder in added)
 
 
+def _is_dropped(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a program asks for a module that the installed release of a distribution no longer brings."""
+    last = module_table().dropped.get(ended.wanted, "") if ended.kind == "absent" else ""
+    name = re.split(r"[<>=!~ ]", last)[0]
+    folders = (e.path for e in search.search.entries if e.origin in PACKAGES)
+    infos = (n for f in folders for n in where.names(f) or () if n.endswith(".dist-info")) if name else ()
+    return any(normalise_name(n.partition("-")[0]) == name for n in infos)
+
+
 def _is_installed(path: str, search: ModuleSearch, where: Sysroot) -> bool:
     """Whether a file lies in a folder of packages, which may itself lie below the folder of the program."""
-    entries: Iterable[SearchEntry] = (e for e in search.search.entries if e.origin in ("site-packages", "user site"))
+    entries: Iterable[SearchEntry] = (e for e in search.search.entries if e.origin in PACKAGES)
     return any(path.startswith(e.path + where.path_module.sep) for e in entries)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import configparser
 import posixpath
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -49,7 +49,13 @@ def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnv
     if ground.folder in ("/", "", ground.person.home):
         return
     programs = [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]
-    for chosen in (*_spyder(ground), *_thonny(ground), *_pycharm(ground)) if programs else ():
+    home = ground.person.home
+    editors = (
+        *chosen_in_spyder(map(ground.at_home, SPYDER), ground),
+        *chosen_in_thonny(map(ground.at_home, THONNY), ground),
+        *chosen_in_pycharm(posixpath.join(ground.folder, ".idea/misc.xml"), ground.config("JetBrains"), home, ground),
+    )
+    for chosen in editors if programs else ():
         yield from _lacking("editor", chosen.at, chosen, [(n,) for n in programs], terminal, ground, pythons)
     for name in [n for n in ground.around.names(ground.folder) if n.endswith((".R", ".r", ".Rmd", ".qmd"))][:MOST_PROGRAMS]:  # fmt: skip
         path = posixpath.join(ground.folder, name)
@@ -112,9 +118,9 @@ def _line(text: str, value: str) -> int:
     return text.count("\n", 0, at) + 1 if at >= 0 else 0
 
 
-def _spyder(ground: Ground) -> Iterator[Chosen]:
+def chosen_in_spyder(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
     """Yield the interpreter that somebody chose in Spyder; its own is none that anybody chose."""
-    for path in map(ground.at_home, SPYDER):
+    for path in files:
         text = ground.read(path)
         told = _settings(text) if text else None
         if text and told is not None and told.get("main_interpreter", "custom", fallback="").lower() == "true":
@@ -124,8 +130,9 @@ def _spyder(ground: Ground) -> Iterator[Chosen]:
             return
 
 
-def _thonny(ground: Ground) -> Iterator[Chosen]:
-    for path in map(ground.at_home, THONNY):
+def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
+    """Yield the interpreter that Thonny runs programs in."""
+    for path in files:
         text = ground.read(path)
         told = _settings(text) if text else None
         if not text or told is None:
@@ -137,19 +144,18 @@ def _thonny(ground: Ground) -> Iterator[Chosen]:
         return
 
 
-def _pycharm(ground: Ground) -> Iterator[Chosen]:
+def chosen_in_pycharm(path: str, above: str, person: str, ground: Ground) -> Iterator[Chosen]:
     """Yield the interpreter of a project of PyCharm: the project names it, and the person's settings say where it is."""
-    path = posixpath.join(ground.folder, ".idea/misc.xml")
     text = ground.read(path) or ""
     named = re.search(r'project-jdk-name="([^"]+)"', text)
-    above = ground.config("JetBrains")
     products = [n for n in ground.around.names(above) if n.startswith(("PyCharm", "IntelliJ", "Idea", "DataSpell"))]
     for product in sorted(products, reverse=True) if named else ():
-        table = ground.read(f"{above}/{product}/options/jdk.table.xml") or ""
+        table = ground.read(ground.where.join(above, product, "options", "jdk.table.xml")) or ""
         for one in re.findall(r"<jdk\b.*?</jdk>", table, re.DOTALL):
             home = re.search(r'<homePath value="([^"]+)"', one)
             if named and home and f'<name value="{named[1]}"' in one:
-                python = home[1].replace("$USER_HOME$", ground.person.home)
+                python = home[1].replace("$USER_HOME$", person)
+                python = python.replace("/", "\\") if ground.where.system == "windows" else python
                 yield Chosen(path, python, _line(text, "project-jdk-name"))
                 return
 

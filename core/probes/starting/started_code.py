@@ -97,7 +97,10 @@ def lacking_pythons(
             source=_chosen_by(found, way) or way.at,
             program=path_text(program),
             lacks=tuple(relevant),
-            sure=_nobody_activates(ground) if found.opens_store else _is_sure(found, way, ground),
+            sure=_nobody_activates(ground)
+            if found.opens_store
+            else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
+            dead=path_text(_dead_activation(way, ground)),
             fault="opens the Store" if found.opens_store else "",
         )
 
@@ -132,6 +135,8 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
         head = re.match(r"#!\s*(/\S+)", text)
         spoken = shell or by_shell or (language(head[1], ground) if head else "")
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
+            if _dead_call(row, way, ground):
+                continue
             left = _without_effect(row, text, spoken, by_itself=way.kind != "script" or head is not None)
             if ACTIVATES.search(_without_followed(left, followed)):
                 return True
@@ -189,6 +194,34 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
         return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
+
+
+def _is_double_clicked(way: Reached, ground: Ground) -> bool:
+    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first."""
+    return ground.where.system == "windows" and way.kind == "script" and _nobody_activates(ground)
+
+
+DEAD_CALL = late_pattern(r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400})\"?[ \t]{0,20}")
+
+
+def _dead_activation(way: Reached, ground: Ground) -> str:
+    """Return the batch file that a batch file calls to activate an environment, and that is not there: such a call has no effect."""
+    if ground.where.system != "windows" or way.kind != "script":
+        return ""
+    rows = (ground.read(way.at) or "").splitlines()
+    return next((dead for row in rows if (dead := _dead_call(row, way, ground))), "")
+
+
+def _dead_call(row: str, way: Reached, ground: Ground) -> str:
+    """Return the file that one line calls, and that is not there."""
+    found = DEAD_CALL.fullmatch(row) if ground.where.system == "windows" and way.kind == "script" else None
+    if found is None or not found[1].strip().lower().removesuffix(".bat").endswith("\\activate"):
+        return ""
+    paths = ground.where.path_module
+    named = re.sub(r"(?i)%~dp0\\?", lambda _m: f"{paths.dirname(way.at)}\\", found[1].strip())
+    place = paths.normpath(paths.join(way.state.values.get("PWD") or ground.folder, named))
+    is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
+    return "" if "%" in place or is_there else place
 
 
 def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:

@@ -31,7 +31,7 @@ def left_out(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     own = {n.removesuffix(".py") for n in names if n.endswith(".py") and n.removesuffix(".py").isidentifier()}
     own |= {n for n in names if n.isidentifier() and where.is_file(where.join(folder, n, "__init__.py"))}
     imported = {
-        script: _imported(where.text(where.join(folder, script), MOST_TEXT) or "")
+        script: imported_by(where.text(where.join(folder, script), MOST_TEXT) or "")
         for script in sorted(n for n in names if n.endswith(".py"))[:MOST_SCRIPTS]
     }
     wanted = {m for its in imported.values() for m in its} & own - set(sys.stdlib_module_names)
@@ -44,7 +44,7 @@ def left_out(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
         if its is None or its.version < SINCE:
             continue
         entries = python_search_path(its, request.env, folder, where).entries
-        if lost := next(((s, m) for s, m in programs if not _is_provided(m, entries, where)), None):
+        if lost := next(((s, m) for s, m in programs if not is_provided(m, entries, where)), None):
             yield Vocabulary(
                 variable=NAME,
                 prefix=python.prefix,
@@ -57,7 +57,7 @@ def left_out(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
             )
 
 
-def _imported(text: str) -> dict[str, int]:
+def imported_by(text: str) -> dict[str, int]:
     """Return the modules that a script imports whatever happens, with their lines; none where it changes sys.path itself."""
     try:
         body = [] if "sys.path" in text or "addsitedir" in text else ast.parse(text).body
@@ -73,7 +73,7 @@ def _imported(text: str) -> dict[str, int]:
     return found
 
 
-def _is_provided(module: str, entries: Iterable[SearchEntry], where: Sysroot) -> bool:
+def is_provided(module: str, entries: Iterable[SearchEntry], where: Sysroot) -> bool:
     """Whether an entry of sys.path has the module, or a finder of an editable installation may."""
     for entry in entries:
         names = where.names(entry.path) or ()

@@ -51,6 +51,7 @@ from core.probes.variables.reading_modules import matching_files, reading_module
 from core.probes.variables.safe_path import left_out
 from core.probes.variables.settings_classes import MARK, fields_read
 from core.probes.variables.stacks import STACKS, too_large_stacks
+from core.probes.variables.user_site import users_left_out
 from core.probes.variables.without_docstrings import NAME as OPTIMIZE
 from core.probes.variables.without_docstrings import without_docstrings
 
@@ -81,6 +82,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_without_cache(request, where),
         *_in_headers(request),
         *left_out(request, where),
+        *users_left_out(request, where),
         *without_docstrings(_values(OPTIMIZE, request), request, where),
         *too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )

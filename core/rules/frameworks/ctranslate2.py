@@ -41,7 +41,7 @@ def cublas_by_name(seen: Snapshot) -> Iterator[Finding]:
         if is_beyond_horizon("ctranslate2", build.version) or is_beyond_horizon("cuda", build.cuda):
             continue
         places = list(_places(home, build))
-        if not any(_is_searched(seen, t) for t in places):
+        if not any(_is_searched(seen, t) for t in places) and not _is_opened(home, build):
             yield _lost_cublas(home, build, places)
 
 
@@ -55,6 +55,13 @@ def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
     wanted = _name(home.seen, build)
     having = [t for t in home.seen.toolkits or () if any(f.name.lower() == wanted for f in t.libraries)]
     yield from sorted(having, key=lambda t: not _is_own(home, t))
+
+
+def _is_opened(home: EnvironmentView, build: FrameworkBuild) -> bool:
+    """Whether its own load found the library, in a child that ran this Python's start-up code."""
+    name = _name(home.seen, build)
+    its = (c for c in home.seen.closures or () if c.consumer.prefix == home.python.prefix)
+    return any(o.library.lower() == name and not o.problem and not o.ended for c in its for o in c.openings or ())
 
 
 def _is_own(home: EnvironmentView, toolkit: Toolkit) -> bool:

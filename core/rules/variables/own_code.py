@@ -130,18 +130,19 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
     if not rows:
         return
     home, row = rows[0]
+    users = row.files[1:]
+    values = {"name": row.variable, "program": row.files[0], "module": row.known[0]}
     yield make_finding(
         Step.ENVIRONMENT,
         min(home.severity, WARNING),
         "module-left-out",
-        _(
-            "The variable {name} is set, so {program} does not find its own module {module}.",
-            name=row.variable,
-            program=row.files[0],
-            module=row.known[0],
-        ),
+        _("The variable {name} is set, so {program} does not find {module} among the user's own packages.", **values)
+        if users
+        else _("The variable {name} is set, so {program} does not find its own module {module}.", **values),
         cause="variable_value_wrong",
-        why=_("With it, Python does not look for modules in the folder of the script."),
+        why=_("With it, Python does not search {folder}.", folder=users[0])
+        if users
+        else _("With it, Python does not look for modules in the folder of the script."),
         evidence=[
             observation(row.variable, repr(row.unknown[0]), "environment"),
             observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),

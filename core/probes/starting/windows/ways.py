@@ -17,9 +17,11 @@ from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
+from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import ended_starts
+from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -39,6 +41,8 @@ def windows_ways(
     yield from _activations(ground, pythons)
     yield from _editors(ground)
     yield from _launches(ground, pythons)
+    yield from chosen_ways(ground, pythons)
+    yield from own_path_ways(ground, pythons)
     yield from _batch_files(ground, pythons)
     yield from starter_ways(ground, pythons, registered, variables)
     yield from double_click_ways(ground, pythons, registered)
@@ -80,7 +84,10 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
                     filled = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
                     _give(state, variable, filled, path, json_line(text, variable, "env"))
             prefix = next((p.prefix for p in pythons if path.lower().startswith(p.prefix.lower() + "\\")), "")
-            yield Reached(kind="notebook", at=path, state=state, prefix=prefix)
+            way = Reached(kind="notebook", at=path, state=state, prefix=prefix)
+            argv = spec.get("argv")
+            first = argv[0] if isinstance(argv, list) and argv and isinstance(argv[0], str) else ""
+            yield with_notebooks(way, first.replace("/", "\\"), ground, pythons)
 
 
 def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -145,8 +152,13 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
             if isinstance(name, str) and isinstance(value, str):
                 _give(state, name, _filled(value, state, ground), path, json_line(text, name, "env"))
         python = row.get("python")
-        prefix = _prefix_in(_filled(python, state, ground), pythons) if isinstance(python, str) else ""
-        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix)
+        named = _filled(python, state, ground) if isinstance(python, str) else ""
+        way = Reached(
+            kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=_prefix_in(named, pythons)
+        )
+        program = row.get("program")
+        started = _filled(program, state, ground).replace("/", "\\") if isinstance(program, str) else ""
+        yield launched(way, named.replace("/", "\\"), started, ground, pythons)
 
 
 def _filled(value: str, state: State, ground: Ground) -> str:

@@ -5,12 +5,14 @@ A variable counts only if the same code does not end without it.
 
 from __future__ import annotations
 
+import ast
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
@@ -54,7 +56,7 @@ def ended_by_variables(
                 decisive = [n for n in asked if followed.works_without(n, ending, row, world)]
                 if not decisive or time.thread_time() > followed.until:
                     continue
-                reached = not ending.function and followed.is_imported(row, world)
+                reached = followed.is_called(row, ending) if ending.function else followed.is_imported(row, world)
                 if not reached and not (ending.function or decisive[0] in row.names):
                     continue
                 yield Vocabulary(
@@ -112,6 +114,7 @@ class _Followed:
 
     def __init__(self, rows: list[Read], python: PythonEnvironment, where: Sysroot, until: float) -> None:
         self.where, self.until, self.here = where, until, working_folder(where)
+        self.version = version_tuple(python.version)
         self.rows = [self._row(r, python) for r in rows]
         self.texts: dict[tuple[str, str], tuple[str, bool] | None] = {}
         self.reached: dict[tuple[str, str], frozenset[str]] = {}
@@ -126,7 +129,7 @@ class _Followed:
 
     def run(self, row: _Row, world: Mapping[str, str]) -> ModuleRun:
         """Return the run of a module with these variables."""
-        around = Around(dict(world), self.where, self.here, self.until)
+        around = Around(dict(world), self.where, self.here, self.version, self.until)
         return ModuleRun(row.module, row.text, around, lambda m: self._load(row, m), is_package=row.is_package)
 
     def endings(self, row: _Row, world: Mapping[str, str]) -> list[Ending]:
@@ -150,6 +153,18 @@ class _Followed:
                 run = self.run(other, world)
                 if run.whole() is None and row.module in run.imported:
                     return True
+        return False
+
+    def is_called(self, row: _Row, ending: Ending) -> bool:
+        """Whether the package's import calls a function of a module: a statement in no condition does, of a module that it comes to."""
+        for name in sorted(self._reached(row)):
+            found = self._load(row, name)
+            if (
+                found
+                and ending.function in found[0]
+                and calls(found[0], ending.function, row.module, name, package=found[1])
+            ):
+                return True
         return False
 
     def _reached(self, row: _Row) -> frozenset[str]:
@@ -180,6 +195,26 @@ class _Followed:
             file = next(((p, own) for p, own in files if self.where.is_file(p)), None)
             self.texts[key] = (self.where.text(file[0], MOST_TEXT) or "", file[1]) if file else None
         return self.texts[key]
+
+
+def calls(text: str, function: str, of: str, module: str, *, package: bool) -> bool:
+    """Whether a module calls another module's function, or its own, in a statement that stands in no condition."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return False
+    above = module if package else module.rpartition(".")[0]
+    names = {function} if module == of else set()
+    for node in body:
+        if isinstance(node, ast.ImportFrom):
+            parts = above.split(".")[: len(above.split(".")) - node.level + 1] if node.level else []
+            if ".".join([*parts, *([node.module] if node.module else [])]) == of:
+                names |= {a.asname or a.name for a in node.names if a.name == function}
+        elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+            called = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
+            if names & called and not any(isinstance(n, ast.Lambda | ast.IfExp | ast.BoolOp) for n in ast.walk(node)):
+                return True
+    return False
 
 
 def _imported(text: str, is_package: bool, module: str) -> Iterator[str]:

@@ -160,6 +160,11 @@ class ModuleRun(Expressions):
                 self.assign(
                     target, compared(scope.get(name, UNKNOWN), way, self.value(value, scope), node.lineno), scope
                 )
+            case ast.AugAssign(target=ast.Subscript(value=place) as target, op=way, value=value) if isinstance(
+                self.value(place, scope), Environ
+            ):
+                old = self.value(target, scope)
+                self.assign(target, compared(old, way, self.value(value, scope), node.lineno), scope)
             case ast.If(test=test):
                 self._if(self.truth(test, scope), node, scope)
             case ast.Assert(test=test):

@@ -89,6 +89,8 @@ class Around(msgspec.Struct, frozen=True):
     where: Sysroot
     folder: str
     """The working folder."""
+    version: tuple[int, ...] = ()
+    """Of the Python that runs the code; empty where it is not known."""
     until: float = float("inf")
     """Processor time of the thread at which code is left, in seconds."""
 
@@ -207,6 +209,8 @@ def of_module(module: str, name: str, around: Around) -> Any:
     }  # fmt: skip
     if whole in known:
         return known[whole]
+    if whole == "sys.version_info":
+        return around.version or UNKNOWN
     return Module(whole) if module in STANDARD else UNKNOWN
 
 
@@ -241,6 +245,8 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
             return getattr(paths, name.rpartition(".")[2])(text)
         case "os.path.abspath" | "os.path.realpath" if text is not None and paths.isabs(text):
             return paths.normpath(text)
+        case "os.add_dll_directory" if text is not None and around.where.system == "windows":
+            return _registered(text, line, around)
         case "os.makedirs" | "os.mkdir" if text:
             return _made(text, line, around)
         case "platform.system":
@@ -273,6 +279,18 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
         if isinstance(program, str) and program and " " not in program and not _program(program, around):
             raise CodeRaises("FileNotFoundError", line, f"No such file or directory: {program!r}")
     return UNKNOWN
+
+
+def _registered(path: str, line: int, around: Around) -> None:
+    """Give Windows a folder for DLLs.
+
+    Raises:
+        CodeRaises: AddDllDirectory refuses a path that is not whole (87), and a folder that is not there.
+    """
+    if not around.where.path_module.isabs(path):
+        raise CodeRaises("OSError", line, f"[WinError 87] The parameter is incorrect: '{path}'")
+    if _asked("isdir", path, around) is False:
+        raise CodeRaises("FileNotFoundError", line, f"[WinError 2] The system cannot find the file specified: '{path}'")
 
 
 def _made(path: str, line: int, around: Around) -> None:

@@ -1,0 +1,52 @@
+"""Programs that PyInstaller packed: what must lie beside them.
+
+The file ends with an archive: a cookie with the name of Python's library, and a table of contents (PyInstaller's documentation,
+"CArchive"; its loader/pyimod01_archive.py and bootloader/src/pyi_archive.h). A program in one file has that library within; one in a
+folder finds it in the folder that the option ``pyi-contents-directory`` names (since 6.0), or beside the program.
+"""
+
+from __future__ import annotations
+
+import struct
+
+from core.probes.sysroot import Sysroot
+
+COOKIE, ENTRY = struct.Struct("!8sIIII64s"), struct.Struct("!IIIIBc")
+MAGIC = b"MEI\014\013\012\013\016"
+MOST_BEHIND = 32 << 10
+"""Bytes behind the archive, such as a signature, that are searched for the cookie."""
+MOST_TABLE = 4 << 20
+OPTION = "pyi-contents-directory "
+
+
+def lost_library(path: str, where: Sysroot) -> str:
+    """Return the place where a packed program has Python's library, if it is not there; empty for any other program."""
+    behind = where.tail(path, MOST_BEHIND) or b""
+    at = behind.rfind(MAGIC)
+    if at < 0 or len(behind) - at < COOKIE.size:
+        return ""
+    _magic, length, start, size, _version, library = COOKIE.unpack_from(behind, at)
+    name = library.split(b"\0")[0].decode("utf-8", "replace")
+    after = len(behind) - at - COOKIE.size
+    if not name or size > MOST_TABLE or start + size > length:
+        return ""
+    told = where.tail(path, after + length - start) or b""
+    names = [n.replace("/", "\\").rpartition("\\")[2] for n in _entries(told[:size])]
+    if name.replace("/", "\\").rpartition("\\")[2] in names:
+        return ""  # in one file
+    inner = next((n.removeprefix(OPTION) for n in _entries(told[:size]) if n.startswith(OPTION)), "")
+    folder = where.parent(path)
+    place = where.join(folder, *([inner] if inner not in ("", ".") else []), name)
+    return "" if where.exists(place) else place
+
+
+def _entries(table: bytes) -> list[str]:
+    """Return the names in a table of contents."""
+    found, at = [], 0
+    while at + ENTRY.size <= len(table):
+        length = ENTRY.unpack_from(table, at)[0]
+        if length < ENTRY.size:
+            break
+        found.append(table[at + ENTRY.size : at + length].split(b"\0")[0].decode("utf-8", "replace"))
+        at += length
+    return found

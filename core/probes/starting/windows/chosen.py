@@ -1,0 +1,143 @@
+r"""Programs on Windows that run a person's files in a Python that somebody chose for them: an editor's interpreter, a notebook's kernel.
+
+Where that Python lacks a framework that a program of the working folder imports, and an environment here has it, the way says so.
+Sources: VS Code's documentation, "Python settings reference" (python.defaultInterpreterPath); Spyder's, "Using an existing environment";
+Thonny's configuration.ini; JetBrains' jdk.table.xml; Jupyter's, "Kernel specs".
+"""
+
+from __future__ import annotations
+
+import ntpath
+import re
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.host.startup.plain import json_line, json_value
+from core.host.startup.state import State
+from core.knowledge.modules import module_table
+from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.starting.chosen_pythons import (
+    MOST_PROGRAMS,
+    Chosen,
+    chosen_in_pycharm,
+    chosen_in_spyder,
+    chosen_in_thonny,
+)
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.ways import Reached
+from core.probes.starting.windows.command_lines import Place, prefix_among, python_of_line, value_of
+from core.probes.starting.windows.double_click import does_something
+
+NOT_YET = ("conda", "python", "py")
+"""What stands for no interpreter in particular."""
+
+
+def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each editor whose settings name a Python that lacks a framework which a program of the working folder imports."""
+    if not ground.folder or ground.folder.rstrip("\\").count("\\") < 1 or ground.folder == ground.person.home:
+        return
+    names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]
+    programs = [p for n in names if does_something(ground.read(p := ntpath.join(ground.folder, n)) or "")]
+    for chosen in _chosen(ground) if programs else ():
+        way = _way("editor", chosen.at, ground)
+        for program in programs:
+            runs = tuple(
+                replace(
+                    one,
+                    source=f"{chosen.at}:{chosen.line}" if chosen.line else chosen.at,
+                    sure=one.sure and chosen.sure,
+                )
+                for one in _lacking(chosen.python, program, way, ground, pythons)
+            )
+            if runs:
+                yield replace(way, runs=runs)
+                break
+
+
+def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Reached:
+    """Return a kernel's way, with its Python where that lacks what a notebook of the working folder imports that asks for the kernel."""
+    name = ntpath.basename(ntpath.dirname(way.at))
+    if not ntpath.isabs(python) or not ground.where.is_file(python):
+        return way
+    state = way.state.copy()
+    state.values["PWD"] = ground.folder
+    at_work = replace(way, state=state)
+    for each in [n for n in ground.around.names(ground.folder) if is_notebook(n)][:MOST_PROGRAMS]:
+        path = ntpath.join(ground.folder, each)
+        notebook = read_notebook(path, ground.where)
+        if notebook is None or notebook.installs or notebook.kernel.lower() != name.lower():
+            continue
+        if runs := tuple(_lacking(python, path, at_work, ground, pythons)):
+            return replace(way, runs=runs)
+    return way
+
+
+def launched(
+    way: Reached, python: str, program: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Reached:
+    """Return the way of a debugger's configuration, with its Python where that lacks what its program imports."""
+    if not ntpath.isabs(python) or not ntpath.isabs(program):
+        return way
+    state = way.state.copy()
+    state.values["PWD"] = ground.folder
+    return replace(way, runs=tuple(_lacking(python, program, replace(way, state=state), ground, pythons)))
+
+
+def _way(kind: str, at: str, ground: Ground) -> Reached:
+    state = State(dict(ground.env), set(ground.env), separator=";")
+    state.values["PWD"] = ground.folder
+    return Reached(kind=kind, at=path_text(at), state=state)  # type: ignore[arg-type]  # one of the ways
+
+
+def _lacking(
+    python: str, program: str, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield what a Python lacks of the frameworks that a program imports."""
+    found = python_of_line(f'"{python}" "{program}"', Place(way.at), way.state, ground)
+    if found is None or found.is_gone or (prefix_among(found, pythons) and not found.prefix):
+        return
+    frameworks = {row.module for row in module_table().modules}
+    its = Reached(kind=way.kind, at=way.at, state=way.state, argv=(found.path, *found.arguments))
+    for one in lacking_pythons(found, its, ground, pythons):
+        if frameworks.intersection(one.lacks):
+            yield one
+
+
+def _chosen(ground: Ground) -> Iterator[Chosen]:
+    """Yield the interpreters that were chosen for the working folder, or in an editor that has one for all."""
+    path = ntpath.join(ground.folder, ".vscode", "settings.json")
+    text = ground.read(path) or ""
+    told = json_value(text) if text else None
+    for key in ("python.defaultInterpreterPath", "python.pythonPath"):
+        value = told.get(key) if isinstance(told, dict) else None
+        if isinstance(value, str) and value.strip().lower() not in NOT_YET:
+            yield Chosen(path, _python(_filled(value, ground), ground), json_line(text, key))
+            break
+    home = _variable(ground, "USERPROFILE") or ground.person.home
+    config = _variable(ground, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
+    yield from chosen_in_spyder((ntpath.join(home, ".spyder-py3", "config", "spyder.ini"),), ground)
+    yield from chosen_in_thonny((ntpath.join(config, "Thonny", "configuration.ini"),), ground)
+    yield from chosen_in_pycharm(
+        ntpath.join(ground.folder, ".idea", "misc.xml"), ntpath.join(config, "JetBrains"), home, ground
+    )
+
+
+def _variable(ground: Ground, name: str) -> str:
+    return next((v for n, v in ground.env.items() if n.upper() == name), "")
+
+
+def _filled(value: str, ground: Ground) -> str:
+    """Return a text with VS Code's variables replaced."""
+    state = State(dict(ground.env), set(ground.env), separator=";")
+    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: value_of(state, m[1]) or "", value)
+    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+
+
+def _python(value: str, ground: Ground) -> str:
+    """Return the interpreter that a setting names: a file, or a folder that has one."""
+    path = ntpath.normpath(value if ntpath.isabs(value) else ntpath.join(ground.folder, value))
+    inner = (ntpath.join(path, "Scripts", "python.exe"), ntpath.join(path, "python.exe"))
+    return next((p for p in inner if ground.where.is_file(p)), path)
