@@ -53,6 +53,8 @@ LEARNED = (
     "twentieth",
     "twenty-first",
     "twenty-second",
+    "twenty-third",
+    "twenty-fourth",
     "twenty-fifth",
 )
 LANGUAGES = ("en", "zh_CN")

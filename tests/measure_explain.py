@@ -44,6 +44,8 @@ TRAINED, HELD_OUT, LATER = (
         "twentieth",
         "twenty-first",
         "twenty-second",
+        "twenty-third",
+        "twenty-fourth",
         "twenty-fifth",
     ),
 )

@@ -32,7 +32,7 @@ _LEAST_CAPABILITY = re.compile(
 )
 """What a program asks of a GPU at least, which says nothing of the one that is there."""
 _NO_CUDA = re.compile(
-    r"is_available\(\)\)?[\s:=>\-]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
+    r"is_available\(\)\)?[\s:=>\-'\"]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
 """Ways in which people and programs say that PyTorch sees no GPU."""
 _MODELS: tuple[tuple[str, int], ...] = (
@@ -46,7 +46,7 @@ _MODELS: tuple[tuple[str, int], ...] = (
     (r"gtx\s?10[5678]0|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx1[35]0\b", 61),
     (r"gtx\s?9[5678]0|gtx\s?750|\bm(?:40|60)\b|maxwell|9[34]0m", 52),
     (r"gtx\s?[67][0-9]0|\bk(?:20|40|80)\b|kepler|gt\s?7\d0|quadro k", 35),
-    (r"gtx\s?[45][0-9]0|fermi|quadro [456]000\b", 20),
+    (r"gtx\s?[45][0-9]0|fermi|quadro (?:[456]000|600)\b", 20),
 )
 
 
@@ -144,6 +144,9 @@ def _frameworks(
         found |= {"onnxruntime", "ort-wants-9" if ort >= (1, 19) else "ort-wants-8"} | (
             {"ort>=1.21"} if ort >= (1, 21) else set()
         )
+    cudnn, wanted = versions.get("cudnn"), _wanted_cudnn(ort, ct2, tf)
+    if cudnn and wanted and cudnn[0] in (7, 8, 9) and cudnn[0] != wanted:
+        found.add("cudnn-not-wanted")
     python = versions.get("python")
     if python and python[0] == 3 and len(python) > 1:
         found.add("python>=3.8" if python >= (3, 8) else "python<3.8")
@@ -155,6 +158,17 @@ def _frameworks(
     elif "dll load failed:" in low:
         found.add("python<3.8")
     return found
+
+
+def _wanted_cudnn(ort: Version | None, ct2: Version | None, tf: Version | None) -> int:
+    """Return the major version of cuDNN that a framework of the text was built with; 0: unknown."""
+    if ort and ort >= (1, 9):
+        return 9 if ort >= (1, 19) else 8
+    if ct2 and ct2[0] >= 3:
+        return 9 if ct2 >= (4, 5) else 8
+    if tf and tf >= (2, 4):
+        return 9 if tf >= (2, 18) else 8
+    return 0
 
 
 def _capabilities(
@@ -185,6 +199,7 @@ def _capabilities(
     elif gpu:
         found |= {"gpu:recent"} if gpu >= 86 else {"gpu:aged"} if gpu < 62 else set()
         found |= {"gpu:before-ampere"} if gpu < 80 else set()
+        found |= {"gpu:legacy"} if gpu < 50 else set()
         if gpu >= 120:
             found.add("gpu:newest")
     torch, cuda = versions.get("torch"), versions.get("cuda")
@@ -204,6 +219,8 @@ def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryN
             and re.search(r"[\\/][^\\/]{0,60}[^\x00-\x7f][^\\/]{0,60}[\\/]", path)
         ):
             found.add("path:non-ascii")
+        if re.search(r"[\\/][^\\/\s]{0,60}[^\x00-\x7f][^\\/\s]{0,60}\.[A-Za-z0-9]{2,12}$", path):
+            found.add("path:non-ascii")
         if re.search(r"[\\/][^\\/\n]{0,60}\[[^\\/\n]{0,60}\][^\\/\n]{0,60}[\\/]", path):
             found.add("path:brackets")
     return found
@@ -219,6 +236,23 @@ def _two_majors(
         if len(majors) > 1:
             found.add(f"two-majors:{'cudnn' if family == 'cudnn' else 'toolkit'}")
     return found
+
+
+_PIP_FOLDER = re.compile(
+    r"requirement already satisfied: [^\n]{1,80}? in ([^\n]{1,200}?)[\\/](?:lib[\\/])?(?:python3\.\d{1,2}[\\/])?(?:site|dist)-packages"
+)
+_PROGRAM_FOLDER = re.compile(
+    r"(?<![\w.\\/])((?:[a-z]:)?[\\/][^\n\"'<>|*?:;]{1,160}[\\/](?:python_embed\w{0,4}|\.?venv|env))(?=[\\/>])"
+)
+"""The folder of a program's own Python."""
+
+
+def _pythons(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
+    """Return whether pip looks at packages of another Python than the one that belongs to the program."""
+    looked = {m[1].replace("\\", "/") for m in _PIP_FOLDER.finditer(low)}
+    own = {m[1].replace("\\", "/") for m in _PROGRAM_FOLDER.finditer(low)}
+    apart = looked and own and not any(a.startswith(b) for a in looked for b in own)
+    return {"other-pip"} if apart else set()
 
 
 FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
@@ -247,4 +281,13 @@ def _parts(
     return found
 
 
-_LOOKS: tuple[Comparison, ...] = (_cudnn_pair, _systems, _frameworks, _capabilities, _characters, _two_majors, _parts)
+_LOOKS: tuple[Comparison, ...] = (
+    _cudnn_pair,
+    _systems,
+    _frameworks,
+    _capabilities,
+    _characters,
+    _two_majors,
+    _pythons,
+    _parts,
+)

@@ -10,6 +10,38 @@ LISTED = (
     "The current PyTorch install supports CUDA capabilities {}\nis not compatible with the current PyTorch installation"
 )
 TAKEN_FOR = {
+    # what a person says beside the message: the account, the card, the Python, the system
+    "RuntimeError: No CUDA GPUs are available\nvenv/bin/python -c 'import torch; print(torch.cuda.is_available())'\nFalse\nsudo venv/bin/python -c 'import torch; print(torch.cuda.is_available())'\nTrue\nLinux": (
+        "device_node_permission",
+        "",
+    ),
+    "linux\nCUDA_ERROR_NO_DEVICE on every partitioned H100 card; a whole one works": ("mig_misconfigured", ""),
+    "Windows\nERROR: No matching distribution found for tensorflow-gpu==2.12": ("tf_native_windows_unsupported", ""),
+    "Windows\nAssertionError: Torch not compiled with XPU enabled": ("framework_cpu_only_build", ""),
+    "Windows\nAssertionError: Torch not compiled with CUDA enabled\nIntel(R) Iris(R) Xe Graphics": (
+        "other_maker_gpu",
+        "",
+    ),
+    "FileNotFoundError: [Errno 2] No such file or directory: '/opt/cuda:/usr/local/cuda-12.4/bin/nvcc'": (
+        "cuda_path_env_wrong",
+        "",
+    ),
+    "D:\\ai\\python_embeded>pip install triton-windows\nRequirement already satisfied: triton-windows in c:\\python311\\lib\\site-packages\nCannot find a working triton installation.": (
+        "wrong_environment_active",
+        "",
+    ),
+    "docker\nError 803: system has unsupported display driver / cuda driver combination": ("cuda_compat_mismatch", ""),
+    "docker\nFailed to initialize NVML: Driver/library version mismatch": ("driver_library_mismatch", ""),
+    "Available providers: ['CPUExecutionProvider']\nonnxruntime-gpu 1.22.0": ("duplicate_framework_packages", ""),
+    "Windows, ONNX Runtime 1.20\nLoadLibrary failed with error 126: onnxruntime_providers_cuda.dll\nCUDA 12.4, cuDNN 8.9.7": (
+        "cudnn_major_mismatch",
+        "",
+    ),
+    "LibMambaUnsatisfiableError: pytorch 2.1.0 cuda118 and python 3.13 cannot be installed together": (
+        "requirement_broken",
+        "",
+    ),
+    "/usr/bin/ld: cannot find -lcublas: No such file or directory": ("cuda_not_on_search_path", ""),
     LISTED.format("sm_50 sm_60 sm_70 sm_75 sm_80 sm_86 sm_90"): ("gpu_arch_too_new", ""),
     LISTED.format("sm_75 sm_80 sm_86 sm_90 sm_100 sm_120"): ("gpu_arch_too_old", ""),
     "sglang, Tesla T4: flashinfer: KeyError: 'sm_75'": ("gpu_arch_too_old", "gpu_arch_too_new"),

@@ -36,6 +36,7 @@ BEFORE = {
     "eighth": "4b579011^", "ninth": "4b579011^", "tenth": "4b579011^", "eleventh": "4b579011^",
     "fourteenth": "3b25b654", "fifteenth": "b6d4679d", "sixteenth": "63f6c44d", "seventeenth": "8f3215af",
     "nineteenth": "d4b3d6a8", "twentieth": "f9354868", "twenty-first": "c7534c11", "twenty-second": "8497302f",
+    "twenty-third": "c5cdda03", "twenty-fourth": "c5cdda03",
 }  # fmt: skip
 """Set -> the commit whose tables had not seen it."""
 OLD_TABLES = ("messages", "clues", "kernel_log")
