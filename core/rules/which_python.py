@@ -144,8 +144,8 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
-def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, str]:
-    """Return what to do, and the command. ``own``: the environment's interpreter, where it is not bin/python."""
+def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, ...]:
+    """Return what to do, and the command or the line. ``own``: the environment's interpreter, where it is not bin/python."""
     if one.why == "kernel":
         return (
             _("Choose a kernel that is here, or make one of this name"),
@@ -161,7 +161,11 @@ def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, str]:
             _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
         )
     if one.lacks:
-        return _("Start the program with the environment's own Python"), own or f"{one.seems}/bin/python"
+        told = (_("Start the program with the environment's own Python"), own or f"{one.seems}/bin/python")
+        file, _colon, line = one.source.rpartition(":")
+        if file and file == start.at.partition(": ")[0] and line.isdigit():
+            return (*told, _("Name this Python in {file}, line {line}.", file=file, line=line))
+        return told
     return (
         _("Let the environment's own Python come first"),
         _("Remove the line that leads elsewhere: {source}.", source=one.source) if one.source else "",

@@ -74,6 +74,27 @@ def test_a_start_that_ends_although_the_python_is_right(
     assert source in found.fix.title
 
 
+@pytest.mark.parametrize(
+    ("source", "last"), [("/h/spyder.ini:7", "Name this Python in /h/spyder.ini, line 7."), ("/h/.bashrc:3", None)]
+)
+def test_the_line_that_names_another_python_is_told(source: str, last: str | None):
+    """A line elsewhere leads to that Python, and names no program."""
+    one = StartedPython(
+        name="python3",
+        path="/usr/bin/python3",
+        prefix="/usr",
+        seems=PREFIX,
+        why="imports",
+        source=source,
+        lacks=("torch",),
+    )
+    (found,) = another_python_runs(
+        machine(Start(id="editor:/h/spyder.ini", kind="editor", at="/h/spyder.ini", runs=(one,)))
+    )
+    assert found.fix is not None
+    assert found.fix.advice == "\n".join((f"{PREFIX}/bin/python", *([last] if last else [])))
+
+
 def test_an_alias_of_the_store_is_no_python():
     one = StartedPython(
         name="C:\\WindowsApps\\python.exe", path="", prefix="", seems=PREFIX, why="imports", lacks=("torch",), fault="opens the Store"

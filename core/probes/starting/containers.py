@@ -34,6 +34,7 @@ def run_in_container(words: list[str], at: tuple[str, int], state: State, ground
         return []
     options = rest[: rest.index(python)]
     given: list[tuple[str, str | None, str, int]] = []
+    files: list[str] = []
     for option, value in _options(options):
         if option in ("-e", "--env"):
             name, equals, text = value.partition("=")
@@ -42,6 +43,7 @@ def run_in_container(words: list[str], at: tuple[str, int], state: State, ground
             path = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), value))
             if (text_of_file := ground.read(path)) is not None:
                 state.files.append(path)
+                files.append(path)
                 given += _lines(text_of_file, path)
             elif ground.around.kind(path) == "missing":
                 state.miss(path, *at, ends=True)
@@ -53,7 +55,7 @@ def run_in_container(words: list[str], at: tuple[str, int], state: State, ground
             state.values[name] = ground.env[name]
     for name, told, file, line in given:
         if told is not None and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(OF_A_ROOT):
-            state.set_variable(name, told, file, line, "python")
+            state.set_variable(name, told, file, line, "assignments" if file in files else "python")
             state.exported.add(name)
     return [python]
 

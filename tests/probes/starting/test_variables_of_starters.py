@@ -309,3 +309,5 @@ def test_variables_of_a_container(command: str, value: str | None, home: Path):
     write(home, {"work/run.sh": f"#!/bin/bash\n{command}\n", "work/v.env": f'# of docker\n{NAME}="--a"\n'})
     found = list(script_ways(in_project(home, **{NAME: "--old"}), pythons(home)))
     assert [w.state.environment().get(NAME) for w in found] == ([value] if value else [])
+    forms = {line.form for w in found for line in w.state.lines.get(NAME, ()) if line.file.endswith("v.env")}
+    assert forms <= {"assignments"}  # a cure edits them
