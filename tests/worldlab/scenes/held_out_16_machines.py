@@ -44,8 +44,9 @@ def by_image(world: World) -> Ran:
 
 
 def _lines(world: World) -> list[str]:
-    """Return the lines of the file of variables."""
-    return (world.home / "work/gpu.env").read_text().splitlines()
+    """Return the lines of the file of variables; docker and compose pass over those that begin with #."""
+    lines = (world.home / "work/gpu.env").read_text().splitlines()
+    return [line for line in lines if line and not line.startswith("#")]
 
 
 def by_docker_run(world: World) -> Ran:
