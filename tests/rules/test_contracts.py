@@ -9,7 +9,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from core.knowledge.contracts import variable_contracts
+from core.knowledge.contracts import Contract, variable_contracts
 from core.model.facts import (
     CudaInit,
     DeviceNode,
@@ -26,8 +26,10 @@ from core.model.findings import Finding
 from core.model.remedies import Unset
 from core.model.steps import Severity
 from core.rules.collectives import network_that_is_not_there
+from core.rules.frameworks.environment_view import environment_views
 from core.rules.root_cause import diagnose
 from core.rules.variables import contracts, own_code
+from core.rules.variables.findings import contract_finding
 from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
@@ -101,17 +103,25 @@ def test_what_a_session_of_once_left_behind(variable: str, value: str, distribut
 
 
 @pytest.mark.parametrize(
-    ("variable", "value", "carried_out"),
+    ("kind", "value", "kept"),
     [
-        ("NCCL_ALGO", "auto", True),
-        ("NCCL_DEBUG", "", False),  # nothing is wrong
-        ("MASTER_ADDR", "", False),
+        ("words", "auto", "auto"),
+        ("debugging", "disallow", "disallow"),
+        ("flags", "--wrong", "--wrong"),
+        ("flags", "--wrong --right", ""),  # the right one would go, too
+        ("together", "0", ""),  # a launcher may have set it
+        ("offline", "1", ""),
+        ("header", "token", ""),  # a secret
+        ("proxy", "http://me:word@proxy", ""),
     ],
 )
-def test_what_is_wrong_for_every_reader_can_be_kept_from_an_environment(variable: str, value: str, carried_out: bool):
-    its = [f.remedy for f in found(machine(variable, value, *TORCH)) if f.severity >= Severity.WARNING]
-    wanted = Unset(variable=variable, value=value, prefixes=(PREFIX,))
-    assert its == [wanted] * carried_out
+def test_what_is_wrong_for_every_reader_can_be_kept_from_an_environment(kind: str, value: str, kept: str):
+    contract = Contract(variable="A", readers="torch", kind=kind, fails=True)
+    seen = machine("A", value, *TORCH)
+    near = [h for h in environment_views(seen) if h.near <= 1]
+    its = contract_finding(seen, contract, Variable(name="A", value=value), "Wrong.", near).remedy
+    assert its == Unset(variable="A", value=kept, prefixes=tuple(h.python.prefix for h in near) if kept else ())
+    assert len(near) == 1
 
 
 @pytest.mark.parametrize(

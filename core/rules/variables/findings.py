@@ -105,7 +105,7 @@ def contract_finding(
     )
 
 
-ON_PURPOSE = ("offline", "together", "apart", "debugging")
+ON_PURPOSE = ("offline", "together", "apart")
 """Kinds of contracts whose wrong values are right in other programs, or at other times."""
 
 
