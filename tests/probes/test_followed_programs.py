@@ -41,7 +41,35 @@ def __getattr__(attr):
         raise AttributeError(__former__[attr])
     raise AttributeError(attr)
 """
+LOOKED_UP = """
+__moved__ = {}
+_info = [("float", "a"), ("object", "b")]
+__former__ = {n: m for n, m in _info}
+_info = [("bool8", 1, "c")]
+__moved__.update({n: (v, m) for n, v, m in _info})
+__expired__ = {n: "gone" for n in ["pmt"]}
+def __getattr__(attr):
+    import warnings
+    try:
+        msg = __expired__[attr]
+    except KeyError:
+        pass
+    else:
+        return lambda: None
+    try:
+        val, msg = __moved__[attr]
+    except KeyError:
+        pass
+    else:
+        warnings.warn(msg, DeprecationWarning)
+        return val
+    if attr in __former__:
+        raise AttributeError(__former__[attr])
+    raise AttributeError(attr)
+"""
+"""How NumPy 1.24 to 1.26 do it."""
 INSTALLED = {
+    "older/__init__.py": LOOKED_UP,
     "clip/__init__.py": "def copy():\n    pass\n",
     "open/__init__.py": "def __getattr__(name):\n    return len(name)\n",
     "made/__init__.py": "globals().update({n: 1 for n in ('one', 'two')})\n",
@@ -91,6 +119,9 @@ else:
     "kit/__init__.py": "try:\n    import dropped_here\nexcept ImportError:\n    dropped_here = None\n",
 }
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
+    "a name that NumPy 1.24 removed": ("import older as np\nx = np.float\n", ("no name", "older", "float")),
+    "a name that NumPy 1.24 warns of": ("import older as np\nx = np.bool8\n", None),
+    "a function that NumPy 1.24 lets fail late": ("import older as np\nx = np.pmt\n", None),
     "an attribute of another project's module": ("import clip\nclip.load('a')\n", ("no name", "clip", "load")),
     "an attribute that is there": ("import clip\nclip.copy()\n", None),
     "in a function": ("import clip\ndef main():\n    clip.load('a')\n", None),

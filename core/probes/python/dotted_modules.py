@@ -296,6 +296,8 @@ class DottedModules:
         names = self.names(its)
         if names is None or name in names.bound:
             return False
+        if names.getattr is not None and names.getattr.declares_gone(name):
+            return True  # Python would not ask for a name that a star import brought
         stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
         if not all(self._star_lacks(star, name, depth) for star in self._stars.left(its.path, stars, name)):
             return False

@@ -29,7 +29,27 @@ class OwnGetattr(NamedTuple):
 
     def declares_gone(self, name: str) -> bool:
         """Whether it refuses a name that one of its tables spells, as NumPy does with each name that it removed."""
-        return any(name in its for table, its in self.tables.items() if table != "__all__") and self.refuses(name)
+        arguments = self.function.args.args
+        spelt = any(name in its for table, its in self.tables.items() if table != "__all__")
+        if not spelt or len(arguments) != 1:
+            return False
+        asked = arguments[0].arg
+        # a name that one table says is gone stands in no other that the function looks it up in first
+        looked_up = {table for n in self.function.body if (table := _looked_up(n, asked))}
+        rest = [n for n in self.function.body if not _looked_up(n, asked)]
+        elsewhere = any(name in self.tables.get(table, ()) for table in looked_up)
+        return not elsewhere and _ends(rest, asked, name, self.tables) == {"raise"}
+
+
+def _looked_up(node: ast.stmt, asked: str) -> str:
+    """Return the table in which a statement looks the name up, going on where it is not there; empty for any other statement."""
+    match node:
+        case ast.Try(
+            body=[ast.Assign(value=ast.Subscript(value=ast.Name(id=table), slice=ast.Name(id=its)))],
+            handlers=[ast.ExceptHandler(type=ast.Name(id="KeyError"), body=[ast.Pass()])],
+        ) if its == asked:
+            return table
+    return ""
 
 
 def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
