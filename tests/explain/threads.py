@@ -20,7 +20,7 @@ repository but those of the held-out and the fifth set; scored once after senten
 ``seventeenth``: 92 more, from 2022 to 2026, collected and scored as the sixteenth, then mended by and learned from, but for six from repositories of the held-out or the fifth set.
 ``nineteenth``: 58 more, and ``twentieth``: 34 of the same collector, treated as the seventeenth, but for three from repositories of the held-out or the fifth set.
 ``twenty-first``: 60 more of another such collector, and ``twenty-second``: 60 more of the same one, treated as the seventeenth, but for four each from repositories of the held-out or the fifth set.
-``twenty-third``: 52 more, and ``twenty-fourth``: 56 more of another such collector, treated as the seventeenth, but for eleven from repositories of the held-out or the fifth set. ``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by.
+``twenty-third``: 52 more, and ``twenty-fourth``: 56 more of another such collector, treated as the seventeenth, but for eleven from repositories of the held-out or the fifth set. ``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by. The twenty-sixth and the twenty-seventh wait in ``UNSCORED``.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
