@@ -157,6 +157,39 @@ def test_a_module_that_the_loader_refuses_is_found_at_once_and_after_a_kept_look
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("versions", "source", "told"),
+    [
+        (
+            "OPEN_1 { answer; }; OPEN_2 { other; } OPEN_1;",
+            "int answer() { return 1; } int other() { return 2; }",
+            False,
+        ),
+        ("OPEN_1 { answer; };", "int answer() { return 1; }", True),
+        ("", "int answer() { return 1; } int other() { return 2; }", False),
+        ("", "int answer() { return 1; }", True),
+    ],
+)
+def test_another_release_of_what_python_itself_needs_is_found_first(
+    tmp_path: Path, versions: str, source: str, told: bool
+) -> None:
+    def made(folder: str, script: str, code: str) -> Path:
+        (tmp_path / "v").write_text(script)
+        options = [f"-Wl,--version-script={tmp_path / 'v'}"] if script else []
+        return build.library(tmp_path / folder / "libopen.so.1", *options, soname="libopen.so.1", source=code)
+
+    every = "int answer() { return 1; } int other() { return 2; }"
+    right = made("usr", "OPEN_1 { answer; }; OPEN_2 { other; } OPEN_1;", every)
+    place = tmp_path / "lib" / "python3.11" / "lib-dynload"
+    code = "int other(void); int ask(void) { return other(); }"
+    build.library(place / f"_ssl{SUFFIX}", str(right), f"-Wl,-rpath,{right.parent},--enable-new-dtags", source=code)
+    made("opt", versions, source)
+    assert unfit(tmp_path) == ()
+    expected = (("_ssl", "libopen.so.1", "damaged", False),)
+    assert unfit(tmp_path, searched=str(tmp_path / "opt")) == (expected if told else ())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
 def test_a_package_of_nvidia_that_has_modules_is_looked_at_as_any_other(tmp_path: Path) -> None:
     _module, library = package(tmp_path)
     info = tmp_path / "site" / "odd-1.0.dist-info"

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, EndedImport, ImportSearch, Snapshot
+from core.model.facts import Distribution, EndedImport, Environment, ImportSearch, Snapshot, Variable
 from core.model.facts.closure import Edge
 from core.model.findings import Finding
 from core.model.remedies import PutPackageBack
@@ -118,6 +118,22 @@ WINDOWS: list[tuple[Edge, dict[str, Any], str, str]] = [
     (dll("zlib1.dll", "wrong architecture", W_PYTHON + "zlib1.dll"), {}, "dll_wrong_architecture", f"Move {W_PYTHON}zlib1.dll"),
     (dll("libcrypto-3.dll"), {"owner": "", "wanted": "_ssl"}, "python_environment_broken", "Repair"),
 ]  # fmt: skip
+
+
+OPEN = lacking("libcrypto.so.3", "damaged", path="/opt/matlab/bin/libcrypto.so.3", lacks="OPENSSL_3.3.0")
+
+
+@pytest.mark.parametrize(
+    ("value", "cause"),
+    [("/opt/matlab/bin", "ld_library_path_override"), ("/opt/other", "python_environment_broken")],
+)
+def test_what_python_needs_is_found_first_of_another_release(value: str, cause: str) -> None:
+    seen = machine(unfit(OPEN, owner="", wanted="_ssl"))
+    said = Variable(name="LD_LIBRARY_PATH", value=value, source="~/.bashrc")
+    (card,) = unfit_extensions(replace(seen, environment=Environment(variables=(said,))))
+    assert card.cause == cause
+    assert card.fix is not None
+    assert ("LD_LIBRARY_PATH" in card.fix.title) == (value == "/opt/matlab/bin")
 
 
 @pytest.mark.parametrize(("edge", "fields", "cause", "advice"), WINDOWS)

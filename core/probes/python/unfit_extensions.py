@@ -22,7 +22,7 @@ from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
-from core.loader.symbols import version_tables
+from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
 from core.model.facts.imports import ByteCode
@@ -379,6 +379,30 @@ class _Look:
             if old := self._too_old(one.file.path, process):
                 yield UnfitExtension(path_text(path), owner, location, old)
                 return
+        if not owner and (other := self._of_another_release(path, process)):
+            yield UnfitExtension(path_text(path), owner, location, other)
+
+    def _of_another_release(self, path: str, process: Process) -> Edge | None:
+        """Return the first library that lacks a version which a module of Python itself requires, or, if it has none, a function: another
+        release of it is found before the system's.
+        """
+        root = self._search.policy.root
+        tables = version_tables(path, root=root)
+        for want in tables.wanted if tables else ():
+            provider = process.provider(want.library)
+            there = provider.file.path if provider else ""
+            its = version_tables(there, root=root) if there else None
+            if its is None or want.weak:
+                continue
+            lacks = want.version if its.offered and want.version not in its.offered else ""
+            if not its.offered:  # glibc takes a library without versions for right
+                names = (u.name for u in undefined_symbols(path, root=root) or () if u.library == want.library)
+                exports = Exports(there, root)
+                gone = exports.not_exported({name: gnu_hash(name) for name in names}) if exports.known else {}
+                lacks = next(iter(gone), "") if exports.known else ""
+            if lacks:
+                return Edge(name=want.library, wanted_by=path, state="damaged", path=path_text(there), lacks=lacks)
+        return None
 
     def _too_old(self, path: str, process: Process) -> Edge | None:
         """Return the first version of the C or C++ library that a file requires and that the system's library does not

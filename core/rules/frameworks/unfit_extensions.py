@@ -13,13 +13,14 @@ from core.knowledge.modules import module_table
 from core.model.facts import EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name
+from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
+from core.rules.snapshot_queries import effective_variable
 from core.rules.windows_parts import (
     DEBUG_RUNTIME,
     MSVC_RUNTIME,
@@ -85,7 +86,7 @@ def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]
     consumers = list(dict.fromkeys(name for e in its for name in framework_distributions(home, e)))
     owners = list(dict.fromkeys(e.owner for e in (one, *its) if e.owner))
     package = one.owner.partition(" ")[0]
-    cause, why = _cause_and_why(one)
+    cause, why = _cause_and_why(home, one)
     folder = search.entries[one.entry].path if 0 <= one.entry < len(search.entries) else ""
     fix, remedy = _cure(home, one, owners, cause, folder)
     return make_finding(
@@ -187,7 +188,7 @@ STATES: dict[str, tuple[Cause, str]] = {
 }  # fmt: skip
 
 
-def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
+def _cause_and_why(home: EnvironmentView, one: EndedImport) -> tuple[Cause, str]:
     """Return the cause, and why."""
     edge = one.edge
     if edge is None:
@@ -205,7 +206,7 @@ def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
     if DEBUG_RUNTIME.fullmatch(edge.name) and edge.state == "absent":
         return "package_for_another_python", _("It is a debug build: only Visual Studio has the runtime that it needs.")
     if edge.lacks:
-        return _other_release(one, edge)
+        return _other_release(home, one, edge)
     if _is_too_old(edge):
         return "cxx_runtime_too_old", _(
             "It requires {version}, which {path} does not provide.", version=edge.detail, path=edge.path
@@ -230,8 +231,11 @@ def _cause_and_why(one: EndedImport) -> tuple[Cause, str]:
     )
 
 
-def _other_release(one: EndedImport, edge: Edge) -> tuple[Cause, str]:
-    """Return cause and why for a DLL that lacks a function: another release is found before the right one (Windows, error 127)."""
+def _other_release(home: EnvironmentView, one: EndedImport, edge: Edge) -> tuple[Cause, str]:
+    """Return cause and why for a library that lacks a function: another release is found before the right one (Windows, error 127)."""
+    if home.seen.machine.system == "linux":
+        why = _("It requires {version}, which {path} does not provide.", version=edge.lacks, path=edge.path)
+        return "ld_library_path_override" if _is_by_variable(home, edge) else "python_environment_broken", why
     if MSVC_RUNTIME.fullmatch(edge.name):
         return "vc_runtime_missing", _("{path} is older than the one that the package was built with.", path=edge.path)
     if one.recorded:
@@ -240,6 +244,13 @@ def _other_release(one: EndedImport, edge: Edge) -> tuple[Cause, str]:
         )
         return "corrupt_or_truncated_file", why
     return "extension_abi_mismatch", _("{path} is of another release than the package was built with.", path=edge.path)
+
+
+def _is_by_variable(home: EnvironmentView, edge: Edge) -> bool:
+    """Whether LD_LIBRARY_PATH leads to a library."""
+    its = effective_variable(home.seen, "LD_LIBRARY_PATH")
+    folders = [normalise("linux", f) for f in (its.value.split(":") if its else ()) if f.startswith("/")]
+    return normalise("linux", parent("linux", edge.path)) in folders
 
 
 def _is_too_old(edge: Edge) -> bool:
@@ -261,6 +272,8 @@ def _cure(
     home: EnvironmentView, one: EndedImport, owners: list[str], cause: Cause, folder: str
 ) -> tuple[Fix, Remedy | None]:
     name, _space, version = one.owner.partition(" ")
+    if cause == "ld_library_path_override":
+        return manual_fix(_("Remove the folder from LD_LIBRARY_PATH"), restart="terminal"), None
     if not name:
         return _other_python(home, one), None
     if home.seen.machine.system == "windows" and one.edge and _is_of_others(one, one.edge):
