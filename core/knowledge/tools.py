@@ -56,6 +56,29 @@ class SystemProgram(Frozen, frozen=True, kw_only=True):
     source: str = ""
 
 
+class Call(Frozen, frozen=True, kw_only=True):
+    """A call of a package that needs another one, or a program, which the package does not require."""
+
+    reader: str
+    """A pattern of the distributions that are called."""
+    spelt: str
+    """A pattern of what a program spells, outside conditions and ``try``."""
+    unless: str = ""
+    """A pattern of what in the same program makes it do without."""
+    wants: str = ""
+    """A pattern of distributions one of which is needed."""
+    program: str = ""
+    """A program that is needed."""
+    libraries: tuple[str, ...] = ()
+    """How names of the system's libraries begin any of which serves as well."""
+    name: str
+    """What is to be installed."""
+    since: str = ""
+    below: str = ""
+    """The reader's releases that need it: from this one on, and up to the one before that."""
+    source: str
+
+
 class ToolTable(Frozen, frozen=True, kw_only=True):
     """The whole table."""
 
@@ -63,6 +86,7 @@ class ToolTable(Frozen, frozen=True, kw_only=True):
     tools: tuple[Tool, ...]
     builders: tuple[Builder, ...] = ()
     programs: tuple[SystemProgram, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 def known_tools() -> tuple[Tool, ...]:
@@ -78,3 +102,8 @@ def known_compilers() -> tuple[Builder, ...]:
 def system_programs() -> tuple[SystemProgram, ...]:
     """Return what packages run of the system's programs."""
     return read_table("tools", ToolTable).programs
+
+
+def known_calls() -> tuple[Call, ...]:
+    """Return what calls of packages need beside what these require."""
+    return read_table("tools", ToolTable).calls

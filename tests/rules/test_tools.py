@@ -9,7 +9,17 @@ from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, 
 from core.model.facts.framework_tools import UnfitTool
 from core.model.remedies import PointTo
 from core.model.steps import Severity
+<<<<<<< HEAD
 from core.rules.frameworks.tools import damaged_models, lacking_builders, unfit_tools
+=======
+from core.rules.frameworks.tools import (
+    damaged_models,
+    lacking_builders,
+    programs_that_packages_run,
+    unfit_tools,
+    what_calls_lack,
+)
+>>>>>>> f319983f (Calls in a person's programs that need what the called package does not require are told: backends of torchaudio, SentencePiece, accelerate, bitsandbytes, ffmpeg)
 from core.rules.root_cause import diagnose
 from core.rules.tools import description_of_lost_files
 from tests import machines as m
@@ -188,3 +198,19 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
     assert found.fix.title == advice
     assert "org/small" in found.fix.advice
     assert ("interrupted" in found.why) is (kind != "pointer")
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "cause"),
+    [("sentencepiece", "", "requirement_broken"), ("ffmpeg", "ffmpeg", "system_library_missing")],
+)
+def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause: str) -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="transformers 4.51.3", name=name, path="/w/main.py", state="absent", runs=bool(package),
+        asked_by="LlamaTokenizer('m')", called="/w/main.py:2", package=package,
+    )  # fmt: skip
+    seen = replace(m.wheel_machine(), framework_tools=(one,))
+    (card,) = what_calls_lack(seen)
+    assert (card.cause, card.severity) == (cause, Severity.WARNING)
+    assert "/w/main.py:2" in card.title and name in card.title  # noqa: PT018 - one sentence
+    assert not [*unfit_tools(seen), *programs_that_packages_run(seen)]

@@ -35,6 +35,9 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     empty where nothing shows that anybody compiles. With ``package``: another distribution that requires the reader."""
     package: str = ""
     """The system's package that has the program; the reader does its work by it. Empty for everything else."""
+    called: str = ""
+    """The line of the person's program that needs it, "main.py:3", by calling the reader, which does not require it itself. ``asked_by``
+    is what stands there."""
     model: Literal["", "cut", "empty", "pointer"] = ""
     """It is a file of a model, of the person's and of no package. pointer: of Git LFS, without the file itself."""
     source: str = ""

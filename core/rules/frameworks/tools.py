@@ -14,7 +14,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import reinstall_package
+from core.rules.frameworks.advice import install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
@@ -48,7 +48,7 @@ def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _is_of_a_package(tool: UnfitTool) -> bool:
-    return not (tool.builds or tool.package or tool.model)
+    return not (tool.builds or tool.package or tool.model or tool.called)
 
 
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
@@ -108,7 +108,7 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
     """A package does its work by a program of the system's that is not there: a note where somebody else asked for the package."""
     for home in environment_views(seen):
         for one in seen.framework_tools or ():
-            if one.prefix != home.python.prefix or not one.package:
+            if one.prefix != home.python.prefix or not one.package or one.called:
                 continue
             yield _not_installed(
                 home,
@@ -119,6 +119,32 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
                 _("{reader} in {prefix} works by the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("The package can be imported. It fails when it starts this program, which is no part of it."),
                 f"sudo apt-get install {one.package}",
+            )  # fmt: skip
+
+
+def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
+    """A program calls what needs another package, or a program of the system's, that is not there."""
+    for home in environment_views(seen):
+        for one in seen.framework_tools or ():
+            if one.prefix != home.python.prefix or not one.called:
+                continue
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                f"call-{one.name}",
+                _("{call} calls {reader} of {prefix} for what needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name),
+                cause="system_library_missing" if one.package else "requirement_broken",
+                why=_("The package can be imported without it, and fails at this call."),
+                evidence=[
+                    observation(_("Requested by"), one.asked_by, one.called),
+                    *(observation(_("Looked for in"), p) for p in one.looked[:6]),
+                    observation(_("Known from"), one.source),
+                    home.concerns(one.reader.partition(" ")[0]),
+                ],
+                subject=home.python.prefix,
+                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {one.package}", restart="program")
+                if one.package
+                else install_package(home, one.name, ""),
             )  # fmt: skip
 
 
@@ -245,4 +271,4 @@ def _whole_toolkit(home: EnvironmentView, one: UnfitTool) -> Fix:
     )
 
 
-RULES = (unfit_tools, damaged_models, lacking_builders, programs_that_packages_run)
+RULES = (unfit_tools, damaged_models, lacking_builders, programs_that_packages_run, what_calls_lack)

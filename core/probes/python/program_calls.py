@@ -1,0 +1,123 @@
+"""What the person's own programs call, and what these calls need that the called packages do not require: a backend, a tokenizer's
+library, a program.
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.common.versions import is_older
+from core.knowledge.tools import Call, known_calls
+from core.loader.linux.cache import read_cache
+from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts.framework_tools import UnfitTool
+from core.probes.probe import ProbeRequest
+from core.probes.python.gone_files import every_distribution
+from core.probes.python.locations import working_folder
+from core.probes.sysroot import Sysroot
+
+MOST_PROGRAMS, PROGRAM_BYTES = 40, 256 << 10
+LIBRARY_FOLDERS = (
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64",
+    "/usr/lib",
+    "/usr/local/lib",
+)
+MAIN = late_pattern(r"__name__ == ['\"]__main__['\"]")
+
+
+def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
+    """Yield what calls in the programs of the folder need and do not get, each once."""
+    folder = request.script_folder or working_folder(where)
+    if folder in ("", "/", request.env.get("HOME", "")):
+        return
+    names = [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
+    texts = {n: text for n in names if (text := where.text(where.join(folder, n), PROGRAM_BYTES))}
+    installed: tuple[Distribution, ...] = ()
+    for call in known_calls():
+        asking = [(name, text) for name, text in texts.items() if re.search(call.spelt, text)]
+        if not asking:
+            continue
+        installed = installed or tuple(every_distribution(python, where))
+        reader = next((d for d in installed if re.fullmatch(call.reader, d.name) and _is_of_release(d, call)), None)
+        if reader is None or any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
+            continue
+        looked = _looked_for(call, python, request, where)
+        if looked is None:
+            continue
+        for name, text in asking:
+            line = _line_of(call, text)
+            if line:
+                yield UnfitTool(
+                    prefix=python.prefix,
+                    reader=f"{reader.name} {reader.version}",
+                    name=call.name,
+                    path=path_text(where.join(folder, name)),
+                    state="absent",
+                    runs=bool(call.program),
+                    looked=tuple(path_text(p) for p in looked[:12]),
+                    asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
+                    called=path_text(f"{where.join(folder, name)}:{line}"),
+                    package=call.program and call.name,
+                    source=call.source,
+                )
+                break
+
+
+def _is_of_release(its: Distribution, call: Call) -> bool:
+    return not (call.since and is_older(its.version, call.since)) and (
+        not call.below or is_older(its.version, call.below) is True
+    )
+
+
+def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> list[str] | None:
+    """Return where a program, or a library that serves as well, was looked for; None where it is there."""
+    looked: list[str] = []
+    if call.program:
+        path = request.env.get("PATH", "")
+        folders = [where.join(python.prefix, "bin"), *(f for f in path.split(":") if f.startswith("/"))]
+        looked = [where.join(f, call.program) for f in folders]
+        if not path or any(where.is_file(p) and where.may_access(p, os.X_OK) for p in looked):
+            return None
+    if call.libraries:
+        names = {e.name for e in read_cache(root=where.root) or ()}
+        for folder in (
+            *LIBRARY_FOLDERS,
+            where.join(python.prefix, "lib"),
+            *request.env.get("LD_LIBRARY_PATH", "").split(":"),
+        ):
+            names |= set(where.names(folder) or ()) if folder.startswith("/") else set()
+        if any(name.startswith(call.libraries) for name in names):
+            return None
+    return looked
+
+
+def _line_of(call: Call, text: str) -> int:
+    """Return the first line that calls, outside conditions and ``try``, 0 for none."""
+    if call.unless and re.search(call.unless, text):
+        return 0
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return 0
+    lines = text.splitlines(keepends=True)
+    for node in ast.walk(tree):
+        open_parts: list[ast.stmt] = []
+        match node:
+            case ast.If(test=test) if not MAIN.search(ast.unparse(test)):
+                open_parts = [*node.body, *node.orelse]
+            case ast.Try():
+                open_parts = [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse]
+            case ast.Expr(value=ast.Constant()):
+                open_parts = [node]
+        for part in open_parts:
+            for n in range(part.lineno - 1, min(part.end_lineno or part.lineno, len(lines))):
+                lines[n] = "\n"
+    left = "".join("\n" if line.lstrip().startswith("#") else line for line in lines)
+    found = re.search(call.spelt, left)
+    return left.count("\n", 0, found.start()) + 1 if found else 0

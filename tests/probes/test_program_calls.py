@@ -1,0 +1,69 @@
+"""What calls in a person's programs need beside the packages that they call."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution
+from core.probes.python import program_calls
+from core.probes.python.program_calls import lacking_for_calls
+from core.probes.sysroot import Sysroot
+from tests.machines import python
+from tests.probes.request import request, write
+
+SITE = "/env/lib/python3.11/site-packages"
+SPEAKS = "import torchaudio\nsound, rate = torchaudio.load('voice.wav')\n"
+SLOW = "from transformers import LlamaTokenizer\nLlamaTokenizer.from_pretrained('model')\n"
+HEARS = "from transformers import pipeline\nasr = pipeline('automatic-speech-recognition')\nprint(asr('voice.mp3'))\n"
+AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
+
+
+@pytest.mark.parametrize(
+    ("program", "installed", "files", "lacks"),
+    [
+        (SPEAKS, [AUDIO], [], ["soundfile"]),
+        (SPEAKS, [AUDIO, ("soundfile", "0.13.1")], [], []),
+        (SPEAKS, [AUDIO], ["/usr/lib/x86_64-linux-gnu/libsox.so.3"], []),
+        (SPEAKS, [("torchaudio", "2.9.0")], [], ["torchcodec"]),
+        (SPEAKS, [], [], []),
+        ("import torchaudio\ntry:\n    torchaudio.load('a')\nexcept RuntimeError:\n    pass\n", [AUDIO], [], []),
+        ("import torchaudio\n# torchaudio.load('a')\n", [AUDIO], [], []),
+        ('"""Instead of torchaudio.load("a")."""\nimport torchaudio\n', [AUDIO], [], []),
+        ("import torchaudio\nif __name__ == '__main__':\n    torchaudio.load('a')\n", [AUDIO], [], ["soundfile"]),
+        (SLOW, [TEXT], [], ["sentencepiece"]),
+        (SLOW, [TEXT, ("sentencepiece", "0.2.0")], [], []),
+        (SLOW.replace("Tokenizer", "TokenizerFast"), [TEXT], [], []),
+        (HEARS, [TEXT], [], ["ffmpeg"]),
+        (HEARS, [TEXT], ["/usr/bin/ffmpeg"], []),
+        (f"import soundfile\n{HEARS}", [TEXT], [], []),
+        ("model = AutoModel.from_pretrained('m', device_map='auto')\n", [TEXT], [], ["accelerate"]),
+        ("model = AutoModel.from_pretrained('m', device_map=None)\n", [TEXT], [], []),
+    ],
+)
+def test_what_a_call_needs(
+    program: str,
+    installed: list[tuple[str, str]],
+    files: list[str],
+    lacks: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(program_calls, "working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    for name, version in installed:
+        info = f"{SITE}/{name}-{version}.dist-info"
+        write(tmp_path, f"{info}/METADATA", f"Name: {name}\nVersion: {version}\n")
+        write(tmp_path, f"{info}/RECORD", "")
+    for file in files:
+        write(tmp_path, file, "#!/bin/sh\n").chmod(0o755)
+    its = python(
+        prefix="/env",
+        site_packages=(SITE,),
+        distributions=tuple(Distribution(name=n, version=v, location=SITE) for n, v in installed),
+    )
+    asked = request(tmp_path, {"HOME": "/home/ada", "PATH": "/usr/bin"}, pythons=(its,))
+    found = [*lacking_for_calls(its, asked, Sysroot(system="linux", root=str(tmp_path)))]
+    assert [one.name for one in found] == lacks
+    assert all(one.called.startswith("/home/ada/work/main.py:") for one in found)
