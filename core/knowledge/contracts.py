@@ -32,6 +32,7 @@ ContractKind = Literal[
     "devices",
     "proxy",
     "local",
+    "single",
     "together",
     "apart",
     "header",
@@ -44,7 +45,7 @@ or a file of them. options: "name:value,name:value". folder: exists and holds on
 can be made. program: a command, by its path or by its name on PATH. interfaces: starts of names of network interfaces.
 encoding: a name of Python's codecs, and perhaps how errors are handled.
 requirement, capabilities and devices: what a container asked of its driver, against what it got.
-proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take. local: a proxy that programs are not to
+proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take. single: one folder, and no list of several. local: a proxy that programs are not to
 send to what they ask of this very machine.
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
 have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
@@ -138,6 +139,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """Other variables, each with a pattern of its value: without them, this one does not count."""
     fetches: bool = False
     """Only what its readers fetch over the network fails."""
+    spelt: str = ""
+    """A pattern of what a program in the working folder spells: without one, the value does no harm."""
     seldom: bool = False
     """Only few of the programs that use its readers come to the place where they read it."""
     readers_only: bool = False
@@ -303,5 +306,5 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
         yield from [w.strip("\"'") for w in value.split()[:1]]
     elif contract.kind == "interfaces" and value.strip() and system == "linux":
         yield INTERFACES
-    elif contract.kind in ("folder", "file", "path", "writable", "sockets") and value.strip():
+    elif contract.kind in ("folder", "file", "path", "writable", "sockets", "single") and value.strip():
         yield value.strip()

@@ -657,3 +657,29 @@ def test_what_is_asked_of_this_machine_is_not_for_a_proxy(
     write(tmp_path, "/proc/net/tcp", "  0: 0100007F:1ED2 00000000:0000 0A 0 0\n")
     found = places_of_contracts({"HOME": "/home/ada"} | env, Sysroot(system="linux", root=str(tmp_path)))
     assert any(p.variable == "HTTP_PROXY" for p in found) == told
+
+
+@pytest.mark.parametrize(
+    ("program", "variable", "value"),
+    [
+        ("from torch.utils.cpp_extension import CUDAExtension\n", "CUDA_HOME", ":/usr/local/cuda"),
+        ("from datasets import load_dataset\nload_dataset('squad')\n", "HF_HOME", "/data/hf"),
+    ],
+)
+def test_a_value_that_matters_to_programs_that_ask(
+    program: str, variable: str, value: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+
+    def rows() -> list[str]:
+        env = {"HOME": "/home/ada", variable: value}
+        return [
+            p.path
+            for p in places_of_contracts(env, Sysroot(system="linux", root=str(tmp_path)))
+            if p.variable == variable
+        ]
+
+    write(tmp_path, "/home/ada/work/main.py", "import torch\n")
+    before = len(rows())
+    write(tmp_path, "/home/ada/work/more.py", program)
+    assert len(rows()) == before + 1

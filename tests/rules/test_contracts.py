@@ -845,3 +845,13 @@ def test_a_program_whose_package_lies_among_the_users_own():
     assert (its.subject, its.cause, its.severity) == ("PYTHONNOUSERSITE", "variable_value_wrong", Severity.WARNING)
     assert "among the user's own packages" in its.title
     assert "/u/site-packages" in its.why
+
+
+def test_a_list_where_one_folder_must_stand():
+    value = ":/usr/local/cuda-12.8"
+    place = NamedPlace(variable="CUDA_HOME", path=value, state="missing")
+    (one,) = [f for f in found(machine("CUDA_HOME", value, *TORCH, places=(place,))) if f.id.startswith("environment.")]
+    assert (one.cause, one.severity) == ("variable_value_wrong", Severity.WARNING)
+    whole = NamedPlace(variable="CUDA_HOME", path="/usr/local/cuda-12.8", state="missing")
+    for its in ((), (whole,)):
+        assert not found(machine("CUDA_HOME", value if not its else whole.path, *TORCH, places=its))

@@ -9,9 +9,6 @@ from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, 
 from core.model.facts.framework_tools import UnfitTool
 from core.model.remedies import PointTo
 from core.model.steps import Severity
-<<<<<<< HEAD
-from core.rules.frameworks.tools import damaged_models, lacking_builders, unfit_tools
-=======
 from core.rules.frameworks.tools import (
     damaged_models,
     lacking_builders,
@@ -19,7 +16,6 @@ from core.rules.frameworks.tools import (
     unfit_tools,
     what_calls_lack,
 )
->>>>>>> f319983f (Calls in a person's programs that need what the called package does not require are told: backends of torchaudio, SentencePiece, accelerate, bitsandbytes, ffmpeg)
 from core.rules.root_cause import diagnose
 from core.rules.tools import description_of_lost_files
 from tests import machines as m

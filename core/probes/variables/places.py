@@ -37,6 +37,8 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
             yield from _offline(contract, by_name, where)
         if contract.kind == "local":
             yield from questions_to_itself(contract, by_name, where)
+        if contract.spelt and not (by_name.get(contract.variable, "") and _is_spelt(contract.spelt, by_name, where)):
+            continue
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
@@ -74,6 +76,13 @@ def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysro
         ):
             yield NamedPlace(variable=contract.variable, path=path_text(path), state="file", holds=(asks[1],))
             return
+
+
+def _is_spelt(pattern: str, env: Mapping[str, str], where: Sysroot) -> bool:
+    """Whether a program of the working folder spells what a pattern says."""
+    here = working_folder(where)
+    texts = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
+    return any(path.endswith(".py") and re.search(pattern, text) for path, text in (texts or {}).items())
 
 
 def _is_here(host: str) -> bool:

@@ -66,7 +66,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
-        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local":
+        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local" | "single":
             return _unmet(contract, value, seen)
         case "offline":
             return _nothing_to_take(contract, value, seen)
@@ -136,6 +136,8 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _without_devices(contract, value, seen)
         case "apart":
             return _excludes_another(contract, value, seen)
+        case "single":
+            return _list_of_folders(contract, value, seen)
         case "local":
             return _sent_away(contract, value, seen)
         case "debugging":
@@ -222,6 +224,20 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
         if contract.holds and not place.holds:
             return _("The variable {name} names {path}, which lacks what programs look for there.", **values)
     return ""
+
+
+def _list_of_folders(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return that a list stands where one folder must be, if a program here asks for it: only then is the place looked at."""
+    places = seen.environment.places if seen.environment else ()
+    if seen.machine.system == "windows" or not any(
+        p.variable == contract.variable and p.path == value.strip() and ":" in p.path for p in places
+    ):
+        return ""
+    return _(
+        "The variable {name} is {value}, a list, where its readers take the name of one folder.",
+        name=contract.variable,
+        value=repr(value),
+    )
 
 
 def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
