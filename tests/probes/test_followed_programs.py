@@ -68,7 +68,22 @@ def __getattr__(attr):
     raise AttributeError(attr)
 """
 """How NumPy 1.24 to 1.26 do it."""
+DEPRECATED = """
+__moved__ = {}
+_info = [("object", 1, "a"), ("float", 2, "b")]
+__moved__.update({n: (v, m) for n, v, m in _info})
+def __getattr__(attr):
+    try:
+        val, msg = __moved__[attr]
+    except KeyError:
+        pass
+    else:
+        return val
+    raise AttributeError(attr)
+"""
+"""How NumPy 1.20 to 1.23 do it: the names are there."""
 INSTALLED = {
+    "oldest/__init__.py": DEPRECATED,
     "older/__init__.py": LOOKED_UP,
     "clip/__init__.py": "def copy():\n    pass\n",
     "open/__init__.py": "def __getattr__(name):\n    return len(name)\n",
@@ -120,6 +135,7 @@ else:
 }
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a name that NumPy 1.24 removed": ("import older as np\nx = np.float\n", ("no name", "older", "float")),
+    "a name that NumPy 1.23 has": ("import oldest as np\nx = np.float\n", None),
     "a name that NumPy 1.24 warns of": ("import older as np\nx = np.bool8\n", None),
     "a function that NumPy 1.24 lets fail late": ("import older as np\nx = np.pmt\n", None),
     "an attribute of another project's module": ("import clip\nclip.load('a')\n", ("no name", "clip", "load")),

@@ -29,16 +29,31 @@ class OwnGetattr(NamedTuple):
 
     def declares_gone(self, name: str) -> bool:
         """Whether it refuses a name that one of its tables spells, as NumPy does with each name that it removed."""
-        arguments = self.function.args.args
         spelt = any(name in its for table, its in self.tables.items() if table != "__all__")
-        if not spelt or len(arguments) != 1:
+        return spelt and (self.refuses(name) or self._raises_by_a_table(name))
+
+    def _raises_by_a_table(self, name: str) -> bool:
+        """Whether it raises for what stands in a table, and the name does: it stands in no other, then, in which it is looked up first."""
+        arguments = self.function.args.args
+        if len(arguments) != 1:
             return False
         asked = arguments[0].arg
-        # a name that one table says is gone stands in no other that the function looks it up in first
         looked_up = {table for n in self.function.body if (table := _looked_up(n, asked))}
         rest = [n for n in self.function.body if not _looked_up(n, asked)]
+        raising = any(name in self.tables.get(_raised_by(n, asked), ()) for n in rest)
         elsewhere = any(name in self.tables.get(table, ()) for table in looked_up)
-        return not elsewhere and _ends(rest, asked, name, self.tables) == {"raise"}
+        return raising and not elsewhere and _ends(rest, asked, name, self.tables) == {"raise"}
+
+
+def _raised_by(node: ast.stmt, asked: str) -> str:
+    """Return the table for whose members a statement raises; empty for any other statement."""
+    match node:
+        case ast.If(
+            test=ast.Compare(left=ast.Name(id=its), ops=[ast.In()], comparators=[ast.Name(id=table)]),
+            body=[ast.Raise()],
+        ) if its == asked:
+            return table
+    return ""
 
 
 def _looked_up(node: ast.stmt, asked: str) -> str:
