@@ -109,6 +109,8 @@ def test_what_a_session_of_once_left_behind(variable: str, value: str, distribut
         ("debugging", "disallow", "disallow"),
         ("flags", "--wrong", "--wrong"),
         ("flags", "--wrong --right", ""),  # the right one would go, too
+        ("options", "wrong:1,right:2", ""),
+        ("words", "8.9;12.1", ""),
         ("together", "0", ""),  # a launcher may have set it
         ("offline", "1", ""),
         ("header", "token", ""),  # a secret
@@ -116,7 +118,7 @@ def test_what_a_session_of_once_left_behind(variable: str, value: str, distribut
     ],
 )
 def test_what_is_wrong_for_every_reader_can_be_kept_from_an_environment(kind: str, value: str, kept: str):
-    contract = Contract(variable="A", readers="torch", kind=kind, fails=True)
+    contract = Contract(variable="A", readers="torch", kind=kind, separator=";" * (kind == "words"), fails=True)
     seen = machine("A", value, *TORCH)
     near = [h for h in environment_views(seen) if h.near <= 1]
     its = contract_finding(seen, contract, Variable(name="A", value=value), "Wrong.", near).remedy

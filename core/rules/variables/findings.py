@@ -105,6 +105,8 @@ def contract_finding(
     )
 
 
+BETWEEN = {"options": ", ", "flags": " ", "files": ":", "plugins": ","}
+"""What parts the words of a list, beside the separators that a contract names."""
 ON_PURPOSE = ("offline", "together", "apart")
 """Kinds of contracts whose wrong values are right in other programs, or at other times."""
 
@@ -113,7 +115,8 @@ def _removal(contract: Contract, value: str, reading: list[EnvironmentView]) -> 
     """Return the remedy, with the value where the environments can do without it: it is nobody's on purpose, holds no right words
     beside the wrong one, and no secret.
     """
-    several = contract.kind in ("options", "flags") and len(value.split()) > 1
+    letters = BETWEEN.get(contract.kind, "") + contract.separator
+    several = letters and len([w for w in re.split(f"[{re.escape(letters)}]", value) if w.strip()]) > 1
     if several or contract.kind in ON_PURPOSE or contract.kind == "header" or "@" in value:
         return Unset(variable=contract.variable)
     return unset_in(contract.variable, value, *reading)
