@@ -175,11 +175,10 @@ def _compare_sizes(
 
 
 def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
-    """Whether ``strip`` removed symbols from a library: it is smaller and has no symbol table, but still loads. NVIDIA's have none, so
-    that another release of one would look stripped.
+    """Whether ``strip`` removed symbols from an extension module: it is smaller and has no symbol table, but still
+    loads.
     """
-    recorded = one.row.size or 0
-    if where.system != "linux" or not size < recorded <= 2 * size or one.what.name.startswith("nvidia-"):
+    if where.system != "linux" or size > (one.row.size or 0) or not re.search(r"\.(?:cpython|abi3)[^/]*$", one.path):
         return False
     import io  # imported late: seldom needed
 
