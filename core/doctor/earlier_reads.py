@@ -8,14 +8,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from core.common.frozen import is_frozen
-from core.common.kept_patterns import Patterns, kept_patterns, python_build
 from core.common.requirements import Answers, known_answers, learn_answers
 from core.host.own_cache import read_cached, write_cached
 from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, lasting_identity, using
 
 NAME = "files"
-ANSWERS, PATTERNS = "packaging", "patterns"
-"""Keys of what ``packaging`` said, and of compiled regular expressions; no reader has such a name."""
+ANSWERS = "packaging"
+"""Key of what ``packaging`` said; no reader has such a name."""
 
 
 @contextmanager
@@ -25,7 +24,7 @@ def with_earlier_reads(*, wanted: bool = True) -> Iterator[None]:
         yield
         return
     store = EarlierReads(read_cached(NAME, MAX_KEPT_BYTES))
-    with using(store), _with_earlier_answers(store), _with_earlier_patterns(store):
+    with using(store), _with_earlier_answers(store):
         yield
     if store.has_news:
         write_cached(NAME, store.to_bytes())
@@ -42,14 +41,3 @@ def _with_earlier_answers(store: EarlierReads) -> Iterator[None]:
     yield
     if identity and known_answers().count() != before:
         store.keep(ANSWERS, identity, known_answers())
-
-
-@contextmanager
-def _with_earlier_patterns(store: EarlierReads) -> Iterator[None]:
-    """Within the block, use the regular expressions that the same Python compiled before, and keep those that it compiles now."""
-    build = python_build()
-    earlier = store.find(PATTERNS, build, Patterns) or {}
-    with kept_patterns(earlier) as patterns:
-        yield
-    if len(patterns) != len(earlier):
-        store.keep(PATTERNS, build, patterns)

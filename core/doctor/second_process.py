@@ -22,7 +22,6 @@ from msgspec.structs import replace
 
 from core.common.decoding import ONE_AT_A_TIME
 from core.common.fact_text import forms_in, remember_form
-from core.common.kept_patterns import Patterns, patterns_in_use
 from core.common.requirements import Answers, known_answers, learn_answers
 from core.common.turns import others_turn
 from core.host.this_host import this_host
@@ -55,7 +54,6 @@ class Part(msgspec.Struct, frozen=True):
     news: bytes = b""
     used: tuple[str, ...] = ()
     answers: Answers | None = None
-    patterns: Patterns = {}
 
 
 Examine = Callable[[list[Probe]], Snapshot | None]
@@ -105,7 +103,6 @@ class SecondProcess:
             remember_form(message, values)
         if part.answers is not None:
             learn_answers(part.answers)
-        patterns_in_use().update(part.patterns)
         if store := store_in_use():
             store.take(part.news, part.used)
         return part
@@ -160,7 +157,7 @@ def _work(pipe: int, its: list[Probe], examine: Examine) -> NoReturn:
     try:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         signal.alarm(MOST_SECONDS)
-        known, patterns = known_answers().count(), {*patterns_in_use()}
+        known = known_answers().count()
         seen = examine(its)
         if seen is not None:
             found = {p.section: value for p in its if (value := getattr(seen, p.section)) is not None}
@@ -174,7 +171,6 @@ def _work(pipe: int, its: list[Probe], examine: Examine) -> NoReturn:
                 news=store.news() if store else b"",
                 used=store.used if store else (),
                 answers=known_answers() if known_answers().count() > known else None,
-                patterns={key: made for key, made in patterns_in_use().items() if key not in patterns},
             )
             answer = memoryview(msgspec.msgpack.encode(part))
             while answer:
