@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 
 import msgspec
 
@@ -13,12 +12,11 @@ from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.module_text import EXTENDS_PATH
 from core.probes.python.modules import ModuleSearch
+from core.probes.python.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
 
 MOST_BYTES = 4 << 20
 """Bytes of source that are read to see what is loaded before a program puts a folder first."""
-
-CHANGES = ("append", "insert", "extend")
 
 
 class OwnPaths(Frozen, frozen=True):
@@ -30,10 +28,6 @@ class OwnPaths(Frozen, frozen=True):
     """Where it adds the first one."""
     before: tuple[str, ...] = ()
     """The packages that it imports above that line."""
-
-
-class _Unknown(Exception):  # noqa: N818 - control flow
-    """An expression says nothing by itself."""
 
 
 def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> OwnPaths | None:
@@ -93,8 +87,8 @@ class _Reader:
     """The statements of a program's top level, one after another."""
 
     def __init__(self, path: str, folder: str, home: str, where: Sysroot) -> None:
-        self._path, self._folder, self._home, self._where = path, folder, home, where
-        self._names: dict[str, str] = {"__file__": path}
+        self._folder, self._where = folder, where
+        self._names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
         self.front: list[str] = []
         self.back: list[str] = []
         self.before: list[str] = []
@@ -108,17 +102,14 @@ class _Reader:
             case ast.ImportFrom(module=str(module), level=0) if not self.seen:
                 self._imports((module,))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._names.pop(name, None)
-                with suppress(_Unknown):
-                    self._names[name] = self._text(value)
+                self._names.assign(name, value)
             case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=body, orelse=[]) if _is_path(
                 where
             ):
                 for inner in body:
                     self.follow(inner)
             case _:
-                with suppress(_Unknown):
-                    self._change(statement)
+                self._change(statement)
 
     def _imports(self, names: Iterable[str]) -> None:
         self.before += [top for name in names if (top := name.partition(".")[0]) not in STANDARD]
@@ -142,75 +133,16 @@ class _Reader:
                 self._add(statement, several, front=True)
 
     def _add(self, statement: ast.stmt, several: list[ast.expr], *, front: bool) -> None:
-        folders = [self._where.path_module.normpath(self._where.join(self._folder, self._text(one))) for one in several]
+        places = [place for one in several if (place := self._names.value_of(one)) is not None]
+        if len(places) < len(several):
+            return
+        folders = [self._where.path_module.normpath(self._where.join(self._folder, place)) for place in places]
         self.seen += 1
         self.line = self.line or statement.lineno
         if front:
             self.front = [*folders, *self.front]
         else:
             self.back += folders
-
-    def _text(self, node: ast.expr) -> str:
-        """Return what an expression comes to, a path as its text.
-
-        Raises:
-            _Unknown: that depends on more than this file.
-        """
-        paths = self._where.path_module
-        match node:
-            case ast.Constant(value=str(text)):
-                return text
-            case ast.Name(id=name) if name in self._names:
-                return self._names[name]
-            case ast.JoinedStr(values=parts):
-                return "".join(self._text(p.value if isinstance(p, ast.FormattedValue) else p) for p in parts)
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self._where.join(self._text(left), self._text(right))
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._text(left) + self._text(right)
-            case ast.Attribute(value=inner, attr="parent"):
-                return str(paths.dirname(self._text(inner)))
-            case ast.Subscript(value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(n))) if (
-                0 <= n < 20
-            ):
-                text = self._text(inner)
-                for _each in range(n + 1):
-                    text = paths.dirname(text)
-                return text
-            case ast.Call(func=func, args=args, keywords=[]):
-                return self._called(func, args)
-            case _:
-                raise _Unknown
-
-    def _called(self, func: ast.expr, args: list[ast.expr]) -> str:
-        paths = self._where.path_module
-        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        of_path = isinstance(func, ast.Attribute) and _is_module_of_paths(func.value)
-        match name, args:
-            case "join", [first, *rest] if of_path:
-                return self._where.join(self._text(first), *map(self._text, rest))
-            case "dirname", [one]:
-                return str(paths.dirname(self._text(one)))
-            case "abspath" | "normpath", [one]:
-                return str(paths.normpath(self._where.join(self._folder, self._text(one))))
-            case "realpath", [one]:
-                return self._where.real_path(self._where.join(self._folder, self._text(one)))
-            case "expanduser", [one] if self._home and (text := self._text(one)).startswith("~/"):
-                return self._where.join(self._home, text[2:])
-            case "getcwd" | "cwd", []:
-                return self._folder
-            case "home", [] if self._home:
-                return self._home
-            case "str" | "Path" | "PurePath" | "fspath", [one]:
-                return self._text(one)
-            case "resolve", [] if isinstance(func, ast.Attribute):
-                return self._where.real_path(self._where.join(self._folder, self._text(func.value)))
-            case "absolute", [] if isinstance(func, ast.Attribute):
-                return self._where.join(self._folder, self._text(func.value))
-            case "as_posix" | "__str__", [] if isinstance(func, ast.Attribute):
-                return self._text(func.value)
-            case _:
-                raise _Unknown
 
 
 def _is_path(node: ast.expr) -> bool:
@@ -219,12 +151,6 @@ def _is_path(node: ast.expr) -> bool:
         and node.attr == "path"
         and isinstance(node.value, ast.Name)
         and node.value.id == "sys"
-    )
-
-
-def _is_module_of_paths(node: ast.expr) -> bool:
-    return (isinstance(node, ast.Attribute) and node.attr == "path") or (
-        isinstance(node, ast.Name) and node.id in ("path", "osp")
     )
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     import ast
 
+    from core.probes.python.path_expressions import PathNames
+
 MAX_START_CODE_BYTES = 64 << 10
 """Maximum number of bytes read of a sitecustomize."""
 
@@ -77,13 +79,15 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
         return ()
     import ast
 
+    from core.probes.python.path_expressions import PathNames
+
     module = "environs" if "environs" in text else "environ"
-    known = {"__file__": file}
+    names = PathNames(file)
     found = []
     for statement in _statements(text):
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if (its := _place(value, known)) is not None:
-                known[name] = its
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
+                pass
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
                 if called not in ("load_dotenv", "read_env"):
@@ -94,7 +98,7 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
                     isinstance(first, ast.Call)
                     and getattr(first.func, "id", getattr(first.func, "attr", "")) == "find_dotenv"
                 )
-                place = None if first is None or searched else _place(first, known)
+                place = None if first is None or searched else names.value_of(first)
                 if first is not None and place is None and not searched:
                     continue
                 told = options.get("override") or options.get("overwrite")
@@ -144,19 +148,20 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
         return ()
     import ast
 
-    known: dict[str, str] = {"__file__": file, **({HOME: home} if home else {})}
+    from core.probes.python.path_expressions import PathNames
+
+    names = PathNames(file, home=home)
     found: list[PathChange] = []
 
     def follow(body: list[ast.stmt]) -> None:
         for statement in body:
             match statement:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    if (its := _place(value, known)) is not None:
-                        known[name] = its
+                    names.assign(name, value)
                 case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[ast.Attribute(attr="path")]), body=inner):
                     follow(inner)
                 case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr="path"), attr=called), args=given)):  # fmt: skip
-                    place = _place(given[-1], known) if given else None
+                    place = names.value_of(given[-1]) if given else None
                     if place and called == "insert" and isinstance(given[0], ast.Constant):
                         found.append(
                             (int(given[0].value) if isinstance(given[0].value, int) else 0, place, statement.lineno)
@@ -164,69 +169,22 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
                     elif place and called == "append":
                         found.append((None, place, statement.lineno))
                     elif called == "extend" and given:
-                        found.extend((None, its, statement.lineno) for its in _places(given[0], known))
+                        found.extend((None, its, statement.lineno) for its in _places(given[0], names))
                 case ast.AugAssign(
                     target=ast.Attribute(value=ast.Name(id="sys"), attr="path"), op=ast.Add(), value=value
                 ):
-                    found.extend((None, its, statement.lineno) for its in _places(value, known))
+                    found.extend((None, its, statement.lineno) for its in _places(value, names))
 
     follow(_statements(text))
     return tuple(found)
 
 
-HOME = "~"
-"""The name under which the home is known; no variable of Python's has it."""
-
-
-def _places(node: ast.expr, known: dict[str, str]) -> Iterator[str]:
+def _places(node: ast.expr, names: PathNames) -> Iterator[str]:
     """Yield the folders of a list that its text tells."""
     import ast
 
     if isinstance(node, ast.List | ast.Tuple):
-        yield from (its for each in node.elts if (its := _place(each, known)) is not None)
-
-
-def _place(node: object, known: dict[str, str]) -> str | None:
-    """Return the path that an expression evaluates to; None if its text does not show it."""
-    import ast
-    import posixpath
-
-    match node:
-        case ast.Constant(value=str(text)):
-            return text
-        case ast.Name(id=name):
-            return known.get(name)
-        case ast.Attribute(value=inner, attr="parent"):
-            its = _place(inner, known)
-            return posixpath.dirname(its) if its else None
-        case ast.BinOp(left=left, op=ast.Div() | ast.Add() as op, right=right):
-            first, second = _place(left, known), _place(right, known)
-            if first is None or second is None:
-                return None
-            return posixpath.join(first, second) if isinstance(op, ast.Div) else first + second
-        case ast.Call(func=ast.Attribute(attr="join"), args=parts) if parts:
-            places = [_place(p, known) for p in parts]
-            return (
-                posixpath.normpath(posixpath.join(*(p for p in places if p is not None)))
-                if None not in places
-                else None
-            )
-        case ast.Call(func=ast.Attribute(attr="dirname"), args=[inner]):
-            its = _place(inner, known)
-            return posixpath.dirname(its) if its else None
-        case (
-            ast.Call(func=ast.Attribute(attr="abspath" | "realpath" | "normpath"), args=[inner])
-            | ast.Call(func=ast.Name(id="str" | "Path"), args=[inner])
-            | ast.Call(func=ast.Attribute(value=inner, attr="resolve" | "absolute"))
-        ):
-            return _place(inner, known)
-        case ast.Call(func=ast.Attribute(attr="expanduser"), args=[inner]):
-            its = _place(inner, known)
-            home = known.get(HOME)
-            return its if its is None or its[:1] != "~" else home + its[1:] if home and its[1:2] in ("", "/") else None
-        case ast.Call(func=ast.Attribute(value=ast.Name(id="Path"), attr="home"), args=[]):
-            return known.get(HOME)
-    return None
+        yield from (its for each in node.elts if (its := names.value_of(each)) is not None)
 
 
 def _is_environment(place: object) -> bool:
