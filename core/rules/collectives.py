@@ -140,7 +140,7 @@ def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
         subject="NCCL_NET",
         fix=manual_fix(
             _("Remove the variable {name}", name="NCCL_NET"),
-            _("In this terminal: unset {name}.", name="NCCL_NET"),
+            _("In this terminal: unset {name}", name="NCCL_NET"),
             restart="terminal",
         ),
         remedy=Unset(variable="NCCL_NET"),

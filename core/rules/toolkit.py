@@ -144,7 +144,7 @@ def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
             _("Remove the variable {name}", name=name),
             _("There is no toolkit for it to point to. Remove it in the Start menu under Edit environment variables.")
             if windows
-            else _("There is no toolkit for it to point to. Remove it with: unset {name}.", name=name),
+            else _("There is no toolkit for it to point to. Remove it with: unset {name}", name=name),
             restart="terminal",
         )
     line = (

@@ -87,7 +87,7 @@ def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Eviden
     how = (
         _("Remove it in the Start menu under Edit environment variables.")
         if windows
-        else _("In this terminal: unset {name}.", name=name)
+        else _("In this terminal: unset {name}", name=name)
     )
     return make_finding(
         Step.DRIVER,

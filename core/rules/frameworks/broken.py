@@ -161,7 +161,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                 _("{name} leads the Python of {prefix} to {path}, which has no standard library for it.",
                   name=fault.source, prefix=prefix, path=fault.path),
                 _("Python does not start without its standard library: \"No module named 'encodings'\"."),
-                manual_fix(_("Remove the variable {name}", name=fault.source), _("In this terminal: unset {name}.", name=fault.source)
+                manual_fix(_("Remove the variable {name}", name=fault.source), _("In this terminal: unset {name}", name=fault.source)
                            if home.seen.machine.system == "linux" else "", restart="terminal"),
             )  # fmt: skip
         case "no standard library":

@@ -60,7 +60,7 @@ def _unset(name: str) -> Fix:
         return without_variable([])
     return manual_fix(
         _("Remove the variable {name}, or correct its value", name=name),
-        _("In this terminal: unset {name}.", name=name),
+        _("In this terminal: unset {name}", name=name),
         restart="terminal",
     )
 

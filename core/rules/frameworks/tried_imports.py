@@ -264,7 +264,7 @@ def _bad_variable(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis |
         cure=Cure(
             manual_fix(
                 _("Remove the variable {name}, or correct its value", name=f.variable),
-                _("In this terminal: unset {name}.", name=f.variable),
+                _("In this terminal: unset {name}", name=f.variable),
                 restart="terminal",
             ),
             Unset(variable=f.variable),

@@ -96,7 +96,7 @@ def contract_finding(
             if contract.kind == "local"
             else _("Remove it in the Start menu under Edit environment variables.")
             if windows
-            else _("In this terminal: unset {name}.", name=contract.variable),
+            else _("In this terminal: unset {name}", name=contract.variable),
             restart="terminal",
         ),
         remedy=None
@@ -194,7 +194,7 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         subject=home.python.prefix,
         fix=manual_fix(
             _("Remove the variable {name}, or install what it asks for", name=contract.variable),
-            _("In this terminal: unset {name}.", name=contract.variable) if home.seen.machine.system == "linux" else "",
+            _("In this terminal: unset {name}", name=contract.variable) if home.seen.machine.system == "linux" else "",
             restart="terminal",
         ),
         remedy=unset_in(contract.variable, value.value, home),

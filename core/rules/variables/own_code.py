@@ -150,7 +150,7 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
         subject=row.variable,
         fix=manual_fix(
             _("Remove the variable {name}, or correct its value", name=row.variable),
-            _("In this terminal: unset {name}.", name=row.variable) if seen.machine.system == "linux" else "",
+            _("In this terminal: unset {name}", name=row.variable) if seen.machine.system == "linux" else "",
             restart="terminal",
         ),
         remedy=unset_in(row.variable, _value_of(seen, row), home),
@@ -187,7 +187,7 @@ def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
         subject=row.variable,
         fix=manual_fix(
             _("Remove the variable {name}, or correct its value", name=row.variable),
-            _("In this terminal: unset {name}.", name=row.variable),
+            _("In this terminal: unset {name}", name=row.variable),
             restart="terminal",
         ),
         remedy=unset_in(row.variable, _value_of(seen, row), home),
