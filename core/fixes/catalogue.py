@@ -93,7 +93,7 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
     title = _title(fix, changes)
     if isinstance(remedy, Unset) and isinstance(changes[0], SetVariable) and changes[0].scope == "environment":
-        title = _("Remove this value of {name} while the environment is active", name=remedy.variable)
+        title = _("Remove this value of {name} each time the environment is activated", name=remedy.variable)
     return replace(finding, fix=replace(fix, title=title, changes=changes))
 
 

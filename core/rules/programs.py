@@ -364,15 +364,7 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
 
 def whole_programs(seen: Snapshot) -> Iterator[Finding]:
     """Everything that a program needs of CUDA is found and intact."""
-    rules = (
-        unexamined_programs,
-        damaged_programs,
-        without_its_folder,
-        missing_libraries,
-        unfit_libraries,
-        misfit_libraries,
-    )
-    bad = {f.subject for rule in rules for f in rule(seen)}
+    bad = {f.subject for rule in FAULTS for f in rule(seen)}
     for program in seen.programs or ():
         if program.named in bad:
             continue
@@ -403,13 +395,12 @@ def _program_rows(program: ExaminedProgram) -> list[Evidence]:
     return rows
 
 
-RULES = (
+FAULTS = (
     unexamined_programs,
     damaged_programs,
     without_its_folder,
     missing_libraries,
     unfit_libraries,
     misfit_libraries,
-    older_process,
-    whole_programs,
 )
+RULES = (*FAULTS, older_process, whole_programs)
