@@ -22,7 +22,6 @@ from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.report.help_pages import cure_text
 from core.rules.guard import run_guarded
-from core.rules.root_cause import diagnose
 
 MAX_CAUSES = 12
 """Maximum number of causes in an explanation."""
@@ -147,6 +146,8 @@ def _findings(snapshot: Snapshot | None, given: tuple[Finding, ...] | None) -> t
     """Return the caller's findings, else those of the rules, without changes."""
     if snapshot is None or given is not None:
         return given or ()
+    from core.rules.root_cause import diagnose  # a text alone needs none of the rules
+
     return diagnose(snapshot)
 
 

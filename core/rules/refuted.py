@@ -10,7 +10,7 @@ from core.common.i18n import _, join_sentences
 from core.model.facts import FrameworkTrial, Snapshot, full_id, is_part_of, split_id
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.rules.frameworks.ended_imports import ENDED_ID
+from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.ways import THIS_SESSION
 

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.rules import Rule
+from core.rules.every_rule import Rule
 from core.rules.guard import rule_name, run_guarded
 
 SECTIONS = frozenset(Snapshot.__struct_fields__)

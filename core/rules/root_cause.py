@@ -11,10 +11,10 @@ from core.model.facts import Snapshot, full_id, split_id
 from core.model.findings import Finding
 from core.model.paths import normalise
 from core.model.steps import Severity, Step
-from core.rules import RULES
 from core.rules.consumer_loads import environment_rank
-from core.rules.frameworks.ended_imports import ENDED_ID
-from core.rules.frameworks.libraries.findings import LIBRARIES_ID, imported_packages
+from core.rules.every_rule import RULES
+from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID
+from core.rules.frameworks.libraries.findings import imported_packages
 from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
 from core.rules.gone_files import with_gone_files

@@ -19,7 +19,8 @@ from core.model.steps import Severity, Step
 from core.report.html import as_html
 from core.report.json_form import from_json, to_json
 from core.report.text import as_markdown, report_text
-from core.rules import RULES, Rule, root_cause
+from core.rules import root_cause
+from core.rules.every_rule import RULES, Rule
 from core.rules.frameworks import grid
 from core.rules.guard import rule_failed, rule_name
 from core.rules.root_cause import diagnose

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from core.model.facts import Snapshot
-from core.rules import RULES
+from core.rules.every_rule import RULES
 from core.rules.reused_runs import RuleRuns
 from tests.machines import system_machine, wheel_machine, windows_machine
 from tests.test_same_everywhere import MACHINES

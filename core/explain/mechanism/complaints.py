@@ -23,9 +23,8 @@ from core.explain.refutations import zlib_inside
 from core.knowledge.library_names import TOOLKIT_FAMILIES
 from core.model.facts import Snapshot
 from core.rules.collectives import LOCKED_MEMORY, SHARED_MEMORY
-from core.rules.frameworks.libraries.findings import LIBRARIES_ID
+from core.rules.frameworks.finding_ids import LIBRARIES_ID, UNFIT_ID
 from core.rules.frameworks.libraries.lacks import FRAMEWORKS_OWN
-from core.rules.frameworks.unfit_extensions import UNFIT_ID
 
 VersionNumbers = tuple[int, ...]
 Fits = Callable[[ParsedText, FaultFacts], bool]

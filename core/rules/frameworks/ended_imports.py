@@ -33,6 +33,7 @@ from core.rules.frameworks.environment_view import (
     is_asked_for,
     unmet_requirements,
 )
+from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.frameworks.imports import (
     BEFORE_THE_PACKAGES,
     describe_origin,
@@ -50,9 +51,6 @@ PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_fo
 """Causes in which the record exists but files are missing or wrong: pip and uv consider the release installed and do
 nothing.
 """
-
-ENDED_ID = "import-ends-"
-"""Prefix of the name of every finding of this module; the requested module follows."""
 
 
 def ended_imports(seen: Snapshot) -> Iterator[Finding]:

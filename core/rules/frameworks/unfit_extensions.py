@@ -19,6 +19,7 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
 from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.frameworks.finding_ids import UNFIT_ID
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.snapshot_queries import effective_variable
 from core.rules.windows_parts import (
@@ -30,9 +31,6 @@ from core.rules.windows_parts import (
     readable_again,
 )
 from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
-
-UNFIT_ID = "does-not-load-"
-"""Prefix of the name of every finding of this module; the package follows."""
 
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """Libraries that a wheel for musl needs: glibc's own file name has a number, and libc.so is a linker script."""

@@ -18,6 +18,7 @@ from core.model.paths import file_name, parent
 from core.model.steps import Severity, Step
 from core.rules.driver.facts import has_gpu_on_bus
 from core.rules.frameworks.environment_view import asked_of, environment_views
+from core.rules.frameworks.finding_ids import LIBRARIES_ID
 from core.rules.frameworks.libraries.cure import cure_of, pinned_otherwise
 from core.rules.frameworks.libraries.lacks import (
     COMPILER_VERSION,
@@ -35,9 +36,6 @@ from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.snapshot_queries import is_of_environment, meant_entries
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, MSVC_RUNTIME
 from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, make_finding, observation
-
-LIBRARIES_ID = "libraries-"
-"""Prefix of the name of every finding of this module; the distribution follows."""
 
 
 def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
