@@ -45,9 +45,9 @@ def is_notebook(path: str) -> bool:
     return path.lower().endswith(".ipynb")
 
 
-def read_notebook(path: str, where: Sysroot) -> Notebook | None:
-    """Return a notebook; None if it is unreadable or for another language."""
-    text = where.text(path, MOST_NOTEBOOK) if where.is_file(path) else None
+def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Notebook | None:
+    """Return a notebook; None if it is unreadable, longer than ``most`` bytes, or for another language."""
+    text = where.text(path, most) if where.is_file(path) else None
     try:
         whole = json.loads(text or "")
     except ValueError:

@@ -1,4 +1,4 @@
-"""Notebooks that a person named: each runs with the kernel that it asks for, if that is here."""
+"""Notebooks that a person named, and those of the working folder: each runs with the kernel that it asks for, if that is here."""
 
 from __future__ import annotations
 
@@ -8,60 +8,96 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.host.startup.state import State
+from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
-from core.probes.programs.kernels import Notebook, is_notebook, kernel_of, read_notebook
+from core.probes.programs.kernels import NATIVE, Kernel, Notebook, is_notebook, kernel_of, read_notebook
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import has_module, lacking_pythons, modules_of, own_prefix
 from core.probes.starting.ways import Reached, notebook_ways
 
+MOST_NEAR, MOST_BYTES = 20, 2 << 20
+"""Notebooks of the working folder that are read, and how long each may be: one with many pictures is left out."""
+
 
 def named_notebook_ways(
     ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...]
 ) -> Iterator[Reached]:
-    """Yield each named notebook with the variables of its kernel, the Python that lacks what it imports, or the kernel that is not here."""
+    """Yield each named notebook with the variables of its kernel, the Python that lacks what it imports, or the kernel that is not here;
+    of the others in the working folder those whose kernel lacks a framework.
+    """
     likely = sorted(
         (p for p in pythons if p.kind in ("venv", "conda")), key=lambda p: (not p.is_named, not p.is_wanted)
     )
-    for text in (n for n in named if is_notebook(n)):
-        path = find_named(text, ground.env, ground.where, ground.folder)
-        notebook = read_notebook(path, ground.where) if path else None
+    found = [find_named(n, ground.env, ground.where, ground.folder) for n in named if is_notebook(n)]
+    for path in filter(None, found):
+        notebook = read_notebook(path, ground.where)
         if notebook is None:
             continue
-        state = terminal.copy()
-        state.files = [*terminal.files]
-        state.values["PWD"] = ground.where.parent(path)
-        way = Reached(kind="notebook", at=path, state=state)
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
-        if kernel is None:
-            if seems := _environment_for(notebook, ground, likely):
-                one = StartedPython(
-                    name=path_text(notebook.kernel),
-                    path="",
-                    prefix="",
-                    seems=seems,
-                    why="kernel",
-                    source=path_text(path),
-                )
-                yield replace(way, runs=(one,))
+        if kernel is not None:
+            yield _in_kernel(path, notebook, kernel, ground, terminal, pythons)
+        elif seems := _environment_for(notebook, ground, likely):
+            one = StartedPython(
+                name=path_text(notebook.kernel), path="", prefix="", seems=seems, why="kernel", source=path_text(path)
+            )
+            yield replace(_way(path, terminal, ground), runs=(one,))
+    frameworks = {row.module for row in module_table().modules}
+    for path in _near(ground):
+        notebook = None if path in found else read_notebook(path, ground.where, MOST_BYTES)
+        if notebook is None or not frameworks.intersection(_imported(notebook.code)):
             continue
-        spec = next((w for w in notebook_ways(ground, terminal, pythons) if w.at == kernel.file), None)
-        if spec is not None:
-            state = spec.state
-            state.values["PWD"] = ground.where.parent(path)
-        there = ground.where.is_file(kernel.python)
-        found = StartedFile(
-            kernel.python,
-            prefix_of(kernel.python, ground.where, ground.env) if there else "",
-            ground.where.real_path(kernel.python) if there else "",
-            (path,),
-            is_gone=not there,
-        )
-        way = Reached(kind="notebook", at=path, state=state, prefix=own_prefix(found, pythons))
-        known = there and kernel.python and not notebook.installs
-        yield replace(way, runs=tuple(lacking_pythons(found, way, ground, pythons)) if known else ())
+        kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
+        if kernel is not None and kernel.file:
+            way = _in_kernel(path, notebook, kernel, ground, terminal, pythons)
+            # "python3" is what every notebook asks for at first, and an editor may run it in a Python that it was told
+            sure = notebook.kernel.lower() not in NATIVE
+            runs = [replace(one, sure=one.sure and sure) for one in way.runs if frameworks.intersection(one.lacks)]
+            if runs:
+                yield replace(way, runs=tuple(runs))
+
+
+def _near(ground: Ground) -> list[str]:
+    if ground.folder in ("/", "", ground.person.home):
+        return []
+    names = [n for n in ground.around.names(ground.folder) if is_notebook(n)]
+    return [ground.where.join(ground.folder, n) for n in names[:MOST_NEAR]]
+
+
+def _way(path: str, terminal: State, ground: Ground) -> Reached:
+    state = terminal.copy()
+    state.files = [*terminal.files]
+    state.values["PWD"] = ground.where.parent(path)
+    return Reached(kind="notebook", at=path, state=state)
+
+
+def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are started with
+    path: str,
+    notebook: Notebook,
+    kernel: Kernel,
+    ground: Ground,
+    terminal: State,
+    pythons: tuple[PythonEnvironment, ...],
+) -> Reached:
+    """Return a notebook with the variables of its kernel, and the Python that lacks what it imports."""
+    spec = next((w for w in notebook_ways(ground, terminal, pythons) if w.at == kernel.file), None)
+    if spec is not None:
+        spec.state.values["PWD"] = ground.where.parent(path)
+    there = ground.where.is_file(kernel.python)
+    found = StartedFile(
+        kernel.python,
+        prefix_of(kernel.python, ground.where, ground.env) if there else "",
+        ground.where.real_path(kernel.python) if there else "",
+        (path,),
+        is_gone=not there,
+    )
+    way = spec or _way(path, terminal, ground)
+    way = Reached(kind="notebook", at=path, state=way.state, prefix=own_prefix(found, pythons))
+    known = there and kernel.python and not notebook.installs
+    runs = lacking_pythons(found, way, ground, pythons) if known else ()
+    return replace(way, runs=tuple(replace(one, source=path_text(kernel.file or path)) for one in runs))
 
 
 def _environment_for(notebook: Notebook, ground: Ground, pythons: list[PythonEnvironment]) -> str:

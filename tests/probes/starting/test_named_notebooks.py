@@ -134,3 +134,44 @@ def test_what_is_no_notebook_is_told_by_the_scan(home: Path):
     assert not list(named_notebook_ways(replace(in_project(home), env={}), begin(home), pythons(home), (str(path),))), (
         "no kernel is known"
     )
+
+
+def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
+    """What is told of a notebook that nobody named: the Python that its kernel runs, and whether that is sure."""
+    site = home / "work/.venv/lib" / VERSION / "site-packages"
+    (site / "torch").mkdir()
+    (site / "torch/__init__.py").write_text("")
+    bare, own = pythons(home)
+    torch = Distribution(name="torch", version="2.8.0", location=str(site))
+    own = replace(own, distributions=(*own.distributions, torch))
+    kernel(home, ".local/share/jupyter", "python3", "{home}/bare/bin/python")
+    kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
+    kernel(home, ".local/share/jupyter", "mine", "{home}/work/.venv/bin/python")
+    notebook(home, name, *rows)
+    found = named_notebook_ways(in_project(home), begin(home), (bare, own), ())
+    runs = [one for way in found for one in way.runs]
+    assert all(one.source.endswith("/kernel.json") for one in runs)
+    return [(one.prefix.rpartition("/")[2], one.sure) for one in runs]
+
+
+@pytest.mark.parametrize(
+    ("name", "row", "told"),
+    [
+        ("vision", "import torch", [("bare", True)]),
+        ("python3", "import torch", [("bare", False)]),
+        ("mine", "import torch", []),
+        ("elsewhere", "import torch", []),
+        ("vision", "import frame", []),
+        ("vision", "!pip install torch\nimport torch", []),
+    ],
+    ids=["another Python's kernel", "everybody's kernel", "its own", "of another machine", "no framework", "installs"],
+)
+def test_a_notebook_that_nobody_named(home: Path, name: str, row: str, told: list[tuple[str, bool]]):
+    assert near(home, name, row) == told
+
+
+def test_what_lies_in_the_home_is_not_read(home: Path):
+    kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
+    notebook(home, "vision", "import torch").rename(home / "train.ipynb")
+    ground = replace(in_project(home), folder=str(home))
+    assert not list(named_notebook_ways(ground, begin(home), pythons(home), ()))
