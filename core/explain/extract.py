@@ -35,6 +35,8 @@ TRIGGER_WORDS: tuple[bytes, ...] = (
 )  # fmt: skip
 """Lower-case words. In a long text, only what is near one of them is read; a new topic needs its word here."""
 
+_AS_ZERO = bytes.maketrans(b"123456789", b"000000000")
+
 _ESCAPE = late_pattern(r"\x1b(?:\[[0-9;:?]{0,40}[ -/]{0,4}[@-~]|\][^\x07\x1b]{0,300}(?:\x07|\x1b\\)?|[@-Z\\^_])")
 _CONTROL = late_pattern("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ud800-\udfff]")
 _SPACE = late_pattern("[\xa0\u2000-\u200a\u202f\u205f\u3000]")
@@ -74,7 +76,8 @@ def _near_triggers(text: str) -> str:
     # bytes.lower() changes ASCII only, so positions stay the same.
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
-    present = [trigger for trigger in TRIGGER_WORDS if trigger in low]
+    words = _different_words(low)
+    present = [t for t in TRIGGER_WORDS if all(w in words for w in t.translate(_AS_ZERO).split()) and t in low]
     spans = sorted({span for trigger in present for span in (*_lines_with(low, trigger), *_last(low, trigger))})
     parts: list[bytes] = []
     end = 0
@@ -85,6 +88,12 @@ def _near_triggers(text: str) -> str:
     if sum(map(len, parts)) > MAX_EXTRACT_BYTES:
         parts = [b"\n".join(parts)[: MAX_EXTRACT_BYTES // 2], b"\n".join(parts)[-MAX_EXTRACT_BYTES // 2 :]]
     return b"\n".join(parts).decode("utf-8", "replace")
+
+
+def _different_words(low: bytes) -> bytes:
+    """Return each word of a text once, its digits as zeros: a log repeats its words, so that most triggers are missed quickly."""
+    lines = {*low.translate(_AS_ZERO).split(b"\n")}
+    return b" ".join({*b" ".join(lines).split()})
 
 
 def _lines_with(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
