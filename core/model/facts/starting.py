@@ -180,6 +180,8 @@ class Start(Frozen, frozen=True, kw_only=True):
     """The Python environment that it starts; empty for any."""
     argv: tuple[str, ...] = ()
     """The command that it starts, if stated."""
+    folder: str = ""
+    """The folder in which its Python program searches for modules first; empty where reading does not show it, or nothing is searched."""
     runs: tuple[StartedPython, ...] = ()
     confined: tuple[Confinement, ...] = ()
     variables: tuple[Variable, ...] = ()

@@ -54,6 +54,16 @@ PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """Files in the root folder of a source project."""
 
 
+def importable_names(folder: str, where: Sysroot) -> frozenset[str]:
+    """Return the names of modules and packages in a folder."""
+    return frozenset(_importable(where.names(folder) or ()))
+
+
+def _importable(names: Iterable[str]) -> Iterator[str]:
+    found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((".py", ".so", ".pyd", ".pyc"))}
+    return (n for n in found if n.isidentifier() and n != "__pycache__")
+
+
 class ModuleSearch:
     """The module search of one environment."""
 
@@ -194,8 +204,7 @@ class ModuleSearch:
         """Return the names in an entry of sys.path that can be imported, without those of the standard library."""
         if folder not in self._tops:
             names = () if self.where.is_file(folder) else self._folders.names(folder) or ()
-            found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((".py", ".so", ".pyd", ".pyc"))}
-            self._tops[folder] = frozenset(n for n in found if n.isidentifier() and n != "__pycache__")
+            self._tops[folder] = frozenset(_importable(names))
         return self._tops[folder]
 
     def is_shared_apart(self, name: str, folder: str, other: str) -> bool:

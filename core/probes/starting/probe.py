@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import os
 import posixpath
+import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import suppress
 from typing import Any, TypeVar
@@ -23,14 +24,17 @@ from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
-from core.model.facts import Closure, GoneFile, Start, StartLine, StartLook, System, Variable, path_text
+from core.model.facts import Closure, GoneFile, ImportSearch, Start, StartLine, StartLook, System, Variable, path_text
 from core.model.path_list import searched_entries
+from core.model.paths import normalise
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.loading.effective_entries import asked_entries, effective_entries
 from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
+from core.probes.python.locations import working_folder
+from core.probes.python.modules import importable_names
 from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.chosen_pythons import chosen_python_ways
 from core.probes.starting.deployed import deployed_ways
@@ -220,6 +224,7 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
         at=way.at,
         prefix=way.prefix,
         argv=tuple(path_text(a) for a in way.argv),
+        folder=path_text(way.folder),
         confined=way.confined,
         variables=variables,
         lines=tuple(lines),
@@ -315,6 +320,8 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         env = {v.name: v.value for v in start.variables}
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         key |= {(v.name, v.value) for v in _of_packages_alone(start, request, known)}
+        if folder := _folder_in_the_way(start, request):
+            key |= {("folder", folder), ("prefix", start.prefix)}
         if key != ours:
             groups.setdefault(key, []).append(start)
     # a way that starts a single program
@@ -386,6 +393,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> St
     lead, ours = (_that_lead(request, one, where) for one in (searched, ours))
     differ = lead != ours
     pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
+    folder = _folder_in_the_way(first, request)
     later = ((theirs[SYS_PATH],) if SYS_PATH in theirs else ()) + _of_packages_alone(first, request, known)
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
@@ -398,11 +406,35 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> St
         environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again, searched) if differ and request.seen.loads is not None else None,
         closures=_closures(starts, its, done, searched) if differ and request.seen.closures is not None else None,
-        imports=once(imports.look, searched, *(env.get(n) for n in (*OF_PYTHONS_SEARCH, *HOMES)))
+        imports=_imports_from(folder, first, its)
+        if folder
+        else once(imports.look, searched, *(env.get(n) for n in (*OF_PYTHONS_SEARCH, *HOMES)))
         if pythons and request.seen.imports is not None
         else None,
         counting=(*(n for n, one, other in zip(loaders, lead, ours, strict=True) if one != other), *pythons),
     )
+
+
+def _folder_in_the_way(start: Start, request: ProbeRequest) -> str:
+    """Return the folder of a way's program, if it is another than this scan's, and a file in it has the name of a module of Python's or
+    of an installed package.
+    """
+    where = sysroot_of(request.host)
+    python = next((p for p in request.seen.pythons or () if p.prefix == start.prefix), None)
+    here = request.script_folder or working_folder(where)
+    same = normalise(where.system, start.folder) == normalise(where.system, here)
+    if not start.folder or same or python is None or request.seen.imports is None:
+        return ""
+    own = importable_names(start.folder, where)
+    theirs = frozenset().union(sys.stdlib_module_names, *(importable_names(s, where) for s in python.site_packages))
+    return start.folder if own & theirs else ""
+
+
+def _imports_from(folder: str, start: Start, its: ProbeRequest) -> tuple[ImportSearch, ...]:
+    """Return the module searches, that of a way's environment for a program in another folder."""
+    only = tuple(p for p in its.seen.pythons or () if p.prefix == start.prefix)
+    kept = tuple(s for s in its.seen.imports or () if s.prefix != start.prefix)
+    return kept + imports.look(replace(its, script_folder=folder, seen=replace(its.seen, pythons=only)))
 
 
 def _that_lead(

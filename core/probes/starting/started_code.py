@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
 from core.model.paths import is_inside
@@ -52,7 +53,23 @@ def program_ways(
     prefix = own_prefix(found, pythons)
     runs = tuple(lacking_pythons(found, way, ground, pythons))
     if prefix or runs:
-        yield replace(way, prefix=prefix, runs=runs)
+        yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
+
+
+def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
+    """Return the folder in which a started Python searches for modules first: its program's, else the one in which it starts.
+
+    It is empty where nothing is searched first (``-I``, ``-P``), or where the command does not show what runs.
+    """
+    words = found.arguments
+    isolated, kind, named = _options(words)
+    before = words[: words.index(named)] if named in words else words
+    if isolated or not named or any(re.fullmatch(r"-[A-Za-z]*P[A-Za-z]*", w) for w in before):
+        return ""
+    paths = ground.where.path_module
+    here = state.values.get("PWD") or ground.folder
+    place = paths.normpath(paths.join(here, named))
+    return paths.dirname(ground.where.real_path(place)) if kind == "file" else here
 
 
 def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:

@@ -27,6 +27,8 @@ class Reached(Frozen, frozen=True, kw_only=True):
     state: State
     prefix: str = ""
     argv: tuple[str, ...] = ()
+    folder: str = ""
+    """See ``Start.folder``."""
     seems: str = ""
     """The environment that it seems to start, judged by its file's location or its name."""
     named: bool = False

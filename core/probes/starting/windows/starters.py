@@ -14,12 +14,14 @@ import re
 from collections.abc import Iterator
 from xml.etree.ElementTree import Element, XMLParser
 
+from msgspec.structs import replace
+
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_line
 from core.probes.starting.windows.ended import ended_starts
@@ -59,7 +61,7 @@ def _way(
     its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
     runs = (*ended_starts(found, its, ground, pythons), *lacking_pythons(found, its, ground, pythons))
     if prefix or runs:
-        yield Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=its.argv, runs=runs)
+        yield replace(its, runs=runs, folder=script_folder(found, way.state, ground))
 
 
 # --- the registry --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
@@ -191,7 +191,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         runs = (*ended_starts(found, way, ground, pythons), *lacking_pythons(found, way, ground, pythons))
         whole |= {path} if way.prefix and not runs else set()
         if way.prefix or runs:
-            yield replace(way, runs=runs)
+            yield replace(way, runs=runs, folder=script_folder(found, state, ground))
     for found, way in gone:
         if way.at in called or whole - set(way.state.files):
             continue
