@@ -5,13 +5,14 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, Toolkit, Tools, Variable
+from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, Start, Toolkit, Tools, Variable
 from core.model.facts.framework_tools import UnfitTool
 from core.model.remedies import PointTo
 from core.model.steps import Severity
 from core.rules.frameworks.tools import (
     damaged_models,
     lacking_builders,
+    libraries_that_programs_open,
     programs_that_packages_run,
     unfit_tools,
     what_calls_lack,
@@ -210,3 +211,27 @@ def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause:
     assert (card.cause, card.severity) == (cause, Severity.WARNING)
     assert "/w/main.py:2" in card.title and name in card.title  # noqa: PT018 - one sentence
     assert not [*unfit_tools(seen), *programs_that_packages_run(seen)]
+
+
+@pytest.mark.parametrize(
+    ("name", "elsewhere", "cause"),
+    [
+        ("libcudart.so.11.0", "", "cuda_runtime_missing"),
+        ("/opt/kernels/libfast.so", "", "system_library_missing"),
+        ("/opt/kernels/libfast.so", "/more", "system_library_missing"),
+        ("libcudart.so.11.0", "/more", ""),
+    ],
+    ids=["of CUDA", "its own", "its own, whatever is searched", "a way of starting searches more"],
+)
+def test_a_library_that_a_program_opens(name: str, elsewhere: str, cause: str) -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="ctypes", name=name, path="/w/main.py", state="absent", runs=False, opened=True,
+        asked_by="ctypes.CDLL(NAME)", called="/w/main.py:2",
+    )  # fmt: skip
+    its = (Variable(name="LD_LIBRARY_PATH", value=elsewhere),) if elsewhere else ()
+    starts = (Start(id="script:/w/run.sh", kind="script", at="/w/run.sh", variables=its),)
+    seen = replace(m.wheel_machine(), framework_tools=(one,), starts=starts)
+    cards = list(libraries_that_programs_open(seen))
+    assert [(c.cause, c.severity) for c in cards] == ([(cause, Severity.WARNING)] if cause else [])
+    assert all("/w/main.py:2" in c.title for c in cards)
+    assert not [*what_calls_lack(seen), *unfit_tools(seen)]

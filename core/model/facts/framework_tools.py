@@ -38,6 +38,8 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     called: str = ""
     """The line of the person's program that needs it, "main.py:3", by calling the reader, which does not require it itself. ``asked_by``
     is what stands there."""
+    opened: bool = False
+    """It is a library that the program itself opens by ctypes."""
     model: Literal["", "cut", "empty", "pointer"] = ""
     """It is a file of a model, of the person's and of no package. pointer: of Git LFS, without the file itself."""
     source: str = ""

@@ -20,6 +20,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
 from core.probes.python.model_files import unfit_models
 from core.probes.python.numba_parts import missing_libdevice
+from core.probes.python.opened_by_programs import absent_libraries
 from core.probes.python.program_calls import lacking_for_calls
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -47,7 +48,7 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
         for program in _missing_programs(python, request, where):
             found.append(program)
             request.keep(program)
-        for lacking in lacking_for_calls(python, request, where):
+        for lacking in (*lacking_for_calls(python, request, where), *absent_libraries(python, request, where)):
             found.append(lacking)
             request.keep(lacking)
         for lacking in missing_libdevice(python, request, where):

@@ -62,8 +62,18 @@ BELOW = (
     ".config",
     ".circus",
     "services",
+    ".github/workflows",
+    ".gitea/workflows",
+    ".forgejo/workflows",
+    ".circleci",
+    ".woodpecker",
+    ".buildkite",
 )
 """Folders of a project."""
+OF_SERVERS = late_pattern(
+    r".*/\.(?:github|gitea|forgejo|circleci|woodpecker|buildkite)/.*|.*/(?:azure-pipelines|\.woodpecker|\.drone|\.travis|\.cirrus)\b[^/]*"
+)
+"""Jobs of servers: most run on another machine. One counts if it names an environment of this machine by its whole path."""
 AT_HOME = (
     ".tmuxp",
     ".tmuxinator",
@@ -82,6 +92,10 @@ OF_MACHINE = (
 )
 HIDDEN = (
     ".gitlab-ci.yml",
+    ".woodpecker.yml",
+    ".drone.yml",
+    ".travis.yml",
+    ".cirrus.yml",
     ".tmuxp.yaml",
     ".tmuxp.yml",
     ".tmuxp.json",
@@ -96,6 +110,11 @@ MOST_BYTES = 1 << 17
 MOST_PROGRAMS = 40
 """Maximum number of programs followed in one file."""
 _NAME = late_pattern(r"[A-Za-z_]\w*")
+_FOLDER = (
+    r"\$\{(?:workspaceFolder|workspaceRoot)\}|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)|\$CI_PROJECT_DIR\b|\$\{CI_PROJECT_DIR\}"
+    r"|\$\{\{ *github\.workspace *\}\}|\$GITHUB_WORKSPACE\b|\$\((?:Build\.SourcesDirectory|System\.DefaultWorkingDirectory)\)"
+)
+"""What stands for the project's folder in the files of editors and servers."""
 _PAIR = late_pattern(r"([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^,\s\"']*)(?:[,;\s]+|$)")
 _RUNS = late_pattern(r"\b(?:uv|poetry|pdm|pixi|conda|mamba|micromamba|hatch|pipenv|rye)[\"', ]+run\b")
 _STARTS_PYTHON = late_pattern(
@@ -137,6 +156,10 @@ def _may_name(text: str, path: str, pythons: tuple[PythonEnvironment, ...], grou
     """Whether a text names an environment's folder (as it is, from the home, or from the project's or the file's own folder), or a program
     that finds one.
     """
+    if OF_SERVERS.fullmatch(path):
+        homes = [p.prefix.removeprefix(ground.person.home.rstrip("/")) for p in pythons]
+        names = (*(p.prefix for p in pythons), *(f"{h}{own}" for own in homes for h in ("~", "$HOME", "${HOME}")))
+        return any(f"{name}/" in text for name in names)
     above = (ground.folder, ground.person.home, posixpath.dirname(path))
     if _RUNS.search(text) or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS]):
         return True
@@ -286,7 +309,7 @@ def _plain(key: str) -> str:
 def _at_home(text: str, ground: Ground) -> str:
     told = re.sub(r"(?:^|(?<=[\s=:]))~(?=/)|\$HOME\b|\$\{HOME\}", lambda _m: ground.person.home, text)
     return re.sub(
-        r"\$\{(?:workspaceFolder|workspaceRoot)\}|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)|\$CI_PROJECT_DIR\b|\$\{CI_PROJECT_DIR\}",
+        _FOLDER,
         lambda _m: ground.folder,
         told,
     )

@@ -1,4 +1,4 @@
-"""Tasks in a project's files: make and just recipes, npm scripts, a Procfile, tasks and run configurations of editors.
+"""Tasks in a project's files: make and just recipes, npm scripts, a Procfile, jobs of Jenkins, tasks and run configurations of editors.
 
 A task counts as a way of starting if it leads to an environment's Python.
 """
@@ -14,6 +14,7 @@ from core.host.startup.plain import json_line, json_value, read_assignments, rea
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.starting.commands import Line, language, python_of_text
+from core.probes.starting.jenkins import jenkins_tasks
 from core.probes.starting.launching_code import launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
@@ -46,6 +47,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         (("Snakefile", "workflow/Snakefile"), _snakemake),
         (("tasks.py",), invoke_tasks),
         (("noxfile.py",), nox_sessions),
+        (("Jenkinsfile",), jenkins_tasks),
         ((".vscode/tasks.json",), _editor_tasks),
         ((".idea/workspace.xml",), _run_configurations),
     )

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.shell import quote
 from core.knowledge.causes import Cause
+from core.knowledge.library_names import parse_library_name
 from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
@@ -126,7 +127,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
     """A program calls what needs another package, or a program of the system's, that is not there."""
     for home in environment_views(seen):
         for one in seen.framework_tools or ():
-            if one.prefix != home.python.prefix or not one.called:
+            if one.prefix != home.python.prefix or not one.called or one.opened:
                 continue
             yield make_finding(
                 Step.FRAMEWORKS,
@@ -145,6 +146,37 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {one.package}", restart="program")
                 if one.package
                 else install_package(home, one.name, ""),
+            )  # fmt: skip
+
+
+def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
+    """A program opens a library by ctypes that is nowhere here. Nothing is told where a way of starting searches further folders."""
+    ours = effective_variable(seen, "LD_LIBRARY_PATH")
+    theirs = {v.value for s in seen.starts or () for v in s.variables if v.name == "LD_LIBRARY_PATH"}
+    told: set[str] = set()
+    for home in sorted(environment_views(seen), key=lambda home: home.near):
+        for one in seen.framework_tools or ():
+            if one.prefix != home.python.prefix or not one.opened or one.called in told:
+                continue
+            told.add(one.called)
+            is_path = one.name.startswith("/")
+            if not is_path and theirs - {ours.value if ours else ""}:
+                continue
+            is_cuda = parse_library_name(one.name.rpartition("/")[2]) is not None
+            yield make_finding(
+                Step.FRAMEWORKS,
+                min(home.severity, WARNING),
+                "opened-by-program",
+                _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name),
+                cause="cuda_runtime_missing" if is_cuda else "system_library_missing",
+                why=_("The program ends at this line, whatever the packages need."),
+                evidence=[observation(_("Requested by"), one.asked_by, one.called), observation(_("Known from"), one.source), home.concerns()],
+                subject=one.called,
+                fix=manual_fix(
+                    _("Let the program open a library that is here"),
+                    _("Install the release that it asks for, or name the one that the environment has."),
+                    restart="program",
+                ),
             )  # fmt: skip
 
 
@@ -271,4 +303,11 @@ def _whole_toolkit(home: EnvironmentView, one: UnfitTool) -> Fix:
     )
 
 
-RULES = (unfit_tools, damaged_models, lacking_builders, programs_that_packages_run, what_calls_lack)
+RULES = (
+    unfit_tools,
+    damaged_models,
+    lacking_builders,
+    programs_that_packages_run,
+    what_calls_lack,
+    libraries_that_programs_open,
+)

@@ -155,3 +155,33 @@ def test_a_job_of_gitlab(home: Path):
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
     found = [w.state.environment().get("LD_LIBRARY_PATH") for w in described_ways(in_project(home), its)]
     assert found == [f"{home}/work/lib"]
+
+
+JOBS = {
+    "GitHub": ("work/.github/workflows/train.yml", "on: push\nenv:\n  LD_LIBRARY_PATH: ${{ github.workspace }}/lib\njobs:\n  train:\n    runs-on: [self-hosted, gpu]\n    steps:\n      - uses: actions/checkout@v4\n      - run: {env}/bin/python main.py\n", ["{home}/work/lib"]),
+    "GitHub, from the home": ("work/.github/workflows/train.yaml", "jobs:\n  train:\n    runs-on: self-hosted\n    env: {LD_LIBRARY_PATH: /a}\n    steps:\n      - run: |\n          source ~/work/.venv/bin/activate\n          python main.py\n", ["/a"]),
+    "GitHub's own machines": ("work/.github/workflows/test.yml", "env:\n  LD_LIBRARY_PATH: /a\njobs:\n  test:\n    runs-on: ubuntu-latest\n    steps:\n      - run: python -m venv .venv\n      - run: .venv/bin/python main.py\n", []),
+    "CircleCI": ("work/.circleci/config.yml", "version: 2.1\njobs:\n  train:\n    machine: true\n    environment:\n      LD_LIBRARY_PATH: /a\n    steps:\n      - run: {env}/bin/python main.py\n", ["/a"]),
+    "CircleCI in a container": ("work/.circleci/config.yml", "version: 2.1\njobs:\n  train:\n    docker:\n      - image: cimg/python:3.11\n    environment:\n      LD_LIBRARY_PATH: /a\n    steps:\n      - run: {env}/bin/python main.py\n", []),
+    "Azure": ("work/azure-pipelines.yml", "variables:\n- name: LD_LIBRARY_PATH\n  value: $(Build.SourcesDirectory)/lib\njobs:\n- job: train\n  steps:\n  - bash: |\n      {env}/bin/python main.py\n", ["{home}/work/lib"]),
+    "Azure's own machines": ("work/azure-pipelines.yml", "variables:\n  LD_LIBRARY_PATH: /a\npool: {vmImage: ubuntu-latest}\nsteps:\n- script: .venv/bin/python main.py\n", []),
+    "Jenkins": ("work/Jenkinsfile", "pipeline {\n  agent { label 'gpu' }\n  environment {\n    // why\n    LD_LIBRARY_PATH = \"${WORKSPACE}/lib\"\n    KEY = credentials('id')\n  }\n  stages { stage('Train') { steps { sh '{env}/bin/python main.py' } } }\n}\n", ["{home}/work/lib"]),
+    "Jenkins, of another stage": ("work/Jenkinsfile", "pipeline {\n  stages {\n    stage('Build') {\n      environment { LD_LIBRARY_PATH = '/b' }\n      steps { sh 'make' }\n    }\n    stage('Train') { steps { sh \"\"\"\n      cd .\n      {env}/bin/python main.py\n    \"\"\" } }\n  }\n}\n", [None]),
+    "Jenkins, withEnv": ("work/Jenkinsfile", "node {\n  withEnv(['A=b', 'LD_LIBRARY_PATH=/a']) {\n    sh script: '{env}/bin/python main.py', label: 'train'\n  }\n  sh '{env}/bin/python main.py'\n}\n", ["/a", None]),
+    "Jenkins in a container": ("work/Jenkinsfile", "pipeline {\n  agent { docker { image 'python' } }\n  environment { LD_LIBRARY_PATH = '/a' }\n  stages { stage('T') { steps { sh '{env}/bin/python main.py' } } }\n}\n", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", JOBS)
+def test_jobs_of_servers(name: str, home: Path):
+    file, text, told = JOBS[name]
+    env = str(home / "work/.venv")
+    path = home / file
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text.replace("{env}", env))
+    its = (PythonEnvironment(prefix=env, kind="venv"),)
+    ground = in_project(home)
+    found = [w.state for w in (*described_ways(ground, its), *task_ways(ground, its)) if w.prefix == env]
+    assert [s.environment().get("LD_LIBRARY_PATH") for s in found] == [
+        t and t.replace("{home}", str(home)) for t in told
+    ]

@@ -1,0 +1,101 @@
+"""Libraries that the person's own programs open by name with ctypes, and that are nowhere on this machine where they may come from."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.loader.linux.cache import read_cache
+from core.model.facts import PythonEnvironment, path_text
+from core.model.facts.framework_tools import UnfitTool
+from core.probes.probe import ProbeRequest
+from core.probes.python.locations import working_folder
+from core.probes.python.path_expressions import PathNames
+from core.probes.python.program_calls import LIBRARY_FOLDERS, MOST_PROGRAMS, PROGRAM_BYTES
+from core.probes.python.start_code import LOADERS
+from core.probes.sysroot import Sysroot
+
+DEFAULTS = (*LIBRARY_FOLDERS, "/lib", "/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu")
+_NAME = late_pattern(r"lib[\w.+-]+\.so(\.\d+)*\Z")
+_CHANGES_PLACES = late_pattern(r"\bos\.(?:chdir|execv\w*)\b|\bsubprocess\b")
+"""After this a relative name may mean something else."""
+
+
+def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
+    """Yield each library that a program opens in its straight lines, and that is not there.
+
+    One that another package brings, or a toolkit, may be opened before by something else: nothing is said of it.
+    """
+    folder = request.script_folder or working_folder(where)
+    if where.system != "linux" or folder in ("", "/", request.env.get("HOME", "")):
+        return
+    names = [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
+    known: set[str] | None = None
+    for name in names:
+        path = where.join(folder, name)
+        text = where.text(path, PROGRAM_BYTES) or ""
+        if not any(loader in text for loader in LOADERS):
+            continue
+        for file, line in opened(text, path, folder, request.env.get("HOME", ""), where):
+            if known is None:
+                known = _names_here(python, request, where)
+            if (
+                (not file.startswith("/") or where.exists(file))
+                if "/" in file
+                else (file in known or not _NAME.match(file))
+            ):
+                continue
+            yield UnfitTool(
+                prefix=python.prefix,
+                reader="ctypes",
+                name=path_text(file),
+                path=path_text(path),
+                state="absent",
+                runs=False,
+                opened=True,
+                asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
+                called=path_text(f"{path}:{line}"),
+                source="https://docs.python.org/3/library/ctypes.html",
+            )
+            break
+
+
+def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:
+    """Yield the files that a program opens by ctypes before anything that is not sure, with the line of each."""
+    try:
+        body = ast.parse(text).body
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
+    names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
+    for node in body:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
+                continue
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
+                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                file = names.value_of(call.args[0]) if called in LOADERS and call.args else None
+                if file:
+                    yield file, node.lineno
+            case ast.Raise():
+                return
+            case _:
+                pass
+        if _CHANGES_PLACES.search(ast.get_source_segment(text, node) or ""):
+            return
+
+
+def _names_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> set[str]:
+    """Return the names of the libraries that the loader finds, or that a package or a toolkit has."""
+    found = {e.name for e in read_cache(root=where.root) or ()}
+    sites = [where.join(site, "nvidia") for site in python.site_packages]
+    packages = [where.join(s, n, "lib") for s in sites for n in where.names(s) or ()]
+    packages += [
+        where.join(site, n) for site in python.site_packages for n in where.names(site) or () if n.endswith(".libs")
+    ]
+    packages += [where.join(site, "torch", "lib") for site in python.site_packages]
+    toolkits = [where.join(t.root, n) for t in request.seen.toolkits or () for n in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")]  # fmt: skip
+    searched = [f for f in request.env.get("LD_LIBRARY_PATH", "").split(":") if f.startswith("/")]
+    for folder in (*DEFAULTS, where.join(python.prefix, "lib"), *searched, *packages, *toolkits):
+        found |= set(where.names(folder) or ())
+    return found

@@ -1,0 +1,47 @@
+"""Libraries that a person's own program opens by ctypes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import PythonEnvironment
+from core.probes.python.opened_by_programs import absent_libraries
+from core.probes.sysroot import sysroot_of
+from tests.probes.request import request, write
+
+PROGRAMS = {
+    "by its name": ("import ctypes\nctypes.CDLL('libcudart.so.11.0')\nimport torch\n", [("libcudart.so.11.0", 2)]),
+    "by its path": ("from ctypes import CDLL\nP = '/nowhere'\nlib = CDLL(P + '/libfast.so')\n", [("/nowhere/libfast.so", 3)]),
+    "by LoadLibrary": ("import ctypes\nx = ctypes.cdll.LoadLibrary('libgone.so.1')\n", [("libgone.so.1", 2)]),
+    "of the system": ("import ctypes\nctypes.CDLL('libc.so.6')\n", []),
+    "of a package": ("import ctypes\nctypes.CDLL('libcublas.so.12')\n", []),
+    "on the search path": ("import ctypes\nctypes.CDLL('libmine.so.3')\n", []),
+    "that is there": ("import ctypes, os\nctypes.CDLL(os.path.join(os.path.dirname(__file__), 'libown.so'))\n", []),
+    "in its own folder, gone": ("import ctypes, os\nctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'libgone.so'))\n", [("/work/libgone.so", 2)]),
+    "that it tries": ("import ctypes\ntry:\n    ctypes.CDLL('libcudart.so.11.0')\nexcept OSError:\n    pass\n", []),
+    "in a condition": ("import ctypes, sys\nif sys.argv:\n    ctypes.CDLL('libcudart.so.11.0')\n", []),
+    "in a function": ("import ctypes\ndef f():\n    ctypes.CDLL('libcudart.so.11.0')\n", []),
+    "of Windows": ("import ctypes\nctypes.CDLL('nvcuda.dll')\n", []),
+    "after it built it": ("import ctypes, subprocess\nsubprocess.check_call(['make'])\nctypes.CDLL('/nowhere/libfast.so')\n", []),
+    "what is computed": ("import ctypes, find\nctypes.CDLL(find.it())\n", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_what_a_program_opens(name: str, tmp_path: Path):
+    text, told = PROGRAMS[name]
+    for path in (
+        "/env/site/nvidia/cublas/lib/libcublas.so.12",
+        "/more/libmine.so.3",
+        "/work/libown.so",
+        "/usr/lib/libc.so.6",
+    ):
+        write(tmp_path, path)
+    write(tmp_path, "/work/main.py", text)
+    asked = replace(request(tmp_path, {"LD_LIBRARY_PATH": "/more", "HOME": "/home/ada"}), script_folder="/work")
+    python = PythonEnvironment(prefix="/env", kind="venv", site_packages=("/env/site",))
+    found = [(t.name, t.called) for t in absent_libraries(python, asked, sysroot_of(asked.host))]
+    assert found == [(n, f"/work/main.py:{line}") for n, line in told]
