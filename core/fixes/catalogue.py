@@ -21,7 +21,7 @@ from core.fixes.files import (
     put_aside,
     put_cache_aside,
 )
-from core.fixes.lines import advice_of_lines, edit_lines, edited_variable, take_out_line
+from core.fixes.lines import advice_of_lines, edit_lines, edited_variable, name_python, take_out_line
 from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import (
@@ -46,6 +46,7 @@ from core.model.remedies import (
     GiveOtherName,
     GivePlainName,
     InstallPackages,
+    NamePython,
     PointTo,
     PreferFolder,
     PutAside,
@@ -149,6 +150,8 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return give_other_name(remedy, snapshot)
         case TakeOutLine():
             return take_out_line(remedy)
+        case NamePython():
+            return name_python(remedy)
         case AddDllFolders():
             return add_dll_folders(remedy, snapshot)
         case PutPackageBack():

@@ -16,6 +16,7 @@ from core.model.remedies import (
     AddDllFolders,
     AddFolder,
     GiveOtherName,
+    NamePython,
     PointTo,
     PreferFolder,
     Remedy,
@@ -48,6 +49,24 @@ def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
             entry=remedy.folder,
             among=(remedy.folder,),
         ),
+    )
+
+
+def name_python(remedy: NamePython) -> tuple[EditLine, ...]:
+    """Return the edits that let lines of this person's name another interpreter; none of the system's own files."""
+    if any(row.file.startswith(EVERYBODYS) for row in remedy.lines):
+        return ()
+    return tuple(
+        EditLine(
+            path=row.file,
+            form=row.form,
+            line=row.line,
+            name=row.name,
+            entry=row.value,
+            value=remedy.python,
+            starts=(remedy.start,),
+        )
+        for row in remedy.lines
     )
 
 

@@ -6,7 +6,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 from msgspec.structs import replace
 
-from core.model.facts import Frozen
+from core.model.facts import Frozen, StartLine
 from core.model.system_steps import StepKind
 
 T = TypeVar("T")
@@ -130,6 +130,15 @@ class TakeOutLine(Frozen, frozen=True, kw_only=True, tag=True):
     """The entry that it adds to Python's search path."""
 
 
+class NamePython(Frozen, frozen=True, kw_only=True, tag=True):
+    """Let lines name an environment's own interpreter, in the place of the one that they name."""
+
+    lines: tuple[StartLine, ...]
+    python: str
+    start: str
+    """The way of starting that reads them (``Start.id``)."""
+
+
 class AddDllFolders(Frozen, frozen=True, kw_only=True, tag=True):
     """Make one environment's Python search folders for DLLs (Windows)."""
 
@@ -198,6 +207,7 @@ Remedy: TypeAlias = (
     | GivePlainName
     | GiveOtherName
     | TakeOutLine
+    | NamePython
     | AddDllFolders
     | PutPackageBack
     | UseSystemTool

@@ -26,6 +26,7 @@ from core.rehearsal.files import (
     rehearse_removal,
     successful_rehearsal,
 )
+from core.rehearsal.interpreters import import_problem
 from core.rehearsal.planned_host import PlannedHost
 
 __all__ = [
@@ -78,6 +79,10 @@ def rehearse(
         if only_files:
             return Rehearsal(
                 works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards.")
+            )
+        if problem := import_problem(changes, report.snapshot, host, watch):
+            return Rehearsal(
+                works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), problem)
             )
         after = examine(PlannedHost(host, changes=changes, moved=moved))
         return compare_reports(finding, report, after, real_names(changes, moved))

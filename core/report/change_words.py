@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable
+from core.model.facts import INTERPRETER
 from core.model.findings import Report
 from core.model.paths import file_name, form_of, parent
 from core.report.short_names import environment_names, environment_place, shorten_paths
@@ -89,6 +90,9 @@ def _variable(change: SetVariable, report: Report) -> str:
 
 def _line(change: EditLine, report: Report) -> str:
     file, line = environment_place(change.file or change.path, report.snapshot.machine.home), change.line
+    if change.name == INTERPRETER:
+        who = shorten_paths(change.value, report)
+        return _("Name {python} as the Python in line {line} of {file}.", python=who, line=line, file=file)
     if change.value:
         return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
     if change.entry:

@@ -10,7 +10,9 @@ from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython
 from core.model.findings import Evidence, Finding
+from core.model.remedies import NamePython
 from core.model.steps import Severity, Step
+from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.ways import way_words
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
@@ -123,7 +125,10 @@ def _finding(
             home.concerns(),
         ],
         subject=start.at,
-        fix=manual_fix(*_advice(start, one, home.python.executable if seen.machine.system == "windows" else "")),
+        fix=manual_fix(
+            *_advice(start, one, home, home.python.executable if seen.machine.system == "windows" else ""),
+            remedy=_remedy(start, one, home),
+        ),
     )
     return replace(told, ways=(start.id,))
 
@@ -144,11 +149,24 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
-def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, ...]:
+def _remedy(start: Start, one: StartedPython, home: EnvironmentView) -> NamePython | None:
+    """Return the exchange of the interpreter in the lines that name it; none for a kernel that its environment could not run."""
+    if not one.named_by or not home.python.executable or (start.kind == "notebook" and not _has_kernel(home)):
+        return None
+    return NamePython(lines=one.named_by, python=home.python.executable, start=start.id)
+
+
+def _has_kernel(home: EnvironmentView) -> bool:
+    return any(d.name == "ipykernel" for d in home.python.distributions)
+
+
+def _advice(start: Start, one: StartedPython, home: EnvironmentView, own: str) -> tuple[str, ...]:
     """Return what to do, and the command or the line. ``own``: the environment's interpreter, where it is not bin/python."""
+    install = "" if _has_kernel(home) else framework_pip_command(home.seen, home.python, "install", "ipykernel")
     if one.why == "kernel":
         return (
             _("Choose a kernel that is here, or make one of this name"),
+            install,
             _(
                 "{prefix}/bin/python -m ipykernel install --prefix {prefix} --name {name}",
                 prefix=one.seems,
@@ -158,6 +176,7 @@ def _advice(start: Start, one: StartedPython, own: str) -> tuple[str, ...]:
     if start.kind == "notebook":
         return (
             _("Let the kernel start its environment's Python"),
+            install,
             _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
         )
     if one.lacks:

@@ -5,7 +5,19 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, FrameworkBuild, Frameworks, Snapshot, Start, StartedPython
+from core.fixes.catalogue import attach_changes
+from core.model.changes import EditLine
+from core.model.facts import (
+    INTERPRETER,
+    Distribution,
+    FrameworkBuild,
+    Frameworks,
+    Snapshot,
+    Start,
+    StartedPython,
+    StartKind,
+    StartLine,
+)
 from core.model.facts.framework_tools import UnfitTool
 from core.model.steps import Severity
 from core.rules.frameworks import tools
@@ -93,6 +105,31 @@ def test_the_line_that_names_another_python_is_told(source: str, last: str | Non
     )
     assert found.fix is not None
     assert found.fix.advice == "\n".join((f"{PREFIX}/bin/python", *([last] if last else [])))
+
+
+@pytest.mark.parametrize(
+    ("file", "kind", "kernel_there", "edited"),
+    [
+        ("/home/ada/.config/x.ini", "editor", False, True),
+        ("/home/ada/k/kernel.json", "notebook", True, True),
+        ("/home/ada/k/kernel.json", "notebook", False, False),
+        ("/etc/systemd/user/x.service", "service", False, False),
+    ],
+)
+def test_the_line_is_edited_where_it_is_the_persons_own(file: str, kind: StartKind, kernel_there: bool, edited: bool):
+    row = StartLine(name=INTERPRETER, does="set", value="/usr/bin/python3", file=file, line=7, form="json")
+    one = StartedPython(name="python3", path="/usr/bin/python3", prefix="/usr", seems=PREFIX, why="lies in it",
+                        source=file, lacks=("torch",), named_by=(row,))  # fmt: skip
+    seen = machine(Start(id=f"{kind}:{file}", kind=kind, at=file, runs=(one,)))
+    kernel = (Distribution(name="ipykernel", version="7.1.0"),) if kernel_there else ()
+    its = replace(seen.pythons[0], distributions=(*seen.pythons[0].distributions, *kernel))
+    seen = replace(seen, pythons=(its, *seen.pythons[1:]))
+    (found,) = another_python_runs(seen)
+    whole = attach_changes(found, seen)
+    assert whole.fix is not None
+    assert ("-m pip install ipykernel" in whole.fix.advice) is (kind == "notebook" and not kernel_there)
+    lines = [(c.path, c.line, c.entry, c.value, c.starts) for c in whole.fix.changes if isinstance(c, EditLine)]
+    assert lines == ([(file, 7, "/usr/bin/python3", its.executable, (f"{kind}:{file}",))] if edited else [])
 
 
 def test_an_alias_of_the_store_is_no_python():

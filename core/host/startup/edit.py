@@ -15,7 +15,7 @@ from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.host.startup.syntax import ReadError, parse, word_end
 from core.model.changes import ChangeError
-from core.model.facts import Frozen, LineForm
+from core.model.facts import INTERPRETER, Frozen, LineForm
 
 MARK = "Convalesce"
 PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
@@ -60,6 +60,8 @@ def edit_text(text: str, edit: Edit) -> str:
     lines = re.split(r"(?<=\n)", text)
     if not 1 <= edit.line <= len(lines) or not all(_is_bare(f, edit) for f in edit.front):
         raise _by_hand(edit)
+    if edit.name == INTERPRETER:
+        return _with_other_python(lines, edit)
     if edit.form == "json":
         return _in_json(text, lines, edit)
     start = edit.line - 1
@@ -92,6 +94,25 @@ def edit_text(text: str, edit: Edit) -> str:
     if edit.form == "posix" and parse(text) is not None and parse(made) is None:
         raise _by_hand(edit)
     return made
+
+
+def mentions(word: str) -> re.Pattern[str]:
+    """Return the pattern of a whole path or name in a line; systemd lets marks stand before it ("-/usr/bin/python3")."""
+    return re.compile(rf"(?<![\w./])(?<!\w-){re.escape(word)}(?![\w./-])")
+
+
+def _with_other_python(lines: list[str], edit: Edit) -> str:
+    """Put another interpreter in the place of the one that a line names, in one place."""
+    row, old, new = lines[edit.line - 1], edit.entry, edit.value
+    if edit.form == "json":
+        old, new = (json.dumps(w, ensure_ascii=False) for w in (old, new))
+    elif not (_BARE.fullmatch(new) or (edit.separator == ";" and _BARE_ON_WINDOWS.fullmatch(new))):
+        raise _by_hand(edit)
+    found = [m.start() for m in mentions(old).finditer(row)]
+    if len(found) != 1 or not edit.entry or not edit.value:
+        raise _by_hand(edit)
+    at = found[0]
+    return "".join((*lines[: edit.line - 1], row[:at] + new + row[at + len(old) :], *lines[edit.line :]))
 
 
 def _is_bare(folder: str, edit: Edit) -> bool:

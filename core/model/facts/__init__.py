@@ -116,6 +116,7 @@ from core.model.facts.machine import (
 )
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import (
+    INTERPRETER,
     NOT_EDITED,
     Confinement,
     ConfinementKind,
@@ -132,6 +133,7 @@ from core.model.facts.starting import (
 from core.model.facts.tools import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools
 
 __all__ = [
+    "INTERPRETER",
     "NOT_EDITED",
     "SCHEMA_VERSION",
     "Activation",

@@ -83,6 +83,10 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     """Whether a later line sets the variable again: this line takes effect once that one is removed."""
 
 
+INTERPRETER = "sys.executable"
+"""The name of a line that names the Python which a program runs in, as a path."""
+
+
 class StartedPython(Frozen, frozen=True, kw_only=True):
     """The Python that this way starts, if it appears to be an environment's."""
 
@@ -111,6 +115,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     the name is that of the Store's alias."""
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there: it goes on without."""
+    named_by: tuple[StartLine, ...] = ()
+    """The lines that have to name ``seems``' interpreter instead, their ``value`` as it is written; none where several environments have what
+    the program imports, or where other lines of the file speak of that Python, too."""
     has: tuple[str, ...] | None = None
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 

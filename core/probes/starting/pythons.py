@@ -11,6 +11,7 @@ from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook
 from core.probes.python.environment import describe_environment, prefix_of
 from core.probes.starting.machine import Ground
+from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.ways import Reached
 
 TYPED = ("python", "python3")
@@ -32,6 +33,7 @@ def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, .
             seems=own[seems],
             why=one.why,
             source=one.source,
+            named_by=one.named_by,
             has=_packages(one, ground) if ground.where.real_path(one.prefix) not in own else None,
         )
         for one in found
@@ -62,6 +64,7 @@ def _by_kernel(way: Reached, ground: Ground) -> Iterator[StartedPython]:
         seems=way.seems,
         why="name" if way.named else "lies in it",
         source=way.at,
+        named_by=lines_naming(first, way.at, ground.read(way.at) or ""),
     )
 
 

@@ -17,13 +17,14 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
-from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, path_text
+from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
 from core.probes.starting.commands import StartedFile, language
 from core.probes.starting.machine import Ground
+from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 from core.probes.sysroot import Sysroot
@@ -103,8 +104,8 @@ def lacking_pythons(
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
-    seems = next((p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)), None)
-    if seems is not None:
+    having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
+    for seems in having[:1]:
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -114,12 +115,21 @@ def lacking_pythons(
             source=_chosen_by(found, way) or way.at,
             program=path_text(program),
             lacks=tuple(relevant),
+            named_by=_named_by(found, way, ground) if len(having) == 1 else (),
             sure=_nobody_activates(ground)
             if found.opens_store
             else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
             dead=path_text(_dead_activation(way, ground)),
             fault="opens the Store" if found.opens_store else "",
         )
+
+
+def _named_by(found: StartedFile, way: Reached, ground: Ground) -> tuple[StartLine, ...]:
+    """Return the lines of the way's own file that name the Python, as the command has it."""
+    file = way.at.partition(": ")[0]
+    text = ground.read(file) or ""
+    words = dict.fromkeys((found.path, *way.argv[:1], *((posixpath.basename(found.path),) if found.by_name else ())))
+    return next((rows for w in words if (rows := lines_naming(w, file, text))), ())
 
 
 def program_and_lacks(
