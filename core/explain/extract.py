@@ -76,8 +76,7 @@ def _near_triggers(text: str) -> str:
     # bytes.lower() changes ASCII only, so positions stay the same.
     raw = text.encode("utf-8", "replace")
     low = raw.lower()
-    words = _different_words(low)
-    present = [t for t in TRIGGER_WORDS if all(w in words for w in t.translate(_AS_ZERO).split()) and t in low]
+    present = [trigger for trigger in _likely_triggers(low) if trigger in low]
     spans = sorted({span for trigger in present for span in (*_lines_with(low, trigger), *_last(low, trigger))})
     parts: list[bytes] = []
     end = 0
@@ -90,10 +89,13 @@ def _near_triggers(text: str) -> str:
     return b"\n".join(parts).decode("utf-8", "replace")
 
 
-def _different_words(low: bytes) -> bytes:
-    """Return each word of a text once, its digits as zeros: a log repeats its words, so that most triggers are missed quickly."""
+def _likely_triggers(low: bytes) -> tuple[bytes, ...]:
+    """Return the triggers whose words are in a text: a log repeats its words, so that most are missed quickly among each of them once."""
     lines = {*low.translate(_AS_ZERO).split(b"\n")}
-    return b" ".join({*b" ".join(lines).split()})
+    words = b" ".join({*b" ".join(lines).split()})
+    if 2 * len(words) > len(low):
+        return TRIGGER_WORDS
+    return tuple(t for t in TRIGGER_WORDS if all(w in words for w in t.translate(_AS_ZERO).split()))
 
 
 def _lines_with(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
