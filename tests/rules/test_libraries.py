@@ -321,6 +321,25 @@ def test_an_extension_comes_from_the_index_of_its_frameworks_build() -> None:
     assert found.remedy.index.endswith("/cu126")
 
 
+@pytest.mark.parametrize(
+    ("name", "torch", "wish"),
+    [
+        ("torchvision 0.23.1", "2.8.0", "torchvision==0.23.*,!=0.23.1"),
+        ("torchvision 0.23.0+cpu", "2.8.0", "torchvision==0.23.*"),
+        ("torchvision 0.23.0", "2.8.0+cu126", "torchvision==0.23.*"),
+        ("xformers 0.0.33", "2.8.0", "xformers!=0.0.33"),
+    ],
+    ids=["of the same series", "another build", "another index", "no series is known"],
+)
+def test_the_release_that_does_not_fit_is_not_installed_again(name: str, torch: str, wish: str) -> None:
+    package, version = name.split()
+    both = (Distribution(name=package, version=version), Distribution(name="torch", version=torch))
+    gap = Gap(wanted_by=BINARY, name="_ZN5torch3fooEv")
+    found = card(machine(closure(name, gaps=(gap,)), pythons=(replace(PYTHON, distributions=both),)))
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.install == (wish, f"torch=={torch}")
+
+
 def test_no_cure_that_touches_none_of_the_files() -> None:
     found = card(machine(closure(edges=(edge(name="libunheard.so.1"),))))
     assert found.fix is None

@@ -362,6 +362,11 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     index = index_of_build(base.version) if base.name == "torch" else ""
     options = ("--upgrade", *(("--index-url", index) if index else ()))
     wish = fitting_companion(lack.name, base.version) if base.name == "torch" else lack.name
+    mine = there[lack.name].version if lack.name in there else ""
+    series = wish.removeprefix(lack.name)
+    # a build of the same index: this very release is the one that does not fit
+    if mine and not index and "+" not in mine and (not series or is_in_specifier(series, mine)):
+        wish += f"{',' if series else ''}!={mine}"
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, wish, anchor)
     title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
     remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
