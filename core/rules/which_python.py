@@ -126,7 +126,7 @@ def _finding(
         ],
         subject=start.at,
         fix=manual_fix(
-            *_advice(start, one, home, home.python.executable if seen.machine.system == "windows" else ""),
+            *_advice(start, one, home),
             remedy=_remedy(start, one, home),
         ),
     )
@@ -160,8 +160,9 @@ def _has_kernel(home: EnvironmentView) -> bool:
     return any(d.name == "ipykernel" for d in home.python.distributions)
 
 
-def _advice(start: Start, one: StartedPython, home: EnvironmentView, own: str) -> tuple[str, ...]:
-    """Return what to do, and the command or the line. ``own``: the environment's interpreter, where it is not bin/python."""
+def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
+    """Return what to do, and the command or the line."""
+    own = home.python.executable if home.seen.machine.system == "windows" else ""
     install = "" if _has_kernel(home) else framework_pip_command(home.seen, home.python, "install", "ipykernel")
     if one.why == "kernel":
         return (

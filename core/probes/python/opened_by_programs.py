@@ -40,11 +40,7 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
         for file, line in opened(text, path, folder, request.env.get("HOME", ""), where):
             if known is None:
                 known = _names_here(python, request, where)
-            if (
-                (not file.startswith("/") or where.exists(file))
-                if "/" in file
-                else (file in known or not _NAME.match(file))
-            ):
+            if not _is_absent(file, known, where):
                 continue
             yield UnfitTool(
                 prefix=python.prefix,
@@ -61,12 +57,20 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
             break
 
 
+def _is_absent(file: str, known: set[str], where: Sysroot) -> bool:
+    """Whether a library is nowhere: a whole path leads to nothing, or no folder has the name. Other forms are not judged."""
+    if "/" in file:
+        return file.startswith("/") and not where.exists(file)
+    return bool(_NAME.match(file)) and file not in known
+
+
 def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:
     """Yield the files that a program opens by ctypes before anything that is not sure, with the line of each."""
     try:
         body = ast.parse(text).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
+    lines = text.splitlines()
     names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
     for node in body:
         match node:
@@ -81,7 +85,7 @@ def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iter
                 return
             case _:
                 pass
-        if _CHANGES_PLACES.search(ast.get_source_segment(text, node) or ""):
+        if any(_CHANGES_PLACES.search(line) for line in lines[node.lineno - 1 : node.end_lineno]):
             return
 
 

@@ -27,10 +27,13 @@ _SETTING = r"[ \t]*[\w.-]+[ \t]*[=:][ \t]*"
 def lines_naming(python: str, file: str, text: str) -> tuple[StartLine, ...]:
     """Return the lines that name an interpreter as they write it; none where not every mention of it is such a line."""
     form = next((form for end, form in FORMS if posixpath.basename(file).endswith(end)), None)
-    if form is None or not python:
+    is_path = "/" in python or "\\" in python
+    if form is None or not python or (form != "systemd" and not is_path):  # "type": "python" is no interpreter
         return ()
     word = json.dumps(python, ensure_ascii=False) if form == "json" else python
     rows = tuple(_numbered(text, word, form))
+    if form == "systemd" and not all(re.match(r"\s*Exec(?:Start)?\s*=", row) for _number, row in rows):
+        return ()  # what runs before the program, or after it
     one_value = form == "supervisor" and all(_is_whole_value(row, word) for _number, row in rows)
     if not one_value and (len(rows) != 1 or rows[0][1].count(word) != 1):
         return ()

@@ -313,6 +313,7 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
     known = read_table("environment", EnvironmentKnowledge)
     system = request.host.system
     ours = _key(request.env, known, system)
+    folders = _folders_in_the_way(request)
     groups: dict[frozenset[tuple[str, str]], list[Start]] = {}
     for start in request.seen.starts or ():
         if any(one.why == "imports" for one in start.runs):
@@ -320,14 +321,16 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
         env = {v.name: v.value for v in start.variables}
         key = _key(env | {n: request.env[n] for n in start.open if n in request.env}, known, system)
         key |= {(v.name, v.value) for v in _of_packages_alone(start, request, known)}
-        if folder := _folder_in_the_way(start, request):
+        if folder := folders.get(start.id):
             key |= {("folder", folder), ("prefix", start.prefix)}
         if key != ours:
             groups.setdefault(key, []).append(start)
     # a way that starts a single program
     first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))
     done: MadeOnce[Any] = MadeOnce()
-    looks = map_in_threads(first[:MOST_LOOKS], lambda its: _look(its, request, done), threads=LOOKING_THREADS)
+    looks = map_in_threads(
+        first[:MOST_LOOKS], lambda its: _look(its, request, done, folders.get(its[0].id, "")), threads=LOOKING_THREADS
+    )
     return tuple(look for look in looks if look is not None)
 
 
@@ -360,10 +363,10 @@ def _is_relevant(name: str) -> bool:
     return name != "PATH" and not name.startswith(OF_THE_SESSION)
 
 
-def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> StartLook:
+def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folder: str) -> StartLook:
     """Return what one way of starting finds.
 
-    ``done``: results of ways with the same variables for the loader, and for Python.
+    ``done``: results of ways with the same variables for the loader, and for Python. ``folder``: see ``_folders_in_the_way``.
     """
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
@@ -393,7 +396,6 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> St
     lead, ours = (_that_lead(request, one, where) for one in (searched, ours))
     differ = lead != ours
     pythons = tuple(n for n in OF_PYTHONS_SEARCH if env.get(n) != request.env.get(n))
-    folder = _folder_in_the_way(first, request)
     later = ((theirs[SYS_PATH],) if SYS_PATH in theirs else ()) + _of_packages_alone(first, request, known)
     its = replace(its, keep=_nothing)  # Of an examination that is cut short, only complete sections are kept.
 
@@ -401,33 +403,42 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any]) -> St
         found: T = done.get((look, *key), lambda: look(its))
         return found
 
+    searches = None
+    if folder:
+        searches = _imports_from(folder, first, its)
+    elif pythons and request.seen.imports is not None:
+        searches = once(imports.look, searched, *(env.get(n) for n in (*OF_PYTHONS_SEARCH, *HOMES)))
     return StartLook(
         starts=tuple(s.id for s in starts),
         environment=replace(section, variables=(*kept, *later)),
         loads=once(loading.look_again, searched) if differ and request.seen.loads is not None else None,
         closures=_closures(starts, its, done, searched) if differ and request.seen.closures is not None else None,
-        imports=_imports_from(folder, first, its)
-        if folder
-        else once(imports.look, searched, *(env.get(n) for n in (*OF_PYTHONS_SEARCH, *HOMES)))
-        if pythons and request.seen.imports is not None
-        else None,
+        imports=searches,
         counting=(*(n for n, one, other in zip(loaders, lead, ours, strict=True) if one != other), *pythons),
     )
 
 
-def _folder_in_the_way(start: Start, request: ProbeRequest) -> str:
-    """Return the folder of a way's program, if it is another than this scan's, and a file in it has the name of a module of Python's or
-    of an installed package.
+def _folders_in_the_way(request: ProbeRequest) -> dict[str, str]:
+    """Return the folder of each way's program, by the way's id, if it is another than this scan's and something in it has the name of a
+    module of Python's or of an installed package.
     """
+    if request.seen.imports is None:
+        return {}
     where = sysroot_of(request.host)
-    python = next((p for p in request.seen.pythons or () if p.prefix == start.prefix), None)
-    here = request.script_folder or working_folder(where)
-    same = normalise(where.system, start.folder) == normalise(where.system, here)
-    if not start.folder or same or python is None or request.seen.imports is None:
-        return ""
-    own = importable_names(start.folder, where)
-    theirs = frozenset().union(sys.stdlib_module_names, *(importable_names(s, where) for s in python.site_packages))
-    return start.folder if own & theirs else ""
+    here = normalise(where.system, request.script_folder or working_folder(where))
+    pythons = {p.prefix: p for p in request.seen.pythons or ()}
+    taken: dict[str, frozenset[str]] = {}
+    found = {}
+    for start in request.seen.starts or ():
+        if not start.folder or start.prefix not in pythons or normalise(where.system, start.folder) == here:
+            continue
+        if start.prefix not in taken:
+            installed = (importable_names(s, where) for s in pythons[start.prefix].site_packages)
+            # Python's own modules are nearly the same from release to release
+            taken[start.prefix] = frozenset().union(sys.stdlib_module_names, *installed)
+        if importable_names(start.folder, where) & taken[start.prefix]:
+            found[start.id] = start.folder
+    return found
 
 
 def _imports_from(folder: str, start: Start, its: ProbeRequest) -> tuple[ImportSearch, ...]:

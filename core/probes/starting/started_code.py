@@ -105,7 +105,8 @@ def lacking_pythons(
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
-    for seems in having[:1]:
+    if having:
+        seems = having[0]
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -128,8 +129,12 @@ def _named_by(found: StartedFile, way: Reached, ground: Ground) -> tuple[StartLi
     """Return the lines of the way's own file that name the Python, as the command has it."""
     file = way.at.partition(": ")[0]
     text = ground.read(file) or ""
-    words = dict.fromkeys((found.path, *way.argv[:1], *((posixpath.basename(found.path),) if found.by_name else ())))
-    return next((rows for w in words if (rows := lines_naming(w, file, text))), ())
+    words = [
+        found.path,
+        *(w for w in way.argv[:1] if found.real and "/" in w and ground.where.real_path(w) == found.real),
+    ]
+    words += [posixpath.basename(found.path)] if found.by_name else []
+    return next((rows for w in dict.fromkeys(words) if (rows := lines_naming(w, file, text))), ())
 
 
 def program_and_lacks(

@@ -25,6 +25,7 @@ SPYDER = "[main_interpreter]\ncustom = True\ncustom_interpreters_list = ['/usr/b
         ("x.service", "[Service]\nExecStartPre=/usr/bin/python3 a.py\nExecStart=/usr/bin/python3 b.py\n", (), ""),
         ("x.service", "[Service]\nEnvironment=P=/usr/bin/python3\nExecStart=/srv/run.sh\n", (), ""),
         ("spyder.ini", SPYDER, (4, 5), SPYDER.replace("= /usr/bin/python3", "= /home/ada/env/bin/python")),
+        ("x.service", "[Service]\nExecStartPre=/usr/bin/python3 a.py\nExecStart=/srv/run.sh\n", (), ""),
         ("run.sh", "/usr/bin/python3 main.py\n", (), ""),
     ],
 )  # fmt: skip
@@ -42,3 +43,10 @@ def test_a_line_that_is_another_one_is_left(line: int, new: str):
     text = "ExecStart=/usr/bin/python3 main.py\nExecStart=/usr/bin/python3 /usr/bin/python3\n"
     with pytest.raises(ChangeError):
         edit_text(text, Edit(form="systemd", line=line, name=INTERPRETER, entry=OLD, value=new))
+
+
+def test_a_bare_name_is_a_python_in_a_command_alone():
+    assert lines_naming("python", "/w/launch.json", '{"type": "python"}') == ()
+    assert lines_naming("python", "/h/x.ini", "[editor]\nlanguage = python\n") == ()
+    (row,) = lines_naming("python3", "/h/x.service", "[Service]\nExecStart=/usr/bin/env python3 main.py\n")
+    assert row.line == 2

@@ -185,6 +185,27 @@ WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
 }  # fmt: skip
 
 
+UNITS: dict[str, tuple[str, str, bool]] = {
+    "itself": ("{home}/bare/bin/python {home}/work/main.py", "", True),
+    "by another name of it": ("{home}/bare/bin/python3 {home}/work/main.py", "", True),
+    "by a shell": ("/bin/sh {home}/work/run.sh", "{home}/bare/bin/python main.py\n", False),
+    "by a script": ("{home}/work/run.sh", "#!/bin/sh\n{home}/bare/bin/python main.py\n", False),
+    "by its first line": ("{home}/work/run.sh", "#!{home}/bare/bin/python\nimport frame\n", False),
+}
+
+
+@pytest.mark.parametrize("name", UNITS)
+def test_the_line_of_a_unit_that_names_the_python(name: str, home: Path):
+    command, script, named = UNITS[name]
+    unit = f"[Service]\nWorkingDirectory={home}/work\nExecStart={command}\n"
+    write(home, {".config/systemd/user/x.service": unit, "work/run.sh": script or "exit\n"})
+    (home / "work/run.sh").chmod(0o755)
+    (one,) = (one for way in service_ways(here(home), pythons(home)) for one in way.runs)
+    assert [(row.line, row.value) for row in one.named_by] == (
+        [(3, command.replace("{home}", str(home)).split()[0])] if named else []
+    )
+
+
 @pytest.mark.parametrize(("files", "command"), WITHOUT_EFFECT.values(), ids=WITHOUT_EFFECT)
 def test_an_activation_without_effect(files: dict[str, str], command: list[str], home: Path):
     write(home, {"env/bin/activate": ACTIVATE, **files})
