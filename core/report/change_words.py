@@ -92,7 +92,7 @@ def _line(change: EditLine, report: Report) -> str:
     file, line = environment_place(change.file or change.path, report.snapshot.machine.home), change.line
     if change.name == INTERPRETER:
         who = shorten_paths(change.value, report)
-        return _("Name {python} as the Python in line {line} of {file}.", python=who, line=line, file=file)
+        return _("Use the Python of {environment} in line {line} of {file}.", environment=who, line=line, file=file)
     if change.value:
         return _("Give {name} another value in line {line} of {file}.", name=change.name, line=line, file=file)
     if change.entry:
