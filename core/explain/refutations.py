@@ -19,12 +19,12 @@ def _evidence(label: str, value: object, source: str = "") -> CounterEvidence:
     return (Evidence(label=label, value=str(value), source=source),)
 
 
-def wanted_majors(reading: ParsedText, seen: Snapshot, family: str = "cudnn") -> frozenset[int]:
-    """Return the major versions that the text names under a file name of this system."""
+def wanted_majors(reading: ParsedText, seen: Snapshot) -> frozenset[int]:
+    """Return cuDNN's major versions that the text names under a file name of this system."""
     return frozenset(
         x.major
         for x in reading.libraries
-        if x.family == family and x.major is not None and x.platform == seen.machine.system
+        if x.family == "cudnn" and x.major is not None and x.platform == seen.machine.system
     )
 
 

@@ -8,7 +8,7 @@ from core.fixes.variables import (
     activation_change,
     has_activation,
     in_single_scope,
-    persistent_value,
+    persistent_path,
     persistent_values,
     place_of,
     scope_of,
@@ -33,7 +33,7 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
-        value = persistent_value(snapshot, "PATH", "user")
+        value = persistent_path(snapshot, "user")
         changes: list[Change] = []
         for one in (folder, *remedy.more):
             text = value.text if value else ""
@@ -128,7 +128,7 @@ def put_before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]
     """Return the edit of Windows' PATH after which ``right`` comes before ``wrong``, in the scope that names ``wrong``."""
     where: PersistentScope
     for where in ("machine", "user"):
-        value = persistent_value(snapshot, "PATH", where)
+        value = persistent_path(snapshot, where)
         place = path_list.find_entry(value.text, wrong, "windows") if value else None
         if value is None or place is None:
             continue

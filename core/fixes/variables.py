@@ -46,9 +46,9 @@ def value_of(v: Variable, system: System) -> Value:
     return Value(text=v.value, kind=v.kind if system == "windows" else "")
 
 
-def persistent_value(snapshot: Snapshot, name: str, scope: str) -> Value | None:
-    """Return the stored value for a scope; None if there is none."""
-    found = next((v for v in persistent_values(snapshot, name) if v.scope == scope), None)
+def persistent_path(snapshot: Snapshot, scope: str) -> Value | None:
+    """Return the stored PATH of a scope; None if there is none."""
+    found = next((v for v in persistent_values(snapshot, "PATH") if v.scope == scope), None)
     return Value(text=found.value, kind=found.kind) if found else None
 
 

@@ -99,10 +99,10 @@ def entry_key(entry: str, system: System) -> str:
     return plain + "\\" if plain.endswith(":") else plain
 
 
-def find_entry(value: str, entry: str, system: System, name: str = "PATH") -> int | None:
-    """Return the index of the first entry that names the same folder, or None."""
+def find_entry(value: str, entry: str, system: System) -> int | None:
+    """Return the index of the first entry of a PATH that names the same folder, or None."""
     wanted = entry_key(entry, system)
-    return next((i for i, e in enumerate(split_entries(value, system, name)) if entry_key(e, system) == wanted), None)
+    return next((i for i, e in enumerate(split_entries(value, system)) if entry_key(e, system) == wanted), None)
 
 
 def count_before_end(entries: list[str], system: System) -> int:

@@ -168,13 +168,13 @@ def capability_number(cc: str | None) -> int | None:
     return int(found[1]) * 10 + int(found[2]) if found else None
 
 
-def limit_rows(rows: list[Evidence], what: str = N_("{n} further entries")) -> tuple[Evidence, ...]:
+def limit_rows(rows: list[Evidence]) -> tuple[Evidence, ...]:
     """Return the first rows, and one with the number of the others."""
     if len(rows) <= MAX_EVIDENCE_ROWS:
         return tuple(rows)
     return (
         *rows[:MAX_EVIDENCE_ROWS],
-        Evidence(label=_("and more"), value=_(what, n=len(rows) - MAX_EVIDENCE_ROWS)),
+        Evidence(label=_("and more"), value=_("{n} further entries", n=len(rows) - MAX_EVIDENCE_ROWS)),
     )
 
 

@@ -13,7 +13,7 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python.gone_files import every_distribution, gone_files
+from core.probes.python.gone_files import every_distribution, unlike_files
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 from tests.probes.test_import_closure import ended, plant
@@ -47,7 +47,7 @@ def gone(site: Path, kind: str = "venv", store: EarlierReads | None = None) -> l
     host = this_host()
     its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env={}, watch=Progress())
     with using(store or EarlierReads()):
-        found = gone_files(environment(site, kind), its, Sysroot("linux"))
+        found = unlike_files(environment(site, kind), its, Sysroot("linux")).gone
     return sorted((one.path.removeprefix(f"{site}/"), one.with_folder) for one in found)
 
 

@@ -36,7 +36,6 @@ __all__ = [
     "judge_library",
     "ld_so_policy",
     "library_closure",
-    "resolve_library",
 ]
 
 MAX_LIBRARIES = 2000
@@ -311,11 +310,6 @@ def _is_folder(path: str) -> bool:
         return call_patiently(os.path.isdir, path)
     except OSError:  # The path does not respond.
         return False
-
-
-def resolve_library(name: str, chain: Sequence[LoadedFile], policy: LdSo) -> Resolution:
-    """Return every candidate for one name; for several names, a shared LibrarySearch avoids reading files twice."""
-    return LibrarySearch(policy).resolve(name, chain)
 
 
 def library_closure(

@@ -30,7 +30,6 @@ __all__ = [
     "is_api_set",
     "judge_dll",
     "plain_policy",
-    "resolve_dll",
 ]
 
 MAX_DLLS = 2000
@@ -152,11 +151,6 @@ class DllSearch:
             stops=stops,
             architecture=built,
         )
-
-
-def resolve_dll(name: str, policy: DllPolicy) -> Resolution:
-    """Return every candidate for one name; for several names, a shared DllSearch avoids reading files twice."""
-    return DllSearch(policy).resolve(name)
 
 
 def dll_closure(

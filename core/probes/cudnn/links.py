@@ -10,7 +10,7 @@ from core.knowledge.cudnn_file_names import is_link_library, parse_cudnn_name, s
 from core.loader import read_image
 from core.loader.cudnn_version import true_version
 from core.loader.linux.cache import CacheEntry
-from core.model.facts import LibraryFile, System, path_text
+from core.model.facts import LibraryFile, path_text
 from core.probes.cudnn.locations import CudnnFolder
 from core.probes.sysroot import Sysroot
 
@@ -88,21 +88,19 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
     )
 
 
-def stale_cache_path(
-    folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot, system: System = "linux"
-) -> str:
+def stale_cache_path(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot) -> str:
     """Return the path at which ld.so.cache lists this copy's main library although that file was removed or replaced.
 
     Empty if the cache is correct for this name, or does not list it.
     """
-    name = shipped_name("", major, system)
+    name = shipped_name("", major, "linux")
     for entry in cache:
         if entry.name != name:
             continue
         here = where.real_path(where.parent(entry.path)) == where.real_path(folder)
         if not where.is_file(entry.path):
             return path_text(entry.path)
-        what = parse_cudnn_name(where.name(where.real_path(entry.path)), system)
+        what = parse_cudnn_name(where.name(where.real_path(entry.path)), "linux")
         if here and what and what.major not in (major, None):
             return path_text(entry.path)
     return ""

@@ -69,11 +69,6 @@ class Unlike(NamedTuple):
     """Data that are missing or empty, and that a module beside them or in the folder above names."""
 
 
-def gone_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the missing files of an environment's distributions."""
-    return unlike_files(python, request, where).gone
-
-
 def unlike_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Unlike:
     """Return the missing files and the odd modules of an environment's distributions.
 

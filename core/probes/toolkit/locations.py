@@ -165,12 +165,12 @@ def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
             and hunt.where.path_module.isabs(value)
             and hunt.where.is_folder(value)
         ):
-            yield replace(_toolkit(hunt, hunt.where.real_path(value), "folder", name), kept=True)
+            yield replace(_toolkit(hunt, hunt.where.real_path(value), name), kept=True)
 
 
-def _toolkit(hunt: ToolkitSearch, root: str, origin: Origin, named_by: str) -> ToolkitDraft:
+def _toolkit(hunt: ToolkitSearch, root: str, named_by: str) -> ToolkitDraft:
     folders = sub_folders(root, _folders_of(hunt.known.folders_of_a_toolkit, hunt.where), hunt.where)
-    return ToolkitDraft(root, origin, folders, named_by=(named_by,), source=named_by)
+    return ToolkitDraft(root, "folder", folders, named_by=(named_by,), source=named_by)
 
 
 def from_nvcc(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
@@ -187,7 +187,7 @@ def from_nvcc(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
         wrapped = _WRAPPED.search(start) if start.startswith(b"#!") else None
         if wrapped and where.is_folder(inner := wrapped[1].decode("utf-8", "surrogateescape")):
             root = where.real_path(inner)
-        yield replace(_toolkit(hunt, root, "folder", fact_text("nvcc on PATH")), nvcc=path, kept=True)
+        yield replace(_toolkit(hunt, root, fact_text("nvcc on PATH")), nvcc=path, kept=True)
         return
 
 
@@ -223,11 +223,11 @@ TOOLKIT_STEPS: tuple[Step, ...] = (
 )
 
 
-def find_toolkits(hunt: ToolkitSearch, steps: tuple[Step, ...] = TOOLKIT_STEPS) -> tuple[ToolkitDraft, ...]:
+def find_toolkits(hunt: ToolkitSearch) -> tuple[ToolkitDraft, ...]:
     """Run every step and merge its drafts: one for each root or library folder, with all that named it."""
     drafts: dict[str, ToolkitDraft] = {}
     covered: dict[str, str] = {}
-    for step in steps:
+    for step in TOOLKIT_STEPS:
         for draft in step(hunt):
             hunt.request.watch.check()
             root = hunt.where.real_path(draft.root)

@@ -16,7 +16,6 @@ from core.loader.windows.search import (
     cpython_policy,
     dll_closure,
     plain_policy,
-    resolve_dll,
 )
 from core.model.facts import How, Resolution
 from tests.loader import build
@@ -66,7 +65,7 @@ def hows(found: Resolution) -> list[How]:
 
 def test_standard_order(drive: Drive) -> None:
     drive.everywhere("x.dll")
-    found = resolve_dll("x.dll", drive.plain())
+    found = DllSearch(drive.plain()).resolve("x.dll")
     assert hows(found) == [How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.CURRENT, How.PATH, How.PATH]
     assert found.attempts[-1].path == r"C:\two\x.dll"
     assert found.attempts[-1].via == r"PATH: C:\two"
@@ -74,7 +73,7 @@ def test_standard_order(drive: Drive) -> None:
 
 def test_without_safe_search_the_current_folder_comes_second(drive: Drive) -> None:
     drive.everywhere("x.dll")
-    assert hows(resolve_dll("x.dll", replace(drive.plain(), safe=False)))[:3] == [
+    assert hows(DllSearch(replace(drive.plain(), safe=False)).resolve("x.dll"))[:3] == [
         How.APPLICATION,
         How.CURRENT,
         How.SYSTEM,
@@ -83,34 +82,34 @@ def test_without_safe_search_the_current_folder_comes_second(drive: Drive) -> No
 
 def test_set_dll_directory_comes_second_and_takes_the_current_folder_out(drive: Drive) -> None:
     drive.everywhere("x.dll")
-    found = hows(resolve_dll("x.dll", replace(drive.plain(), set_directory=r"C:\set")))
+    found = hows(DllSearch(replace(drive.plain(), set_directory=r"C:\set")).resolve("x.dll"))
     assert found[:3] == [How.APPLICATION, How.SET_DLL_DIRECTORY, How.SYSTEM]
     assert How.CURRENT not in found
 
 
 def test_an_empty_set_dll_directory_takes_the_current_folder_out(drive: Drive) -> None:
     drive.everywhere("x.dll")
-    found = hows(resolve_dll("x.dll", replace(drive.plain(), set_directory="")))
+    found = hows(DllSearch(replace(drive.plain(), set_directory="")).resolve("x.dll"))
     assert {How.CURRENT, How.SET_DLL_DIRECTORY}.isdisjoint(found)
 
 
 def test_python_ignores_path_and_the_current_folder(drive: Drive) -> None:
     drive.everywhere("x.dll")
     policy = replace(drive.python(added=(r"C:\added",)), loading=r"C:\loading", current=CUR)
-    assert hows(resolve_dll("x.dll", policy)) == [How.DLL_FOLDER, How.APPLICATION, How.DLL_DIRECTORY, How.SYSTEM]
+    assert hows(DllSearch(policy).resolve("x.dll")) == [How.DLL_FOLDER, How.APPLICATION, How.DLL_DIRECTORY, How.SYSTEM]
 
 
 def test_set_dll_directory_counts_among_the_user_folders(drive: Drive) -> None:
     drive.everywhere("x.dll")
     policy = replace(drive.python(added=(r"C:\added",)), set_directory=r"C:\set")
-    assert hows(resolve_dll("x.dll", policy))[1:3] == [How.DLL_DIRECTORY, How.SET_DLL_DIRECTORY]
+    assert hows(DllSearch(policy).resolve("x.dll"))[1:3] == [How.DLL_DIRECTORY, How.SET_DLL_DIRECTORY]
 
 
 def test_single_search_flags(drive: Drive) -> None:
     drive.everywhere("x.dll")
     policy = replace(drive.python(added=(r"C:\added",)), loading=r"C:\loading")
-    assert hows(resolve_dll("x.dll", replace(policy, flags=SYSTEM32))) == [How.SYSTEM]
-    assert hows(resolve_dll("x.dll", replace(policy, flags=USER_DIRS | DLL_LOAD_DIR))) == [
+    assert hows(DllSearch(replace(policy, flags=SYSTEM32)).resolve("x.dll")) == [How.SYSTEM]
+    assert hows(DllSearch(replace(policy, flags=USER_DIRS | DLL_LOAD_DIR)).resolve("x.dll")) == [
         How.DLL_FOLDER,
         How.DLL_DIRECTORY,
     ]
@@ -119,7 +118,7 @@ def test_single_search_flags(drive: Drive) -> None:
 def test_altered_search_path_puts_the_dlls_folder_for_the_applications(drive: Drive) -> None:
     drive.everywhere("x.dll")
     policy = replace(drive.plain(), altered=True, loading=r"C:\loading")
-    found = resolve_dll("x.dll", policy)
+    found = DllSearch(policy).resolve("x.dll")
     assert hows(found)[0] is How.DLL_FOLDER
     assert How.APPLICATION not in hows(found)
 
@@ -128,26 +127,26 @@ def test_a_bare_name_asked_for_later_sees_path_but_no_added_folder(drive: Drive)
     drive.put(rf"{ONE}\cudnn_ops64_9.dll")
     drive.put(r"C:\added\cudnn_ops64_9.dll")
     policy = drive.python(added=(r"C:\added",))
-    assert hows(resolve_dll("cudnn_ops64_9.dll", policy)) == [How.DLL_DIRECTORY]
-    assert hows(resolve_dll("cudnn_ops64_9.dll", policy.for_bare_name())) == [How.PATH]
+    assert hows(DllSearch(policy).resolve("cudnn_ops64_9.dll")) == [How.DLL_DIRECTORY]
+    assert hows(DllSearch(policy.for_bare_name()).resolve("cudnn_ops64_9.dll")) == [How.PATH]
 
 
 def test_condas_python_searches_its_own_folders_whatever_variables_say(drive: Drive) -> None:
     drive.put(r"C:\conda\Library\bin\x.dll")
     policy = cpython_policy(APP, ONE, added=conda_folders(r"C:\conda"), root=drive.root)
-    assert hows(resolve_dll("x.dll", policy)) == [How.DLL_DIRECTORY]
-    assert resolve_dll("x.dll", policy.for_bare_name()).winner is None
+    assert hows(DllSearch(policy).resolve("x.dll")) == [How.DLL_DIRECTORY]
+    assert DllSearch(policy.for_bare_name()).resolve("x.dll").winner is None
 
 
 def test_known_dlls_come_from_system32_alone(drive: Drive) -> None:
     drive.everywhere("KERNEL32.dll")
-    found = resolve_dll("KERNEL32.dll", drive.plain())
+    found = DllSearch(drive.plain()).resolve("KERNEL32.dll")
     assert [(a.how, a.path) for a in found.attempts] == [(How.KNOWN_DLL, r"C:\Windows\System32\KERNEL32.dll")]
 
 
 @pytest.mark.parametrize("name", ["api-ms-win-crt-runtime-l1-1-0.dll", "EXT-MS-WIN-x-l1-1-0.dll"])
 def test_api_sets_are_never_missing(drive: Drive, name: str) -> None:
-    found = resolve_dll(name, drive.python())
+    found = DllSearch(drive.python()).resolve(name)
     assert hows(found) == [How.API_SET]
 
 
@@ -159,20 +158,20 @@ def test_a_loaded_name_is_taken_from_where_it_lies(drive: Drive) -> None:
 
 def test_letter_case_does_not_matter(drive: Drive) -> None:
     drive.put(r"C:\APP\CuDNN64_9.DLL")
-    found = resolve_dll("cudnn64_9.dll", drive.plain())
+    found = DllSearch(drive.plain()).resolve("cudnn64_9.dll")
     assert found.winner
     assert found.winner.path == r"C:\app\cudnn64_9.dll"
 
 
 def test_a_name_without_extension_gets_dll(drive: Drive) -> None:
     drive.put(rf"{APP}\x.dll")
-    assert resolve_dll("x", drive.plain()).winner
-    assert resolve_dll("x.", drive.plain()).winner is None
+    assert DllSearch(drive.plain()).resolve("x").winner
+    assert DllSearch(drive.plain()).resolve("x.").winner is None
 
 
 def test_a_path_is_taken_as_it_is(drive: Drive) -> None:
     drive.everywhere("x.dll")
-    found = resolve_dll(rf"{TWO}\x.dll", drive.plain())
+    found = DllSearch(drive.plain()).resolve(rf"{TWO}\x.dll")
     assert [(a.how, a.path) for a in found.attempts] == [(How.DIRECT, r"C:\two\x.dll")]
 
 
@@ -189,7 +188,7 @@ def test_odd_entries_of_path_are_remarked(drive: Drive, name: str) -> None:
     drive.put(rf"{ONE}\x.dll")
     drive.put(rf"{TWO}\x.dll")
     path, words = PATHS[name]
-    odd, good = resolve_dll("x.dll", replace(drive.plain(path), current="")).attempts[-2:]
+    odd, good = DllSearch(replace(drive.plain(path), current="")).resolve("x.dll").attempts[-2:]
     assert odd.outcome == "not there"
     assert words in odd.detail
     assert good.outcome == "found"
@@ -201,7 +200,7 @@ def test_empty_and_double_entries_of_path_count_for_nothing(drive: Drive) -> Non
 
 
 def test_network_folders_are_not_asked(drive: Drive) -> None:
-    found = resolve_dll("x.dll", drive.plain(r"\\server\share"))
+    found = DllSearch(drive.plain(r"\\server\share")).resolve("x.dll")
     assert "network" in found.attempts[-1].detail
 
 
@@ -220,7 +219,7 @@ def test_network_folders_are_not_asked(drive: Drive) -> None:
 def test_the_first_file_of_that_name_is_taken_whatever_it_is(drive: Drive, content: bytes, outcome: str) -> None:
     drive.put(rf"{ONE}\x.dll", content)
     drive.put(rf"{TWO}\x.dll")
-    found = resolve_dll("x.dll", drive.plain())
+    found = DllSearch(drive.plain()).resolve("x.dll")
     assert found.winner
     assert (found.winner.path, found.winner.outcome, found.winner.stops) == (r"C:\one\x.dll", outcome, True)
     assert "193" in found.winner.detail
