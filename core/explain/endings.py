@@ -73,10 +73,10 @@ ENDINGS = (
             rf"\bsigkill\b|\b(?:with|by|on|got|received|mit) signal 9\b|{_ends_with('137', '-9', '9')}",
         ),
         meaning=N_(
-            "Something outside the program ended it, mostly the system because the computer's own memory was full, or a container's or job's limit. It is not the GPU's memory."
+            "Something outside the program ended it: mostly the system, because the computer's main memory was full or the limit of a container or job was reached. The GPU's memory is not the reason."
         ),
         look=N_(
-            "Look what ended it: sudo dmesg -T | grep -iE 'out of memory|oom' (in a container: docker inspect CONTAINER | grep OOMKilled; of a cluster's job: sacct -j NUMBER). Watch the memory with free -h while it runs. Without such a line, check this computer: convalesce scan."
+            "Find out what ended it: sudo dmesg -T | grep -iE 'out of memory|oom' (in a container: docker inspect CONTAINER | grep OOMKilled; for a cluster's job: sacct -j NUMBER). Watch the memory with free -h while it runs. If there is no such line, check this computer: convalesce scan."
         ),
         guesses=False,
     ),
@@ -88,7 +88,7 @@ ENDINGS = (
         marks=frozenset({"nt:c000001d"}),
         meaning=N_("The processor met an instruction that it does not have."),
         look=N_(
-            "Look what the processor has: grep -o -w -m1 -E 'avx|avx2|avx512f' /proc/cpuinfo (in a virtual machine, its settings hide some), and check this computer: convalesce scan."
+            "See what the processor offers: grep -o -w -m1 -E 'avx|avx2|avx512f' /proc/cpuinfo (the settings of a virtual machine can hide some), and check this computer: convalesce scan."
         ),
     ),
     Ending(
@@ -115,7 +115,7 @@ ENDINGS = (
         ),
         meaning=N_("The program read a part of a file, or of shared memory, that is not there."),
         look=N_(
-            "Look whether shared memory or the disk is full: df -h /dev/shm /tmp . (a container's shared memory: docker run --shm-size=8g). If not, a file is shorter than it should be: convalesce scan compares the packages' files."
+            "See whether shared memory or the disk is full: df -h /dev/shm /tmp . (a container's shared memory: docker run --shm-size=8g). If not, a file is shorter than it should be: convalesce scan compares the packages' files."
         ),
     ),
     Ending(

@@ -98,7 +98,7 @@ def _imports(one: Unexamined, evidence: list[Evidence]) -> Finding:
         Step.FRAMEWORKS,
         UNKNOWN if one.wanted_by else NOTE,
         "not-examined" if one.wanted_by else "left-alone",
-        _("There was no time to follow everything that is imported in {path}.", path=one.path),
+        _("Time ran out before everything that {path} imports was examined.", path=one.path),
         why=_("The imports followed until then are judged; the others were not examined."),
         evidence=evidence,
         subject=one.path,

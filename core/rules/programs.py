@@ -168,7 +168,7 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         why=join_sentences(
             _("It cannot start without it.")
             if certain and _is_at_start(gone, program)
-            else _("It starts, and fails or uses the processor once it needs the library."),
+            else _("It starts, but fails or uses the processor as soon as it needs the library."),
             _("The library is on this machine, but this program does not look in its folder.") if there else "",
         ),
         evidence=evidence,

@@ -218,7 +218,7 @@ def linker_without_driver(seen: Snapshot) -> Iterator[Finding]:
                 if one.drivers
                 else _("{reader} in {prefix} cannot link kernels: it does not find the driver's libcuda.so.1.", reader=one.reader, prefix=one.prefix),
                 cause="linker_lacks_libcuda",
-                why=_("Only what makes kernels while it runs needs it, as torch.compile does; everything else works without."),
+                why=_("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
                 evidence=[
                     observation("libcuda.so.1", there[0]),
                     observation("libcuda.so", _("none"), ", ".join(one.drivers) or _("folders of the linker, LIBRARY_PATH")),

@@ -120,7 +120,7 @@ def _finding(
         evidence=[
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
-            *([observation(_("Activates, and is not there"), one.dead, start.at)] if one.dead else []),
+            *([observation(_("Activates an environment that is not there"), one.dead, start.at)] if one.dead else []),
             *_owner_rows(runs),
             home.concerns(),
         ],

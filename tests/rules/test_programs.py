@@ -92,7 +92,7 @@ def test_what_is_missing_for_certain_is_an_error_and_what_may_be_is_a_warning() 
     assert certain.title == "The program serve does not find a library that it needs: libcudart.so.12."
     assert certain.why == "It cannot start without it."
     assert possible.title == "The program serve opens libcudart.so.12 by name, and does not find it."
-    assert possible.why == "It starts, and fails or uses the processor once it needs the library."
+    assert possible.why == "It starts, but fails or uses the processor as soon as it needs the library."
 
 
 def test_a_program_that_could_not_be_examined_is_named_with_the_reason() -> None:

@@ -251,7 +251,9 @@ def _without_code(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, fit: list[Gpu]) ->
             _("Here the driver must first compile cuDNN's PTX, which is slow and does not cover every function.")
             if compiled and new
             else "",
-            _("Programs that name no GPU use the {name}, for which it has code.", name=fit[0].name) if fit else "",
+            _("Programs that do not choose a GPU use the {name}, for which it has code.", name=fit[0].name)
+            if fit
+            else "",
         ),
         evidence=[*rows, c.concerns],
         subject=copy.folder,

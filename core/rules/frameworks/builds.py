@@ -188,7 +188,9 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu, fit: l
         why=join_sentences(
             _("It was built for older GPUs.") if new else _("It was built for newer GPUs."),
             _("Its own message is: no kernel image is available for execution on the device."),
-            _("Programs that name no GPU use this one, although the {name} is fit.", name=fit[0].name) if fit else "",
+            _("Programs that do not choose a GPU use this one, although the {name} would work.", name=fit[0].name)
+            if fit
+            else "",
         ),
         evidence=_code_rows(home, build, gpu),
         subject=home.python.prefix,
@@ -214,10 +216,10 @@ def _without_code_for_another(home: EnvironmentView, build: FrameworkBuild, gpu:
             name=gpu.name,
         ),
         cause="gpu_arch_too_new" if new else "gpu_arch_too_old",
-        why=_("It passes over this GPU and uses the {name}.", name=fit[0].name)
+        why=_("It skips this GPU and uses the {name}.", name=fit[0].name)
         if _passes_over(build)
         else join_sentences(
-            _("Programs that name no GPU use GPU 0, the {name}, and run.", name=gpus[0].name),
+            _("Programs that do not choose a GPU use GPU 0, the {name}, and work.", name=gpus[0].name),
             _(
                 "Those that use this one, or all of them, fail: no kernel image is available for execution on the device."
             ),

@@ -410,7 +410,7 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
         _("Install what the program was written for, or adapt the program"),
         _("{file}, line {line}, asks for {what}, which {owner} does not have.",
           file=ended.importer or ended.starts[0], line=ended.line, what=what, owner=owner),
-        _("Which project {owner} is of, this tells:", owner=owner) if name else "",
+        _("To find out which project {owner} comes from:", owner=owner) if name else "",
         framework_pip_command(home.seen, home.python, "show", name) if name else "",
         restart="program",
     )  # fmt: skip

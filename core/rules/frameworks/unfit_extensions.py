@@ -310,7 +310,7 @@ def _past_other_file(home: EnvironmentView, edge: Edge, owners: list[str]) -> Fi
     if MSVC_RUNTIME.fullmatch(edge.name) and "\\windows\\" in edge.path.lower():
         return install_part(edge.name, owners, home.seen)
     return manual_fix(
-        _("Take the other {name} away", name=edge.name),
+        _("Remove the other {name}", name=edge.name),
         _("It is found before the one that fits. Move {path} to another place, or reinstall the program that it belongs to.", path=edge.path),
         restart="program",
     )  # fmt: skip

@@ -82,7 +82,7 @@ def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
     if place is None or not value.strip():
         return ""
     return _(
-        "What {path} asks of {host}, this very machine, goes to the proxy in {name}: NO_PROXY makes no exception for it.",
+        "The requests of {path} to {host}, which is this machine, go to the proxy in {name}: NO_PROXY does not exclude it.",
         path=place.path,
         host=place.holds[0],
         name=contract.variable,

@@ -73,7 +73,7 @@ def contract_finding(
         if contract.fetches
         else _("Programs that read the variable fail with this value.")
         if contract.fails
-        else _("Programs that read the variable ignore this value, or take another one."),
+        else _("Programs that read the variable ignore this value, or use another one."),
         evidence=[
             observation(value.name, repr(value.value), value.source or value.scope),
             *_allowed_rows(contract),

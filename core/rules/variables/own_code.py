@@ -93,7 +93,7 @@ def _ended_by(row: Vocabulary, value: Variable, near: list[EnvironmentView], see
     )
     its = contract_finding(seen, contract, value, wrong, near)
     evidence = [
-        replace(e, label=_("Its code ends so"), value=row.says) if e.source == contract.source else e
+        replace(e, label=_("How its code ends"), value=row.says) if e.source == contract.source else e
         for e in its.evidence
     ]
     return replace(its, severity=its.severity if row.sure else min(its.severity, WARNING), evidence=tuple(evidence))

@@ -311,7 +311,7 @@ def _part_of_windows(lack: Lack) -> Fix:
     return manual_fix(
         _("Renew {name} beside Python", name=first.name),
         _("Another program or an older Python put {path} there, and it is found before that of Windows. conda: conda install vc14_runtime.", path=first.path),
-        _("Else move it to another place, and install Microsoft's Visual C++ Redistributable (x64)."),
+        _("Otherwise move it to another place, and install Microsoft's Visual C++ Redistributable (x64)."),
         restart="program",
     )  # fmt: skip
 

@@ -131,7 +131,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
     ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
      N_("The loader takes the first file of this name and stops there with an error.")),
     ("too old", "vc_runtime_missing", N_("{who} in {prefix} does not start with {names}: Microsoft's C++ runtime is older than it needs."),
-     N_("Its libraries are found, and their own start fails. The runtime must be at least as recent as the compiler that built them.")),
+     N_("Its libraries are found, but their initialization fails. The runtime must be at least as recent as the compiler that built them.")),
     ("executable stack", "upstream_packaging_bug", N_("{who} in {prefix} cannot load {names}: the file asks for an executable stack."),
      N_("Since glibc 2.41, a running program cannot open a library that asks for an executable stack (\"cannot enable executable stack as shared object requires\").")),
     ("dangling", "corrupt_or_truncated_file", N_("{who} in {prefix} needs {names}, and the link of that name is broken."),
