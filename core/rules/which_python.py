@@ -43,7 +43,7 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
                 break
 
 
-ENDS = ("without call", "folder not searched")
+ENDS = ("without call", "folder not searched", "no source")
 """Faults of a start that leads to the right Python."""
 
 
@@ -52,6 +52,12 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         title = _("{source} ends this file: what stands behind it does not run.", source=one.source)
         why = _('A batch file does not come back from another one that it starts without "call".')
         fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
+    elif one.fault == "no source":
+        title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
+        why = _("/bin/sh is dash here, which reads a file by a dot alone; what stands behind && does not run.")
+        fix = manual_fix(
+            _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
+        )
     else:
         names = join_names(one.lacks)
         title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
@@ -64,10 +70,10 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         )
     told = make_finding(
         Step.ENVIRONMENT,
-        WARNING if home.near <= 2 else NOTE,
+        home.severity if one.fault == "no source" else WARNING if home.near <= 2 else NOTE,
         "start-ends",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
-        cause="process_env_not_inherited" if one.fault == "without call" else "python_environment_broken",
+        cause="python_environment_broken" if one.fault == "folder not searched" else "process_env_not_inherited",
         why=why,
         evidence=[
             observation(_("Seen"), one.source, start.at),

@@ -18,12 +18,14 @@ def read_assignments(
     state: State,
     *,
     expands: bool = False,
+    braced: bool = False,
     form: LineForm = "assignments",
     keeps: Container[str] = (),
 ) -> None:
     """Apply the assignments of /etc/environment or .env to ``state``.
 
-    ``expands``: replace ${NAME}. ``keeps``: variables that keep the values which they have.
+    ``expands``: replace $NAME and ${NAME}. ``braced``: replace ${NAME} alone, as python-dotenv and VS Code do. ``keeps``: variables that
+    keep the values which they have.
     """
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
@@ -35,6 +37,8 @@ def read_assignments(
             value = value[1:-1]
         if expands:
             value = expanded(value, state.values.get)
+        elif braced:
+            value = expanded_in_braces(value, state.values.get)
         state.set_variable(found[1], value, file, number, form)
         state.exported.add(found[1])
 
@@ -52,7 +56,7 @@ def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) 
             told = found[2].strip()
             whole = quoted.match(told)
             value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
-            filled = re.sub(r"\$\{[^{}]*\}", lambda m: expanded(m[0], state.values.get), value)
+            filled = expanded_in_braces(value, state.values.get)
             state.set_variable(found[1], filled, file, number, "assignments")
             state.exported.add(found[1])
 
@@ -68,6 +72,11 @@ def expanded(value: str, get: Callable[[str], str | None]) -> str:
         return its if its else expanded(word, get) if kind == ":-" else ""
 
     return re.sub(rf"\$\{{({_NAME})(?:(:[-+])((?:[^{{}}]|\$\{{[^{{}}]*\}})*))?\}}|\$({_NAME})", put, value)
+
+
+def expanded_in_braces(value: str, get: Callable[[str], str | None]) -> str:
+    """Return a value with ${NAME} alone replaced; $NAME stays as it is."""
+    return re.sub(r"\$\{[^{}]*\}", lambda m: expanded(m[0], get), value)
 
 
 def read_pam(text: str, file: str, state: State) -> None:

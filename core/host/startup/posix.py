@@ -61,8 +61,16 @@ class ShellReader(ShellTests):
     """Whether commands are looked for: those of subshells and pipes count, too, and each is kept with its state."""
     commands: list[tuple[list[str], str, int, State]] = msgspec.field(default_factory=list)
     """Words of every command outside the language, with file, line and state: the programs that a script starts."""
+    unreached: list[tuple[int, tuple[list[str], str, int, State]]] = msgspec.field(default_factory=list)
+    """Commands to which the shell never comes, since it has no ``source``: the line that fails, and the command as in ``commands``."""
+    _no_source: tuple[list[str], int] | None = None
+    """The last simple command was ``source``, with these words and in this line, and the shell has none."""
     _exports_all: bool = False
     """After ``set -a``."""
+    ends_on_error: bool = False
+    """After ``set -e``."""
+    _testing: bool = False
+    """In a condition, in which nothing ends by ``set -e``."""
     _depth: int = 0
     _steps: int = 0
 
@@ -114,12 +122,40 @@ class ShellReader(ShellTests):
     def _run(self, nodes: list[Node]) -> bool | None:
         """Run commands; return whether the last one succeeded, None if unknown."""
         result: bool | None = True
-        for node in nodes:
+        for number, node in enumerate(nodes, 1):
             self._steps += 1
             if self._steps > MOST_STEPS:
                 raise _Exit
             result = self._one(node)
+            if self._no_source and self.ends_on_error and isinstance(node, Simple) and not self._testing:
+                self._beyond(nodes[number:])
+                raise _Exit
         return result
+
+    def _condition(self, nodes: list[Node]) -> bool | None:
+        before, self._testing = self._testing, True
+        try:
+            return self._run(nodes)
+        finally:
+            self._testing = before
+
+    def _beyond(self, nodes: list[Node]) -> None:
+        """Keep what would be started if ``source`` had worked: the shell ends or goes on elsewhere before it comes to it."""
+        if self._no_source is None:
+            return
+        words, line = self._no_source
+        before, started, shell, functions = self.state, len(self.commands), self.shell, dict(self._functions)
+        self.state, self.shell, self._no_source = before.copy(), "bash", None
+        self.state.files = list(before.files)
+        try:
+            self._source(words, line)
+            self._run(nodes)
+        except (_Return, _Exit):
+            pass
+        finally:
+            self.unreached += [(line, command) for command in self.commands[started:]]
+            del self.commands[started:]
+            self.state, self.shell, self._functions = before, shell, functions
 
     def _one(self, node: Node) -> bool | None:
         match node:
@@ -162,6 +198,8 @@ class ShellReader(ShellTests):
         result: bool | None = None
         for number, (operator, part) in enumerate(node.parts):
             if operator and result is not None and result is (operator == "||"):
+                if operator == "&&" and self._no_source:
+                    self._beyond([Chain([("", part), *node.parts[number + 1 :]])])
                 continue
             rest = node.parts[number:]
             if operator and result is None and all(o == "&&" for o, _part in rest):
@@ -193,7 +231,7 @@ class ShellReader(ShellTests):
 
     def _if(self, node: If) -> bool | None:
         for number, (test, body) in enumerate(node.arms):
-            holds = True if test is None else self._run(test)
+            holds = True if test is None else self._condition(test)
             if holds:
                 return self._run(body)
             if holds is None:
@@ -219,7 +257,7 @@ class ShellReader(ShellTests):
 
     def _loop(self, node: Loop) -> bool | None:
         if not node.name:
-            if not node.test or self._run(node.test) is not False:
+            if not node.test or self._condition(node.test) is not False:
                 self._perhaps(node.body)
             return None
         words = [w for raw in node.words for w in self.words(raw)]
@@ -233,6 +271,7 @@ class ShellReader(ShellTests):
         return True
 
     def _simple(self, node: Simple) -> bool | None:
+        self._no_source = None
         words = list(node.words)
         given: list[tuple[str, str]] = []
         while words and (found := _ASSIGNMENT.match(words[0].text)):
@@ -275,6 +314,7 @@ class ShellReader(ShellTests):
             case "[[":
                 return self._test([a for a in arguments if a != "]]"], patterns=True)
             case "source" if self.follows and self.shell == "dash":
+                self._no_source = (arguments, line)
                 return False  # dash has no such command
             case "." | "source":
                 return self._source(arguments, line)
@@ -287,6 +327,8 @@ class ShellReader(ShellTests):
                 for each in itertools.takewhile(lambda a: a[:1] in ("-", "+") and a != "--", arguments):
                     if "a" in each or (each[-1] == "o" and "allexport" in arguments):
                         self._exports_all = each[0] == "-"
+                    if "e" in each.removesuffix("o") or (each[-1] == "o" and "errexit" in arguments):
+                        self.ends_on_error = each[0] == "-"
                 return True
             case "return":
                 raise _Return

@@ -109,8 +109,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Of imports: the modules that the Python lacks."""
     sure: bool = True
     """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
-    fault: Literal["", "without call", "folder not searched", "opens the Store"] = ""
-    """What ends it on Windows, other than a Python that is another or gone. without call: a batch file ends at ``source``, before it comes to
+    fault: Literal["", "without call", "folder not searched", "opens the Store", "no source"] = ""
+    """What ends it, other than a Python that is another or gone. no source: the shell that reads ``source`` (file and line) has no command of
+    this name, and so does not come to this Python. On Windows: without call: a batch file ends at ``source``, before it comes to
     this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. opens the Store:
     the name is that of the Store's alias."""
     dead: str = ""

@@ -42,7 +42,7 @@ class StartedFile(msgspec.Struct, frozen=True):
     is_gone: bool = False
     """It is a Python that a command names by its path, and that is not there."""
     ended_at: str = ""
-    """On Windows: file and line at which a batch file ends before it comes to this start."""
+    """File and line at which a batch file ends before it comes to this start, or by which a shell without ``source`` does not come to it."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
     opens_store: bool = False
@@ -137,7 +137,7 @@ def _read_by_itself(words: list[str], at: Line, state: State, ground: Ground) ->
             state.miss(path, at.file, at.number, ends=True)
         if file and (text := ground.read(path)) is not None:
             its = State(dict(state.values), set(state.exported))
-            read_assignments(text, path, its, expands=True)
+            read_assignments(text, path, its, braced=True)
             state.files.append(path)
             for variable, rows in its.lines.items():
                 if not variable.startswith(("LD_", "PYTHON")) and variable in its.values:
@@ -301,6 +301,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     inner.files = []
     known = {n: len(its) for n, its in inner.lines.items()}
     reader = ShellReader(around, inner, shell, arguments=arguments, script=path, follows=True)
+    reader.ends_on_error = bool(_errexit(text.partition("\n")[0])) if text.startswith("#!") else False
     reader.read_files(own)
     other = None
     for words, file, number, after in reader.commands[: -MOST_COMMANDS - 1 : -1]:
@@ -311,6 +312,11 @@ def _read(  # noqa: PLR0917 - what a script is given
             _take(state, after, own, path, line, known, text)
             return found
         other = other or (found and (found, after))
+    for failing, (words, file, number, after) in reader.unreached[: -MOST_COMMANDS - 1 : -1]:
+        found = _follow(list(words), Line(path, line or number), after, ground, depth + 1) if file == own else None
+        if found is not None and found.prefix:
+            _take(state, after, own, path, line, known, text)
+            return msgspec.structs.replace(found, ended_at=found.ended_at or f"{path}:{line or failing}")
     if other:
         _take(state, other[1], own, path, line, known, text)
         return other[0]

@@ -118,6 +118,11 @@ _TWO = {"mpirun": ("-genv", "-env"), "mpiexec": ("-genv", "-env"), "mpiexec.hydr
 _FILES = {"dotenv": ("-f", "--file", "-e"), "honcho": ("-e", "--env"), "foreman": ("-e", "--env")}
 """Options that name the file of variables which a starter reads; ".env" without one (python-dotenv's, honcho's and foreman's documentation)."""
 
+_REPLACES = {"honcho": ""}
+"""What a starter replaces in its file of variables, where that is not $NAME and ${NAME}: nothing (honcho's environ.py), or ${NAME} alone
+(python-dotenv, which Pipenv uses, and whose command is ``dotenv run``).
+"""
+
 _FOLDERS = ("envdir", "s6-envdir", "chpst")
 """Programs that read a folder with a file for each variable."""
 MOST_VARIABLES = 200
@@ -175,7 +180,8 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
     if name in _FILES:
         options = dict(_options(its))
         file = next((options[o] for o in _FILES[name] if options.get(o)), ".env")
-        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground, at if file != ".env" else None)
+        how = "braced" if name == "dotenv" and "run" in words else _REPLACES.get(name, "expands")
+        _read(posixpath.join(state.values.get("PWD", "/"), file), state, ground, at if file != ".env" else None, how)
     if name == "direnv" and words[:1] == ["exec"] and len(words) > 1:
         from core.host.startup.posix import ShellReader
 
@@ -279,7 +285,7 @@ def environment_of_project(runner: Runner, options: dict[str, str], state: State
     while here not in ("/", ""):
         if any(ground.around.kind(f"{here}/{m}") == "file" for m in runner.marks):
             for file in runner.reads:
-                _read(f"{here}/{file}", state, ground)
+                _read(f"{here}/{file}", state, ground, how="braced")
             if saved := _saved(runner, here, state, ground):
                 return saved
             active = state.values.get("VIRTUAL_ENV", "")
@@ -335,11 +341,19 @@ def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
     return next((p for p in places if name and posixpath.basename(p) == name and ground.around.kind(p) == "folder"), "")
 
 
-def _read(path: str, state: State, ground: Ground, at: tuple[str, int] | None = None, *, ends: bool = False) -> None:
-    """Take a file of variables; ``at``: the line that names it."""
+def _read(
+    path: str,
+    state: State,
+    ground: Ground,
+    at: tuple[str, int] | None = None,
+    how: str = "expands",
+    *,
+    ends: bool = False,
+) -> None:
+    """Take a file of variables; ``at``: the line that names it; ``how``: see ``read_assignments``."""
     path = posixpath.normpath(path)
     if (text := ground.read(path)) is not None:
-        read_assignments(text, path, state, expands=True)
+        read_assignments(text, path, state, expands=how == "expands", braced=how == "braced")
     elif at and ground.around.kind(path) == "missing":
         state.miss(path, *at, ends=ends)
 

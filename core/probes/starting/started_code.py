@@ -52,9 +52,23 @@ def program_ways(
     if found is None:
         return
     prefix = own_prefix(found, pythons)
-    runs = tuple(lacking_pythons(found, way, ground, pythons))
+    runs = tuple(_not_reached(found, prefix) if found.ended_at else lacking_pythons(found, way, ground, pythons))
     if prefix or runs:
         yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
+
+
+def _not_reached(found: StartedFile, prefix: str) -> Iterator[StartedPython]:
+    """Yield the environment's Python to which a shell does not come, since it has no ``source``."""
+    if prefix:
+        yield StartedPython(
+            name=posixpath.basename(found.path),
+            path=path_text(found.path),
+            prefix=prefix,
+            seems=prefix,
+            why="activated",
+            source=path_text(found.ended_at),
+            fault="no source",
+        )
 
 
 def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
@@ -175,7 +189,7 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
     return False
 
 
-SOURCES = late_pattern(r"(?:^|(?<=[;&|({]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
+SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
 CONDA_ACTIVATES = late_pattern(
     r"(?:^|[;&|({])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
@@ -222,7 +236,7 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
-    if any(ACTIVATES.search(row) for row in _own_rows(way, ground)):
+    if any(ACTIVATES.search(row) for row in (*_own_rows(way, ground), *_rows_of_scripts(way, ground))):
         return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
@@ -268,6 +282,13 @@ def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
             inside = target in row.partition(":")[0].split()
         elif inside:
             yield row
+
+
+def _rows_of_scripts(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the lines of the scripts that a task comes through."""
+    for file in way.state.files:
+        text = ground.read(file) if file.endswith(".sh") and not file.startswith("/etc/") else None
+        yield from (text or "").splitlines()
 
 
 def _nobody_activates(ground: Ground) -> bool:

@@ -80,9 +80,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
                 break
             its.ignored += lost.get(name, [])
             lost.setdefault(name, []).extend(_lost_behind(command, line, path, its))
-            alone = read is _make and not re.search(
-                r"(?m)^\.ONESHELL[ \t]{0,8}:|^(?:export )?SHELL[ \t]{0,8}[:?]?=", text
-            )
+            alone = _by_sh(read, text, ground)
             shell = "/bin/sh" if alone else "bash"
             found = python_of_text(command, Line(path, line), its, ground, shell=shell)
             way = Reached(
@@ -94,6 +92,15 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
                 shell=language(shell, ground) if alone else "",
             )
             yield from program_ways(found, way, ground, pythons)
+
+
+def _by_sh(read: object, text: str, ground: Ground) -> bool:
+    """Whether /bin/sh runs each command of a file by itself: make, unless it is told otherwise, npm, honcho and foreman."""
+    if read is _make:
+        return not re.search(r"(?m)^\.ONESHELL[ \t]{0,8}:|^(?:export )?SHELL[ \t]{0,8}[:?]?=", text)
+    if read is _npm:
+        return "script-shell" not in (ground.read(f"{ground.folder}/.npmrc") or "")
+    return read is _procfile
 
 
 _SETS_ALONE = late_pattern(r"(?:export\s+)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*;?\s*\\?$")

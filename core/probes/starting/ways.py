@@ -231,7 +231,7 @@ def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
                 prefix = _chosen(text, ground, pythons) or prefix
         for env_file in files or ([posixpath.join(ground.folder, ".env")] if project else []):
             if (text := ground.read(env_file)) is not None:
-                read_assignments(text, env_file, state, expands=True)
+                read_assignments(text, env_file, state, braced=True)
         yield Reached(kind="editor", at=path, state=state, prefix=prefix)
     if opened:
         yield from _launches(ground, terminal, pythons)
@@ -298,7 +298,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
         if isinstance(env_file, str):
             place = _filled(env_file, state, ground)
             if (its := ground.read(place)) is not None:
-                read_assignments(its, place, state, expands=True)
+                read_assignments(its, place, state, braced=True)
             elif ground.around.kind(place) == "missing" and env_file != "${workspaceFolder}/.env":
                 state.miss(place, path, json_line(text, "envFile"))
         env = row.get("env")

@@ -392,3 +392,32 @@ def test_uv_runs_the_projects_environment(files: dict[str, str], env: dict[str, 
     given = here(home, **{n: v.replace("{home}", str(home)) for n, v in ({"VIRTUAL_ENV": "{home}/env"} | env).items()})
     found = [(o.sure, o.lacks, o.path) for w in uv_ways(given, pythons(home)) for o in w.runs]
     assert found == ([] if sure is None else [(sure, ("frame",), f"{home}/work/.venv/bin/python")])
+
+
+SHELLS_WITHOUT_SOURCE = {
+    "and": ("source {home}/env/bin/activate && python main.py", "no source"),
+    "and behind a folder": ("cd {home}/work && source {home}/env/bin/activate && exec python main.py", "no source"),
+    "set -e": ("set -e; source {home}/env/bin/activate; python main.py", "no source"),
+    "or a dot": ("source {home}/env/bin/activate || . {home}/env/bin/activate; python main.py", ""),
+    "a condition under set -e": ("set -e; if source {home}/x; then exit; fi; . {home}/env/bin/activate; python main.py", ""),
+    "a dot": (". {home}/env/bin/activate && python main.py", ""),
+    "bash": ("bash -c 'source {home}/env/bin/activate && python main.py'", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", SHELLS_WITHOUT_SOURCE)
+def test_a_shell_without_source_does_not_come_to_what_stands_behind(home: Path, case: str) -> None:
+    command, fault = SHELLS_WITHOUT_SOURCE[case]
+    script = '#!/bin/sh\nVIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
+    write(home, {"env/bin/activate": script, "work/Makefile": f"run:\n\t{command}\n"})
+    done = subprocess.run(
+        ["dash", "-c", command.replace("{home}", str(home))],
+        check=False,
+        cwd=home / "work",
+        env={"PATH": "/usr/bin:/bin", "HOME": str(home)},
+        capture_output=True,
+    )
+    assert (done.returncode == 0) is not bool(fault), "the real shell"
+    (way,) = task_ways(here(home, PATH="/usr/bin:/bin"), pythons(home))
+    assert way.prefix == str(home / "env")
+    assert [one.fault for one in way.runs] == ([fault] if fault else [])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.host.startup.plain import read_dotenv
+from core.host.startup.plain import read_assignments, read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
@@ -156,6 +156,16 @@ def test_a_line_as_python_dotenv_reads_it(line: str, value: str | None):
     read_dotenv(f"\n{line}\n", "/x/.env", state)
     assert state.values.get("A") == value
     assert [r.line for r in state.lines.get("A", ())] == ([] if value is None else [2])
+
+
+@pytest.mark.parametrize(
+    ("how", "value"),
+    [({"expands": True}, "/home/ada/a:/home/ada/b:~/c"), ({"braced": True}, "/home/ada/a:$HOME/b:~/c"), ({}, "${HOME}/a:$HOME/b:~/c")],
+)  # fmt: skip
+def test_what_a_reader_of_assignments_replaces(how: dict[str, bool], value: str):
+    state = State({"HOME": "/home/ada"})
+    read_assignments("A=${HOME}/a:$HOME/b:~/c\n", "/x/.env", state, **how)
+    assert state.values["A"] == value
 
 
 # --- invoke and nox -----------------------------------------------------------------------------------------------------

@@ -146,7 +146,7 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         named = row.get("envFile")
         env_file = _filled(named, state, ground) if isinstance(named, str) else join(ground.folder, ".env")
         if (its := ground.read(env_file)) is not None:
-            read_assignments(its, env_file, state, expands=True)
+            read_assignments(its, env_file, state, braced=True)
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
