@@ -25,6 +25,7 @@ HELD_OUT = {
     "15": "held_out_15",
     "16": "held_out_16",
     "17": "held_out_17",
+    "18": "held_out_18",
 }
 """The name of each held-out set -> its module."""
 
