@@ -93,8 +93,9 @@ class Contract(Frozen, frozen=True, kw_only=True):
     words: tuple[str, ...] = ()
     separator: str = ""
     """Each of its letters parts words."""
-    exact: Literal["", "blanks", "all"] = ""
-    """What counts in a value: blanks around it, or those and upper and lower case; nothing counts as a value, too, then."""
+    exact: Literal["", "end", "blanks", "all"] = ""
+    """What counts in a value: blanks behind it, or around it, or those and upper and lower case; with the last two nothing counts as a
+    value, too."""
     signs: str = ""
     """Letters that may stand before a word."""
     prefix: str = ""

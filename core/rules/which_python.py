@@ -6,9 +6,10 @@ from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
-from core.common.i18n import N_, _
+from core.common.i18n import N_, _, join_sentences
 from core.common.text import join_names
-from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython
+from core.knowledge.causes import Cause
+from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine
 from core.model.findings import Evidence, Finding
 from core.model.remedies import NamePython
 from core.model.steps import Severity, Step
@@ -43,7 +44,7 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
                 break
 
 
-ENDS = ("without call", "folder not searched", "no source")
+ENDS = ("without call", "folder not searched", "not in this folder", "no source")
 """Faults of a start that leads to the right Python."""
 
 
@@ -57,6 +58,16 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         why = _("/bin/sh is dash here, which reads a file by a dot alone; what stands behind && does not run.")
         fix = manual_fix(
             _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
+        )
+    elif one.fault == "not in this folder":
+        title = _("{name} is not in {folder}, where this starts.", name=one.name, folder=one.source)
+        why = _(
+            "It is named without a folder, and lies in {folder}. What has no folder to start in starts in System32.",
+            folder=one.program,
+        )
+        fix = manual_fix(
+            _("Give it the folder {folder} to start in", folder=one.program),
+            _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),
         )
     else:
         names = join_names(one.lacks)
@@ -116,27 +127,63 @@ def _finding(
     else:
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
+    cause: Cause = "wrong_environment_active" if one.path else "python_environment_broken"
+    advice = _advice(start, one, home)
+    if row := one.misset:
+        cause, name = "variable_value_wrong", row.name.strip()
+        why = join_sentences(why, _kept_words(row))
+        advice = (
+            _("Take what surrounds {name} away in line {line} of {file}", name=name, line=row.line, file=row.file),
+            f'set "{name}={row.value.strip().strip(chr(34))}"',
+        )
     told = make_finding(
         Step.ENVIRONMENT,
         _severity(home, one, lacking),
         "another-python-runs",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
-        cause="wrong_environment_active" if one.path else "python_environment_broken",
+        cause=cause,
         why=why,
         evidence=[
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
-            *([observation(_("Activates an environment that is not there"), one.dead, start.at)] if one.dead else []),
+            *([observation(_dead_label(seen, one.dead), one.dead, start.at)] if one.dead else []),
+            *(
+                [
+                    observation(
+                        _("{name} is set here", name=one.misset.name.strip()),
+                        f"{one.misset.name}={one.misset.value}",
+                        f"{one.misset.file}:{one.misset.line}",
+                    )
+                ]
+                if one.misset
+                else []
+            ),
             *_owner_rows(runs),
             home.concerns(),
         ],
         subject=start.at,
-        fix=manual_fix(
-            *_advice(start, one, home),
-            remedy=_remedy(start, one, home),
-        ),
+        fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
     )
     return replace(told, ways=(start.id,))
+
+
+def _kept_words(row: StartLine) -> str:
+    """Return what cmd.exe makes of a line of ``set``."""
+    if row.name != row.name.strip():
+        return _(
+            "Line {line} of {file} sets the variable {name}, with the blank in its name, and not {meant}.",
+            line=row.line, file=row.file, name=repr(row.name), meant=row.name.strip(),
+        )  # fmt: skip
+    return _(
+        "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks behind the equals sign belong to it.",
+        line=row.line, file=row.file, name=row.name, value=repr(row.value),
+    )  # fmt: skip
+
+
+def _dead_label(seen: Snapshot, dead: str) -> str:
+    """Return what to say of an activation without effect: a file that is not there, or a line for another system's shell."""
+    foreign = seen.machine.system == "windows" and dead.startswith(("source", "."))
+    return _("cmd.exe has no such command") if foreign else _("Activates an environment that is not there")
 
 
 def _severity(home: EnvironmentView, one: StartedPython, lacking: list[str]) -> Severity:

@@ -144,14 +144,30 @@ def test_a_module_that_this_python_does_not_import_is_left_out(tmp_path: Path, n
     assert machine(tmp_path, f"thing/{name}".replace("\\", "/")) == ()
 
 
-def test_a_framework_s_own_modules_are_judged_by_themselves_alone(tmp_path: Path) -> None:
-    """The closures follow what they need, as the framework opens it."""
-    put(tmp_path, MODULE, "lost.dll")
-    assert machine(tmp_path, name="ctranslate2") == ()
-    write(tmp_path, MODULE.replace("\\", "/"), b"")
-    (one,) = machine(tmp_path, name="ctranslate2")
+EXT, CORE = "ctranslate2/_ext.cp311-win_amd64.pyd", "ctranslate2/ctranslate2.dll"
+
+
+def test_what_a_framework_opens_is_judged_by_itself_alone(tmp_path: Path) -> None:
+    """The closures follow what it needs, as the framework opens it."""
+    put(tmp_path, MODULE)
+    put(tmp_path, f"{SITE}\\{EXT}", "lost.dll")
+    assert machine(tmp_path, EXT, name="ctranslate2") == ()
+    write(tmp_path, f"{SITE}\\{EXT}".replace("\\", "/"), b"")
+    (one,) = machine(tmp_path, EXT, name="ctranslate2")
     assert one.edge
-    assert one.edge.path == MODULE
+    assert one.edge.path.endswith("_ext.cp311-win_amd64.pyd")
+
+
+@pytest.mark.parametrize(
+    ("needs", "told"), [(("msvcp140_1.dll",), True), (("msvcp140_1.dll", "ctranslate2.dll"), False)]
+)
+def test_a_framework_s_other_modules_are_followed(tmp_path: Path, needs: tuple[str, ...], told: bool) -> None:
+    """A module that is linked against what the framework opens is loaded behind that, and judged with it."""
+    put(tmp_path, MODULE, *needs)
+    put(tmp_path, f"{SITE}\\{CORE}")
+    assert [u.edge.name for u in machine(tmp_path, CORE, name="ctranslate2") if u.edge] == (
+        ["msvcp140_1.dll"] if told else []
+    )
 
 
 def test_a_module_of_python_itself_is_examined(tmp_path: Path) -> None:

@@ -109,16 +109,21 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Of imports: the modules that the Python lacks."""
     sure: bool = True
     """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
-    fault: Literal["", "without call", "folder not searched", "opens the Store", "no source"] = ""
+    fault: Literal["", "without call", "folder not searched", "not in this folder", "opens the Store", "no source"] = ""
     """What ends it, other than a Python that is another or gone. no source: the shell that reads ``source`` (file and line) has no command of
     this name, and so does not come to this Python. On Windows: without call: a batch file ends at ``source``, before it comes to
-    this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. opens the Store:
-    the name is that of the Store's alias."""
+    this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. not in this
+    folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. opens the
+    Store: the name is that of the Store's alias."""
     dead: str = ""
-    """The file by which a batch file means to activate an environment, and which is not there: it goes on without."""
+    """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
+    would know: it goes on without."""
     named_by: tuple[StartLine, ...] = ()
     """The lines that have to name ``seems``' interpreter instead, their ``value`` as it is written; none where several environments have what
     the program imports, or where other lines of the file speak of that Python, too."""
+    misset: StartLine | None = None
+    """On Windows: the line of ``set`` without which the right Python would start, were there no blanks or quotation marks around the
+    variable's name or its value."""
     has: tuple[str, ...] | None = None
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import ntpath
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 from typing import cast
 
 from msgspec.structs import replace
@@ -126,11 +127,11 @@ class _Look:
                     yield from self._one(self._where.join(folder, name), "", folder, {}, ())
         rows = gpu_binaries().frameworks
         for what in every_distribution(self._python, self._where):
-            followed = any(row.windows and re.fullmatch(row.distribution, what.name) for row in rows)
-            yield from self._of_distribution(what, followed=followed)
+            steps = [s.file for row in rows if re.fullmatch(row.distribution, what.name) for s in row.windows]
+            yield from self._of_distribution(what, steps)
 
-    def _of_distribution(self, what: Distribution, *, followed: bool) -> Iterator[UnfitExtension]:
-        """Yield those of one distribution. ``followed``: the closures examine what its modules need."""
+    def _of_distribution(self, what: Distribution, followed: list[str]) -> Iterator[UnfitExtension]:
+        """Yield those of one distribution. ``followed``: patterns of the files whose needs the closures examine."""
         self._owner = what
         rows = record_rows(what, BINARY_ROW, self._where)
         own = {self._where.name(path).lower(): path for path in rows}
@@ -140,14 +141,25 @@ class _Look:
             if self._where.stat(path) is None:
                 if not is_silent(self._where.local_path(path)):
                     yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
-            elif followed:
+            elif any(self._is_among(p, what, followed) for p in self._with_own_needs(path, own)):
                 yield from self._itself(path, owner, what.location)
             else:
                 yield from self._one(path, owner, what.location, own, folders)
 
     def _is_module_of(self, path: str, what: Distribution) -> bool:
-        inner = path.removeprefix(what.location).strip("\\").replace("\\", "/")
+        inner = self._inner(path, what)
         return self._is_module(self._where.name(path)) and not STRIPPED_PATHS.search(inner) and "/_test" not in inner
+
+    def _with_own_needs(self, path: str, own: Mapping[str, str]) -> Iterator[str]:
+        """Yield a module, and the package's own files that it is linked against."""
+        yield path
+        yield from (own[n.lower()] for n in self._search.read_headers(path).needed if n.lower() in own)
+
+    def _is_among(self, path: str, what: Distribution, patterns: list[str]) -> bool:
+        return any(fnmatch(self._inner(path, what), pattern) for pattern in patterns)
+
+    def _inner(self, path: str, what: Distribution) -> str:
+        return path.removeprefix(what.location).strip("\\").replace("\\", "/")
 
     def _is_module(self, name: str) -> bool:
         """Whether a file's name is that of an extension module that this Python imports."""

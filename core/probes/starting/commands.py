@@ -45,6 +45,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """File and line at which a batch file ends before it comes to this start, or by which a shell without ``source`` does not come to it."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
+    relative: str = ""
+    """On Windows: the path without a folder, of itself or of its program, that is not in the folder in which it starts."""
     opens_store: bool = False
     """On Windows: it is gone, and in its place an alias opens the Store."""
 

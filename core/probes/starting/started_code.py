@@ -20,6 +20,7 @@ from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.programs.follow import find_named
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
 from core.probes.starting.commands import StartedFile, language
@@ -114,7 +115,7 @@ def lacking_pythons(
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
     runs = bool(found.prefix) or (found.is_gone and (gone_counts or way.kind in unattended))
     by_path = where.system == "windows" and found.is_gone and not found.by_name
-    if not runs or not homes or (not by_path and _is_uncertain(way, ground)):
+    if found.relative or not runs or not homes or (not by_path and _is_uncertain(way, ground)):
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
@@ -254,12 +255,22 @@ def _dead_activation(way: Reached, ground: Ground) -> str:
     """Return the batch file that a batch file calls to activate an environment, and that is not there: such a call has no effect."""
     if ground.where.system != "windows" or way.kind != "script":
         return ""
-    rows = (ground.read(way.at) or "").splitlines()
+    batch = [f for f in way.state.files if f.lower().endswith((".bat", ".cmd"))] or [way.at]
+    rows = [row for file in batch for row in (ground.read(file) or "").splitlines()]
     return next((dead for row in rows if (dead := _dead_call(row, way, ground))), "")
 
 
+UNKNOWN_COMMAND = late_pattern(r"[ \t@]{0,40}((source|\.)[ \t]{1,20}[^\s&|]{1,400})")
+"""How shells of Linux activate an environment: cmd.exe says that it has no such command, and goes on."""
+
+
 def _dead_call(row: str, way: Reached, ground: Ground) -> str:
-    """Return the file that one line calls, and that is not there."""
+    """Return the file that one line calls, and that is not there; or such a line of another system's shell, which cmd.exe does not know."""
+    foreign = UNKNOWN_COMMAND.match(row) if ground.where.system == "windows" and way.kind != "notebook" else None
+    if foreign and not find_named(
+        foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
+    ):
+        return foreign[1]
     found = DEAD_CALL.fullmatch(row) if ground.where.system == "windows" and way.kind == "script" else None
     if found is None or not found[1].strip().lower().removesuffix(".bat").endswith("\\activate"):
         return ""
@@ -388,6 +399,12 @@ def _options(arguments: tuple[str, ...]) -> tuple[bool, str, str]:
         if "S" in letters.partition("W")[0].partition("X")[0]:
             return True, "", ""  # no packages are searched
     return isolated, "file", words[0] if words and words[0] != "-" else ""
+
+
+def program_file(found: StartedFile) -> str:
+    """Return the program that a Python runs, as its command writes it, where it is a file; else nothing."""
+    _isolated, kind, named = _options(found.arguments)
+    return named if kind == "file" else ""
 
 
 def _search(

@@ -37,6 +37,7 @@ from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.frameworks.imports import (
     BEFORE_THE_PACKAGES,
     describe_origin,
+    is_unmeant,
     removal_remedy,
     stop_shadowing,
     views_with_imports,
@@ -59,7 +60,7 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
         for ended in _one_of_each(search.ended):
             if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
                 continue  # The rules about compiled modules report it.
-            if not _is_reported_elsewhere(ended, search) and not _is_checked(home, ended):
+            if not _is_reported_elsewhere(home, ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
 
@@ -73,10 +74,18 @@ def _one_of_each(found: Iterable[EndedImport]) -> Iterator[EndedImport]:
         yield msgspec.structs.replace(next((e for e in ends if e.importer), ends[0]), starts=starts)
 
 
-def _is_reported_elsewhere(ended: EndedImport, search: ImportSearch) -> bool:
-    """Whether the rules about shadowing modules, or modules for another Python, report this file."""
+def _is_reported_elsewhere(home: EnvironmentView, ended: EndedImport, search: ImportSearch) -> bool:
+    """Whether the rules about shadowing modules, or modules for another Python, report this file as a fault."""
     top = ended.wanted.partition(".")[0]
-    return any(m.path == ended.path and (m.foreign or m.hidden) for m in search.modules if m.name == top)
+    return any(
+        m.path == ended.path
+        and (
+            m.foreign
+            or (m.hidden and (not (m.owner and m.hidden_owner) or is_unmeant(home, m, search.entries[m.entry])))
+        )
+        for m in search.modules
+        if m.name == top
+    )
 
 
 def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:

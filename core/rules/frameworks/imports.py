@@ -262,15 +262,12 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
 def _other_installation(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Iterator[Finding]:
     """A second installation wins where the person meant the first: it is another release, and no deliberate overlay."""
     same = found.owner == found.hidden_owner
-    overlay = entry.origin == "user site" and home.python.kind in ("system", "other", "store")
     framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
-    if same or (overlay and not framework):
+    if same or (_is_overlay(home, entry) and not framework):
         return
-    mine, its = (version_tuple(owner.partition(" ")[2])[:1] for owner in (found.owner, found.hidden_owner))
-    weighty = framework or (found.name == "numpy" and mine > its)  # what was built for NumPy 2 runs with NumPy 1, too
     yield make_finding(
         Step.FRAMEWORKS,
-        NOTE if overlay or not weighty else min(home.severity, WARNING),
+        min(home.severity, WARNING) if is_unmeant(home, found, entry) else NOTE,
         f"shadowed-{found.name}",
         _(
             "import {name} takes {owner} in {folder} instead of {hidden} of the environment.",
@@ -289,6 +286,19 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         fix=_out_of_the_way(home, found, entry),
         remedy=removal_remedy(home, entry),
     )
+
+
+def is_unmeant(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> bool:
+    """Whether a second installation, which wins, is told as a fault for its own sake, whatever imports it."""
+    mine, its = (version_tuple(owner.partition(" ")[2])[:1] for owner in (found.owner, found.hidden_owner))
+    framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
+    weighty = framework or (found.name == "numpy" and mine > its)  # what was built for NumPy 2 runs with NumPy 1, too
+    return weighty and found.owner != found.hidden_owner and not _is_overlay(home, entry)
+
+
+def _is_overlay(home: EnvironmentView, entry: SearchEntry) -> bool:
+    """Whether a person's own packages come before those of an installed Python, as they are meant to."""
+    return entry.origin == "user site" and home.python.kind in ("system", "other", "store")
 
 
 def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:

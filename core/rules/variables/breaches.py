@@ -42,7 +42,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             name=contract.variable,
             value=repr(value),
         )
-    if contract.exact and any(p != p.strip() for p in parts_of(contract, value)):
+    if _has_a_blank(contract, value):
         return _(
             "The variable {name} is {value}, with a blank that belongs to the value for its reader.",
             name=contract.variable,
@@ -52,7 +52,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "words":
             return wrong if _has_odd_word(contract, value) else ""
         case "switch":
-            return wrong if (value or contract.exact) and value.lower() not in SWITCHES else ""
+            return wrong if (value or contract.exact in WITH_NOTHING) and value.lower() not in SWITCHES else ""
         case "number":
             number = re.fullmatch(r"\s*(\d{1,9}(?:\.\d{1,9})?|\.\d{1,9})\s*", value)
             inside = number is not None and contract.least <= float(number[1]) <= contract.most
@@ -73,6 +73,17 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+WITH_NOTHING = ("blanks", "all")
+"""Where nothing counts as a value, too."""
+
+
+def _has_a_blank(contract: Contract, value: str) -> bool:
+    """Whether a value has a blank where its reader takes it for a part of the value."""
+    if contract.exact == "end":
+        return bool(value.strip()) and value != value.rstrip()
+    return bool(contract.exact) and any(p != p.strip() for p in parts_of(contract, value))
 
 
 def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
@@ -115,7 +126,7 @@ def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
 
 def _has_odd_word(contract: Contract, value: str) -> bool:
     """Whether a word is not in the table; upper and lower case matter where they do for the reader."""
-    if contract.exact and not value:
+    if contract.exact in WITH_NOTHING and not value:
         return "" not in contract.words
     known = {w.lower() for w in contract.words}
     words = words_of(contract, value)

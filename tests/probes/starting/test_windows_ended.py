@@ -65,6 +65,27 @@ def test_a_batch_file_does_not_come_back_from_another(lines: tuple[str, ...], li
     assert told == ([("without call", rf"C:\project\run.bat:{line}")] if line else [])
 
 
+OTHER = r"C:\Other"
+
+
+@pytest.mark.parametrize(
+    ("line", "dead"),
+    [
+        ("source .venv/bin/activate", "source .venv/bin/activate"),
+        (". .venv/Scripts/activate && python train.py", ". .venv/Scripts/activate"),
+        ("call workon ml", None),
+        (r"call C:\ml\Scripts\activate.bat", None),
+    ],
+)
+def test_a_line_for_another_systems_shell_activates_nothing(line: str, dead: str | None, machine: Path) -> None:
+    put(machine, OTHER + r"\python.exe", "MZ")
+    put(machine, OTHER + r"\python311.dll", "")
+    put(machine, OTHER + r"\Lib\os.py", "")
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{line}\r\npython train.py\r\n")
+    told = [(one.path, one.lacks, one.dead, one.sure) for one in ended(machine, f"{ENV['Path']};{OTHER}")]
+    assert told == ([(OTHER + r"\python.exe", ("torch",), dead, True)] if dead else [])
+
+
 WEBUI = (
     'if not defined PYTHON (set PYTHON=python)\r\n%PYTHON% -c "" >out.txt\r\nset PYTHON={0}\r\n%PYTHON% train.py\r\n'
 )
@@ -138,3 +159,67 @@ def test_an_embeddable_python_that_does_not_search_its_programs_folder(line: str
     put(tmp_path, r"C:\portable\run.bat", ".\\py\\python.exe -s app\\main.py\r\n")
     told = [(one.fault, one.lacks, one.source) for one in ended(tmp_path, ENV["Path"], own, folder=r"C:\portable")]
     assert told == ([] if line else [("folder not searched", ("tools",), r"C:\portable\py\python311._pth")])
+
+
+NIGHTLY = (
+    "<Task><Actions><Exec><Command>{command}</Command><Arguments>{arguments}</Arguments>"
+    "<WorkingDirectory>{folder}</WorkingDirectory></Exec></Actions></Task>"
+)
+
+
+@pytest.mark.parametrize(
+    ("command", "arguments", "folder", "batch", "told"),
+    [
+        (r"C:\project\run.bat", "", "", r".venv\Scripts\python.exe train.py", r".venv\Scripts\python.exe"),
+        (r"C:\project\run.bat", "", PROJECT, r".venv\Scripts\python.exe train.py", ""),
+        (r"C:\project\run.bat", "", "", 'cd /d "%~dp0"\r\n.venv\\Scripts\\python.exe train.py', ""),
+        (r"C:\project\run.bat", "", "", r"if exist x .venv\Scripts\python.exe train.py", ""),
+        (r"C:\project\.venv\Scripts\python.exe", "train.py", "", "", "train.py"),
+        (r"C:\project\.venv\Scripts\python.exe", r"C:\project\train.py", "", "", ""),
+        (r"C:\project\.venv\Scripts\python.exe", "-m train", "", "", ""),
+        (r"C:\project\.venv\Scripts\python.exe", "elsewhere.py", "", "", ""),
+    ],
+)
+def test_a_task_without_a_folder_starts_in_system32(
+    command: str, arguments: str, folder: str, batch: str, told: str, machine: Path
+) -> None:
+    own = PythonEnvironment(
+        prefix=PROJECT + r"\.venv", kind="venv", version="3.11.9", executable=PROJECT + r"\.venv\Scripts\python.exe"
+    )
+    put(machine, own.executable, "MZ")
+    put(machine, PROJECT + r"\.venv\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{batch}\r\n")
+    put(
+        machine,
+        r"C:\Windows\System32\Tasks\Nightly",
+        NIGHTLY.format(command=command, arguments=arguments, folder=folder),
+    )
+    its = request(machine, system="windows", env=ENV)
+    ground = ground_of(its, sysroot_of(its.host), PROJECT)
+    runs = [one for w in windows_ways(ground, (own,)) if w.kind == "task" for one in w.runs]
+    assert [(one.fault, one.name, one.source, one.program) for one in runs] == (
+        [("not in this folder", told, r"C:\Windows\System32", PROJECT)] if told else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (r"set VENV_DIR = C:\ml", "VENV_DIR "),
+        (
+            r'set VENV_DIR="C:\ml"',
+            "",
+        ),  # webui.bat puts it between quotation marks once more, which cmd.exe takes as none
+        (r"set VENV_DIR=C:\ml", ""),
+        (r"set OTHER = C:\ml", ""),
+    ],
+)
+def test_a_blank_in_a_variables_name_leads_to_another_python(line: str, told: str, machine: Path) -> None:
+    put(machine, PROJECT + r"\venv\Scripts\python.exe", "MZ")
+    put(machine, PROJECT + r"\venv\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
+    its = 'if not defined VENV_DIR (set "VENV_DIR=%~dp0%venv")\r\n"%VENV_DIR%\\Scripts\\python.exe" train.py\r\n'
+    put(machine, PROJECT + r"\web.bat", its)
+    put(machine, PROJECT + r"\user.bat", f"{line}\r\ncall web.bat\r\n")
+    other = PythonEnvironment(prefix=PROJECT + r"\venv", kind="venv", version="3.11.9")
+    runs = [one for one in ended(machine, ENV["Path"], ML, other) if one.source.endswith("user.bat")]
+    assert [one.misset.name if one.misset else "" for one in runs if told or one.misset] == ([told] if told else [])

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
@@ -19,6 +20,7 @@ from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
+from core.probes.starting.windows.batch_variables import assignment, expanded_line
 from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
 from core.probes.starting.windows.launcher import is_launched, launched_python
 
@@ -30,11 +32,9 @@ MOST_STEPS = 6
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
-SETS = re.compile(
-    r"(if\s.*?)?\bset\s+(?:\"([A-Za-z_]\w*)=([^\"]*)\"[^&|]*|([A-Za-z_]\w*)=([^&|]*?)\s*)\Z", re.IGNORECASE
-)
-"""An assignment: quotation marks around all of it are no part of the value, those within it are."""
-UNLESS_SET = re.compile(r"if\s+not\s+defined\s+(\w+)\s*\(?\s*@?\Z", re.IGNORECASE)
+SETS = late_pattern(r"(?i)((?:if|for)\s(?:[^\"]|\"[^\"]*\")*?)?(\()?\s*@?(?=set[\s\"/])")
+"""What stands before an assignment on its line."""
+UNLESS_SET = re.compile(r"if\s+not\s+defined\s+(\w+)\s*\Z", re.IGNORECASE)
 TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
 """Options of a Python that is only tried, or installs something: the program comes behind it."""
 BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
@@ -98,7 +98,7 @@ def expanded(text: str, state: State, file: str = "") -> str:
     """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), and %~dp0 within a batch file."""
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
-    return re.sub(r"%([A-Za-z_][\w()]*)%", lambda m: value_of(state, m[1]) or "", filled)
+    return expanded_line(filled, lambda name: value_of(state, name))
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
@@ -119,23 +119,25 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
     state.files.append(path)
     level, ended = 0, ""
     tried: list[StartedFile] = []
+    lost: list[StartedFile] = []
     for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
-        line = raw.strip().lstrip("@").strip()[:MOST_LINE]
+        line = raw.lstrip().lstrip("@").lstrip()[:MOST_LINE]
         if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
             continue
         at = Place(path, number)
-        if not _assigned(line, at, state, sure=level == 0):
-            calls = not ended and level == 0 and _never_comes_back(line, at, state, ground, text)
-            started = commands_of_line(line, at, state, ground, depth)
-            if started is not None and TRIES.match(" ".join(started.arguments[:2])):
-                tried.append(started)
-            elif started is not None and not (started.is_gone and level):
-                first = next((t for t in tried if t.is_gone), None)
-                its = msgspec.structs.replace(first, arguments=started.arguments) if first else started
-                return msgspec.structs.replace(its, ended_at=ended) if ended else its
-            ended = f"{path}:{number}" if calls else ended
+        calls = not ended and level == 0 and _never_comes_back(line, at, state, ground, text)
+        started = commands_of_line(line, at, state, ground, depth, in_block=level > 0)
+        if started is not None and TRIES.match(" ".join(started.arguments[:2])):
+            tried.append(started)
+        elif started is not None and started.relative:
+            lost.append(started)
+        elif started is not None and not (started.is_gone and level):
+            first = next((t for t in tried if t.is_gone), None)
+            its = msgspec.structs.replace(first, arguments=started.arguments) if first else started
+            return msgspec.structs.replace(its, ended_at=ended) if ended else its
+        ended = f"{path}:{number}" if calls else ended
         level = max(0, level + line.count("(") - line.count(")"))
-    return tried[0] if tried else None
+    return next(iter((*tried, *lost)), None)
 
 
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
@@ -152,19 +154,25 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     return False
 
 
-def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
-    """Apply a line of ``set``; one that is not sure to be reached makes its variable unknown."""
-    found = SETS.match(line)
+def _assigned(part: str, at: Place, state: State, before: State, *, sure: bool, in_block: bool) -> bool:
+    """Apply a command that is ``set``; one that is not sure to be reached makes its variable unknown.
+
+    ``before``: the variables at the start of the line, which is expanded as a whole.
+    """
+    found = SETS.match(part)
     if found is None:
         return False
-    name, text = (found[2], found[3]) if found[2] else (found[4], found[5])
-    name = next((n for n in state.values if n.upper() == name.upper()), name)
-    value = expanded(text, state, at.file if at.line else "")
-    unless = UNLESS_SET.match(found[1]) if found[1] and sure else None
+    command, condition = part[found.end() :], (found[1] or "").strip()
+    its = assignment(_up_to_bracket(command) if in_block or found[2] else command)
+    if its is None:
+        return True
+    name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
+    value = expanded(its.value, before, at.file if at.line else "")
+    unless = UNLESS_SET.match(condition) if sure else None
     if unless and unless[1].upper() == name.upper() and name not in state.open:
         if not state.values.get(name):
-            give(state, name, value.removesuffix(")"), at)
-    elif found[1] or not sure:
+            give(state, name, value, at)
+    elif condition or not sure or its.open:
         state.open.add(name)
     elif value:
         give(state, name, value, at)
@@ -173,16 +181,30 @@ def _assigned(line: str, at: Place, state: State, *, sure: bool) -> bool:
     return True
 
 
-def commands_of_line(line: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
+def _up_to_bracket(text: str) -> str:
+    """Return a command up to the bracket that ends its block."""
+    quoted = False
+    for at, char in enumerate(text):
+        quoted = quoted != (char == '"')
+        if char == ")" and not quoted:
+            return text[:at]
+    return text
+
+
+def commands_of_line(
+    line: str, at: Place, state: State, ground: Ground, depth: int = 0, *, in_block: bool = False
+) -> StartedFile | None:
     """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts."""
+    sure, before = not in_block, State(dict(state.values), separator=";")
     for divided in _divided(line):
-        part = divided.strip().lstrip("@").strip()
-        command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
-        if _assigned(command, at, state, sure=command == part):
+        part = divided.lstrip().lstrip("@").lstrip()
+        if _assigned(part, at, state, before, sure=sure, in_block=in_block):
+            sure = sure and not re.match(r"(?:if|for)\s", part, re.IGNORECASE)
             continue
+        command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         named = re.findall(r"%(\w+)%", command)
-        doubtful = command != part or any(n in state.open or not value_of(state, n) for n in named)
-        command = expanded(command, state, at.file if at.line else "")
+        doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
+        command = expanded(command.rstrip(), before, at.file if at.line else "")
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
             state.values["PWD"] = _within(moved[1], state, ground)
             continue
@@ -253,6 +275,9 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
                 path, prefix, real, tuple(words[1:]), by_name="\\" not in words[0] and "/" not in words[0]
             )
         gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
+        beside = not path and not ntpath.splitdrive(words[0])[0] and ntpath.dirname(words[0]).strip("\\/")
+        if beside:
+            return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, relative=words[0])
         return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1)

@@ -1,5 +1,6 @@
 r"""Starts on Windows that end before their program runs, although the environment is there: a batch file that another one replaces, an
-interpreter that was taken away, and an embeddable Python that does not search its program's folder.
+interpreter that was taken away, a task that starts in another folder than its files, and an embeddable Python that does not search its
+program's folder.
 
 Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's documentation, "Finding modules"
 (a ._pth file names every folder).
@@ -15,7 +16,7 @@ from core.model.paths import is_inside
 from core.probes.python.search_path import own_pth, read_interpreter
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import program_and_lacks
+from core.probes.starting.started_code import program_and_lacks, program_file
 from core.probes.starting.ways import Reached
 
 
@@ -33,6 +34,9 @@ def ended_starts(
             source=path_text(found.ended_at),
             fault="without call",
         )
+    if lost := _lost_here(found, way, ground, pythons):
+        yield lost
+        return
     if found.is_gone and not found.opens_store:
         named = found.launcher or found.path
         owner = next((p.prefix for p in pythons if is_inside("windows", named, p.prefix)), "")
@@ -41,6 +45,41 @@ def ended_starts(
                 name=path_text(found.path), path="", prefix="", seems=owner, why="lies in it", source=path_text(named)
             )
     yield from _folder_not_searched(found, way, ground, pythons)
+
+
+UNATTENDED = ("task", "service")
+"""Starts whose folder nobody chooses but who made them; without one it is System32."""
+
+
+def _lost_here(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> StartedPython | None:
+    """Return the end of a start whose Python, or program, is named without a folder, and lies elsewhere than where it starts."""
+    here = way.state.values.get("PWD") or ""
+    if not here or not (way.kind in UNATTENDED or (way.kind == "launcher" and way.at.lower().endswith(".lnk"))):
+        return None
+    named = found.relative or program_file(found)
+    if not named or "%" in named or ntpath.isabs(named) or ntpath.splitdrive(named)[0]:
+        return None
+    if ground.where.exists(ntpath.join(here, named)):
+        return None
+    folders = [ntpath.dirname(f) for f in way.state.files if f.lower().endswith((".bat", ".cmd"))]
+    folders += [ntpath.dirname(p) for p in (way.prefix, found.prefix) if p] + [ground.folder]
+    meant = next((f for f in dict.fromkeys(folders) if ground.where.is_file(ntpath.join(f, named))), "")
+    if not meant:
+        return None
+    python = ntpath.normpath(ntpath.join(meant, named)) if found.relative else found.path
+    owner = way.prefix or next((p.prefix for p in pythons if is_inside("windows", python, p.prefix)), "")
+    return StartedPython(
+        name=path_text(named),
+        path=path_text(python),
+        prefix=owner,
+        seems=owner,
+        why="lies in it",
+        source=path_text(here),
+        program=path_text(meant),
+        fault="not in this folder",
+    ) if owner else None  # fmt: skip
 
 
 def _folder_not_searched(

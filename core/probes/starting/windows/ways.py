@@ -21,6 +21,7 @@ from core.probes.starting.windows.chosen import chosen_ways, launched, with_note
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import ended_starts
+from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
@@ -181,7 +182,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         state = _begin(ground)
         state.values["PWD"] = ground.folder
         found = python_of_batch(path, state, ground)
-        if found is None:
+        if found is None or found.relative:
             continue
         called |= {f for f in state.files if f != path}
         way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, pythons), argv=(path,))
@@ -189,6 +190,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
             gone.append((found, way))
             continue
         runs = (*ended_starts(found, way, ground, pythons), *lacking_pythons(found, way, ground, pythons))
+        runs = tuple(with_kept_blanks(one, way, ground, pythons) for one in runs)
         whole |= {path} if way.prefix and not runs else set()
         if way.prefix or runs:
             yield replace(way, runs=runs, folder=script_folder(found, state, ground))
@@ -200,7 +202,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
             *lacking_pythons(found, way, ground, pythons, gone_counts=True),
         )
         if runs:
-            yield replace(way, runs=runs)
+            yield replace(way, runs=tuple(with_kept_blanks(one, way, ground, pythons) for one in runs))
 
 
 def _prefix_in(text: str, pythons: tuple[PythonEnvironment, ...]) -> str:

@@ -1,0 +1,56 @@
+r"""Blanks and quotation marks that ``set`` keeps in a variable's name or value, where a batch file would start another Python without them.
+
+Source: Microsoft's KB 26719: blanks before and behind the equals sign belong to the name and to the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from msgspec.structs import replace
+
+from core.host.startup.state import State
+from core.model.facts import LineForm, PythonEnvironment, StartedPython, StartLine
+from core.probes.starting.machine import Ground
+from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.ways import Reached
+from core.probes.starting.windows.command_lines import prefix_among, python_of_batch
+
+
+class _WithoutBlanks(State):
+    """Variables as the person means them."""
+
+    def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
+        """Set a variable without what surrounds its name and its value."""
+        known = next((n for n in self.values if n.upper() == name.strip().upper()), name.strip())
+        State.set_variable(self, known, _meant(value), file, line, form)
+
+
+def with_kept_blanks(
+    one: StartedPython, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> StartedPython:
+    """Return a start that ends, with the line that would lead to a Python that has what the program imports, were it read as it is meant."""
+    rows = [*_kept(way.state)]
+    if one.why != "imports" or not rows:
+        return one
+    state = _WithoutBlanks(dict(ground.env), set(ground.env), separator=";")
+    state.values["PWD"] = ground.folder
+    found = python_of_batch(way.at, state, ground)
+    its = Reached(kind=way.kind, at=way.at, state=state, prefix="", argv=way.argv)
+    if found is None or found.is_gone or prefix_among(found, pythons) in ("", one.prefix):
+        return one
+    return one if any(True for _lack in lacking_pythons(found, its, ground, pythons)) else replace(one, misset=rows[0])
+
+
+def _kept(state: State) -> Iterator[StartLine]:
+    """Yield the lines of batch files that set a variable with something around its name or its value."""
+    for rows in state.lines.values():
+        yield from (
+            r
+            for r in rows
+            if r.form == "cmd" and r.does == "set" and (r.name, r.value) != (r.name.strip(), _meant(r.value))
+        )
+
+
+def _meant(value: str) -> str:
+    return value.strip().strip('"')
