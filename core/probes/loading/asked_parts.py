@@ -51,15 +51,24 @@ def is_served(distribution: str, request: ProbeRequest, where: Sysroot) -> bool:
 
 def imported_before(module: str, request: ProbeRequest, where: Sysroot) -> frozenset[str]:
     """Return the modules that each program here imports before this one; empty where none imports it."""
+    orders = [imported_modules(text) for _path, text in programs_importing(module, request, where)]
+    found = [frozenset(order[: order.index(module)]) for order in orders]
+    return frozenset.intersection(*found) if found else frozenset()
+
+
+def programs_importing(module: str, request: ProbeRequest, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield the file and the text of each program here that imports a module."""
     folder = request.script_folder or working_folder(where)
     names = sorted(n for n in where.names(folder) or () if n.endswith((".py", ".ipynb")))[:MOST_PROGRAMS]
-    found: list[frozenset[str]] = []
-    for name in names:
-        text = where.text(where.join(folder, name), PROGRAM_BYTES) or ""
-        order = list(_imported(text)) if module in text else []
-        if module in order:
-            found.append(frozenset(order[: order.index(module)]))
-    return frozenset.intersection(*found) if found else frozenset()
+    for path in (where.join(folder, name) for name in names):
+        text = where.text(path, PROGRAM_BYTES) or ""
+        if module in text and module in imported_modules(text):
+            yield path, text
+
+
+def imported_modules(text: str) -> list[str]:
+    """Return the modules that a program imports, in its order."""
+    return [*_imported(text)]
 
 
 def _imported(text: str) -> Iterator[str]:

@@ -22,10 +22,13 @@ from core.model.facts import Distribution, How, PythonEnvironment, Resolution
 from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.path_list import searched_entries
 from core.model.paths import is_inside
+from core.probes.loading.asked_parts import SERVES_OTHERS, is_served
 from core.probes.loading.built_for import built_for
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linked_windows import linked_packages
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, OWN_FIRST, LoadOrder, LoadStep, load_libraries
+from core.probes.loading.own_loads import own_loads
+from core.probes.loading.package_folders import nvidias_folders, torchs_folders
 from core.probes.loading.plan import added_folders
 from core.probes.loading.start_path import with_start_path
 from core.probes.loading.windows import application_folder
@@ -62,6 +65,8 @@ NOT_FOUND = 126
 def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[Closure]:
     """Yield one closure for each framework of the table; extensions are loaded into their framework's process."""
     rows = [(d, row) for d in python.distributions for row in gpu_binaries().frameworks if _fits(row, d.name)]
+    if any(d.name == SERVES_OTHERS for d, _row in rows):
+        rows = [(d, _behind_another(row, d, request, where)) for d, row in rows]
     verdicts: list[Verdict] = []
     torch: DllWalk | None = None
     for distribution, row in rows:
@@ -91,6 +96,12 @@ def windows_closures(python: PythonEnvironment, request: ProbeRequest, where: Sy
         walk.open_modules(one.modules, on_path=one.registers)
         if walk.edges or walk.gaps:
             yield walk.closure(verdicts)
+
+
+def _behind_another(row: GpuFramework, its: Distribution, request: ProbeRequest, where: Sysroot) -> GpuFramework:
+    """Return a framework's row; it comes after PyTorch where each program of the person that imports it imports PyTorch before."""
+    served = not row.after and its.name != SERVES_OTHERS and is_served(its.name, request, where)
+    return replace(row, after=SERVES_OTHERS) if served else row
 
 
 def _ends_at_start(opening: Opening) -> bool:
@@ -134,11 +145,15 @@ class DllWalk:
         """Missing dependencies, each with the binary whose load leads to it."""
         self.gaps: list[tuple[str, Gap]] = []
         self.steps: list[LoadStep] = []
+        self._own = own_loads(distribution, python, request, where)
+        """What the person's programs load, or make known, before."""
         self.folders = self._folders()
 
     def walk(self) -> None:
         """Follow what the framework loads, then what its libraries open by name."""
         row = self._row
+        for path in self._own.files:
+            self._load_before(path)
         number = built_for(row, self._distribution.name, self._python.site_packages, self._where)
         for step in row.windows:
             if step.first and is_older(self._distribution.version, step.first) is True:
@@ -275,6 +290,12 @@ class DllWalk:
             LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants)
         )
 
+    def _load_before(self, path: str) -> None:
+        """Follow a file that the person's programs load by its path, with ctypes."""
+        policy = replace(self._policy(path), altered=False, flags=DLL_LOAD_DIR | DEFAULT_DIRS)
+        self._follow(path, path, policy)
+        self.steps.append(LoadStep(path=path, flags=policy.flags, quiet=True))
+
     def _open_names(self, names: OpenedNames, major: str) -> None:
         version = self._distribution.version
         if (names.first and is_older(version, names.first) is True) or (
@@ -404,7 +425,7 @@ class DllWalk:
     def _folders(self) -> tuple[str, ...]:
         """Return the folders that the environment and the framework register for DLLs."""
         row, where = self._row, self._where
-        added = [*added_folders(self._python)]
+        added = [*added_folders(self._python), *self._own.folders]
         finds = bool(row.windows_finds) and is_older(self._distribution.version, row.windows_finds) is False
         if finds:
             added += list(nvidias_folders(self._python.site_packages, where))
@@ -446,15 +467,5 @@ class DllWalk:
     def _files_elsewhere(self, name: str) -> tuple[str, ...]:
         """Return files of this name in the packages, outside the search path: nvidia's wheels keep them in bin."""
         where, sites = self._where, self._python.site_packages
-        folders = [*nvidias_folders(sites, where), *(where.join(base, "torch", "lib") for base in sites)]
+        folders = [*nvidias_folders(sites, where), *torchs_folders(sites, where)]
         return tuple(where.join(f, n) for f in folders for n in where.names(f) or () if n.lower() == name.lower())
-
-
-def nvidias_folders(sites: Sequence[str], where: Sysroot) -> Iterator[str]:
-    """Yield the folders in which NVIDIA's wheels for Windows keep their DLLs."""
-    for base in sites:
-        home = where.join(base, "nvidia")
-        for part in where.names(home) or ():
-            for folder in (where.join(home, part, "bin"), where.join(home, part, "bin", "x86_64")):
-                if any(n.lower().endswith(".dll") for n in where.names(folder) or ()):
-                    yield folder

@@ -30,6 +30,8 @@ class CudnnRequirement(Frozen, frozen=True, kw_only=True):
     """The main library's path if nothing requests it by name: a wheel without a framework."""
     wanted_version: str | None = None
     wanted_source: str = ""
+    loaded: tuple[str, ...] = ()
+    """On Windows: DLLs that the person's programs load before, in this order."""
 
 
 def cudnn_requirements(

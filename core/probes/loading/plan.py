@@ -15,7 +15,13 @@ from core.probes.loading.consumers import CudnnRequirement
 from core.probes.loading.linux import Tracer, consumer_search, preloaded_libraries
 from core.probes.loading.roll_call.protocol import LaterLibrary, RollCallRequest
 from core.probes.loading.start_path import with_start_path
-from core.probes.loading.windows import application_folder, consumer_dll_policy, imported_dlls, trace_dlls
+from core.probes.loading.windows import (
+    application_folder,
+    consumer_dll_policy,
+    imported_dlls,
+    trace_dlls,
+    with_loaded_first,
+)
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
 
@@ -79,7 +85,7 @@ def _on_windows(
     policy = consumer_dll_policy(env, application, way, (*_folders(wish, where), *added), where)
     main = wish.main or shipped_name("", wish.major, "windows")
     traced = trace_dlls(main, wish.major, policy, setting.known.zlibwapi, where, preload=_preload(wish, where))
-    return (*traced, *imported_dlls(wish.askers, wish.way, policy))
+    return with_loaded_first((*traced, *imported_dlls(wish.askers, wish.way, policy)), wish.loaded)
 
 
 def added_folders(python: PythonEnvironment | None) -> tuple[str, ...]:
@@ -101,10 +107,10 @@ def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
     opens its parts by name and add_dll_directory does not affect that.
     """
     if where.system != "windows" or not (wish.main or (wish.askers and wish.way == "whole folder")):
-        return ()
+        return wish.loaded
     folder = _folders(wish, where)[-1]
     named = ((n, parse_cudnn_name(n, "windows")) for n in where.names(folder) or ())
-    return tuple(where.join(folder, n) for n, what in named if what and what.major == wish.major)
+    return (*wish.loaded, *(where.join(folder, n) for n, what in named if what and what.major == wish.major))
 
 
 def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext) -> str:

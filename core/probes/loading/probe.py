@@ -15,6 +15,7 @@ from core.model.facts import Consumer, CudnnCopy, Load, PythonEnvironment
 from core.probes.loading.asked_parts import SERVES_OTHERS, is_served
 from core.probes.loading.consumer_load import test_load
 from core.probes.loading.consumers import CudnnRequirement, cudnn_requirements
+from core.probes.loading.own_loads import served_files
 from core.probes.loading.plan import LoadContext, plan_load
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -75,7 +76,8 @@ def find_consumers(request: ProbeRequest, where: Sysroot, known: CudnnKnowledge)
         asked = cudnn_requirements(python, where, known, request.seen.machine.architecture)
         majors = {wish.major for wish in asked}
         for wish in asked:
-            yield ConsumerRequirement(python.consumer(wish.framework), _served(wish, asked, request, where), python)
+            its = _served_dlls(wish, python, request, where) if where.system == "windows" else wish
+            yield ConsumerRequirement(python.consumer(wish.framework), _served(its, asked, request, where), python)
         for copy in copies:
             idle = copy.environment == python.prefix and copy.origin == "wheel" and copy.major not in majors
             if idle and (main := _main(copy, where)):
@@ -93,6 +95,15 @@ def _served(
     if first is None or where.system == "windows" or not is_served(wish.framework.partition(" ")[0], request, where):
         return wish
     return replace(wish, askers=(*wish.askers, *first.askers))
+
+
+def _served_dlls(
+    wish: CudnnRequirement, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> CudnnRequirement:
+    """Return a requirement of a framework on Windows with the DLLs that the person's programs load before it asks for them."""
+    name = wish.framework.partition(" ")[0]
+    its = next((d for d in python.distributions if d.name == name), None)
+    return replace(wish, loaded=served_files(its, python, request, where)) if its else wish
 
 
 def _main(copy: CudnnCopy, where: Sysroot) -> str:

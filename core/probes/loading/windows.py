@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -78,8 +78,13 @@ def trace_dlls(
     unique: dict[str, Resolution] = {}
     for resolution in wanted:
         unique.setdefault(resolution.name.lower(), resolution)
-    loaded = {ntpath.basename(path).lower(): path for path in preload}
-    return tuple(_with_loaded_first(r, loaded.get(name, "")) for name, r in unique.items())
+    return with_loaded_first(unique.values(), preload)
+
+
+def with_loaded_first(resolutions: Iterable[Resolution], loaded: Iterable[str]) -> tuple[Resolution, ...]:
+    """Return the results of searches where these files are loaded before: their names refer to them."""
+    paths = {ntpath.basename(path).lower(): path for path in loaded}
+    return tuple(_with_loaded_first(r, paths.get(r.name.lower(), "")) for r in resolutions)
 
 
 def imported_dlls(askers: Sequence[str], way: LoadingMode, policy: DllPolicy) -> tuple[Resolution, ...]:

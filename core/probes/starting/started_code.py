@@ -19,8 +19,8 @@ from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
-from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.programs.follow import find_named
+from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
 from core.probes.starting.commands import StartedFile, language
