@@ -17,6 +17,7 @@ from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import nvidia_package
 from core.model.facts import LibraryFile, PathEntry, Snapshot, System, Toolkit
 from core.model.findings import Evidence, Finding, Fix
+from core.model.path_list import LIBRARY_VARIABLE
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
@@ -179,7 +180,7 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
     for toolkit in seen.toolkits or ():
         for cause, name, words, bad in _bad_libraries(seen, toolkit):
             loaded = [row for f in bad for row in used.get(normalise(system, f.path), ())]
-            severity = ERROR if loaded else WARNING
+            severity = ERROR if loaded else NOTE if _nobody_comes_to(seen, toolkit, bad) else WARNING
             yield make_finding(
                 Step.TOOLKIT,
                 severity,
@@ -193,6 +194,27 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 subject=parent(system, bad[0].path),
                 fix=_move_away(bad, system) if name == RENAMED else _reinstall(seen, toolkit, bad, severity),
             )
+
+
+SEARCH_PATHS = ("PATH", LIBRARY_VARIABLE)
+
+
+def _nobody_comes_to(seen: Snapshot, toolkit: Toolkit, bad: list[LibraryFile]) -> bool:
+    """Whether a search path alone leads to these files, and whole ones of the same names come before them there."""
+    variable = toolkit.named_by[0] if len(toolkit.named_by) == 1 else ""
+    if variable not in SEARCH_PATHS or toolkit.origin != "folder":
+        return False
+    system = seen.machine.system
+    order = [normalise(system, e.expanded or e.text) for e in _entries(seen) if e.variable == variable]
+    here = normalise(system, toolkit.folder)
+    before = order[: order.index(here)] if here in order else []
+    whole = {
+        f.name.lower() if system == "windows" else f.name
+        for t in seen.toolkits or ()
+        for f in t.libraries
+        if f.state == "good" and normalise(system, parent(system, f.path)) in before
+    }
+    return all((f.name.lower() if system == "windows" else f.name) in whole for f in bad)
 
 
 RENAMED = "renamed"

@@ -679,6 +679,8 @@ def test_the_table_can_be_used():
     ("variable", "value", "wrong"),
     [("PYTHONHASHSEED", "8146213095", True), ("PYTHONHASHSEED", "4294967296", True), ("PYTHONHASHSEED", "4294967295", False),
      ("PYTHONHASHSEED", "random", False), ("PYTHONHASHSEED", "0042", False), ("PYTHONHASHSEED", "-1", True),
+     ("PYTHONHASHSEED", "42 ", True), ("PYTHONHASHSEED", " 42", False), ("PYTHONHASHSEED", "random ", True), ("PYTHONHASHSEED", "", False),
+     ("PYTHONTRACEMALLOC", "1 ", True), ("PYTHONTRACEMALLOC", " 1", False),
      ("PYTHONTRACEMALLOC", "65535", False), ("PYTHONTRACEMALLOC", "65536", True), ("PYTHONTRACEMALLOC", "99999999999", True),
      ("PYTHONUTF8", "true", True), ("PYTHONIOENCODING", "utf-8:replace", False), ("PYTHONMALLOC", "jemalloc", True)],
 )  # fmt: skip

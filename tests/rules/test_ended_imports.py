@@ -365,3 +365,24 @@ def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: 
     assert why in found.why
     assert found.fix is not None
     assert advice in f"{found.fix.title}\n{found.fix.advice}"
+
+
+@pytest.mark.parametrize(
+    ("version", "owner", "told"),
+    [("1.23.5", "numpy 1.26.4", ["module_shadowed"]), ("2.0.0", "numpy 1.26.4", []), ("", "numpy 1.26.4", [])],
+    ids=["an older one", "one that is told for its own sake", "nobody's file"],
+)
+def test_an_import_that_ends_in_a_second_installation(version: str, owner: str, told: list[str]):
+    """Another release of a package that wins is no fault by itself, but one where what imports it ends there."""
+    path = "/home/ada/.local/lib/python3.11/site-packages/numpy/__init__.py"
+    its = FoundModule(
+        name="numpy",
+        kind="package",
+        path=path,
+        entry=2,
+        owner=f"numpy {version}" if version else "",
+        hidden=(NUMPY,),
+        hidden_owner=owner,
+    )
+    end = ended(wanted="numpy.exceptions", path=path, entry=2, owner=its.owner, hidden=NUMPY)
+    assert [f.cause for f in ended_imports(seen(end, modules=(its,)))] == told

@@ -7,7 +7,17 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, FrameworkBuild, Frameworks, Gpu, Snapshot
+from core.model.facts import (
+    Distribution,
+    Environment,
+    FrameworkBuild,
+    Frameworks,
+    Gpu,
+    LibraryFile,
+    PathEntry,
+    Snapshot,
+    Toolkit,
+)
 from core.model.steps import Severity
 from core.rules import toolkit
 from core.rules.root_cause import diagnose
@@ -169,3 +179,32 @@ def test_compiler_without_code_for_the_gpu_is_a_note(others: tuple[Gpu, ...]) ->
     snapshot = m.with_copy(m.with_driver(replace(snapshot, toolkits=tools), gpus=(*others, gpu)), sass=(90, 100))
     found = [f for f in diagnose(snapshot) if f.cause == "compiler_lacks_gpu_arch"]
     assert [f.severity for f in found] == [NOTE]
+
+
+@pytest.mark.parametrize(
+    ("order", "named_by", "severity"),
+    [
+        (("/whole", "/damaged"), ("PATH",), NOTE),
+        (("/damaged", "/whole"), ("PATH",), WARNING),
+        (("/whole",), ("PATH",), WARNING),
+        (("/whole", "/damaged"), ("PATH", "CUDA_PATH"), WARNING),
+        (("/whole", "/damaged"), (), WARNING),
+        (("/other", "/damaged"), ("PATH",), WARNING),
+    ],
+)
+def test_a_damaged_library_behind_a_whole_one_that_everybody_finds_first(
+    order: tuple[str, ...], named_by: tuple[str, ...], severity: Severity
+):
+    def at(folder: str, state: str, named: tuple[str, ...]) -> Toolkit:
+        file = LibraryFile(name="libcublasLt.so.12", path=f"{folder}/libcublasLt.so.12", state=state)
+        return Toolkit(root=folder, folder=folder, origin="folder", libraries=(file,), named_by=named)
+
+    toolkits = (
+        at("/whole", "good", ("PATH",)),
+        at("/damaged", "empty", named_by),
+        at("/other", "truncated", ("PATH", "CUDA_PATH")),
+    )
+    entries = tuple(PathEntry(variable="PATH", index=i, text=f, expanded=f) for i, f in enumerate(order))
+    seen = replace(m.wheel_machine(), toolkits=toolkits, environment=Environment(entries=entries), loads=())
+    told = [f.severity for f in toolkit.damaged_toolkit_libraries(seen) if f.subject == "/damaged"]
+    assert told == [severity]

@@ -69,6 +69,13 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
             "python_environment_broken",
             "does not find comfy",
         ),
+        (
+            "not in this folder",
+            "C:\\Windows\\System32",
+            (),
+            "process_env_not_inherited",
+            "is not in C:\\Windows\\System32",
+        ),
     ],
 )
 def test_a_start_that_ends_although_the_python_is_right(
@@ -83,7 +90,7 @@ def test_a_start_that_ends_although_the_python_is_right(
     )
     assert (found.severity, found.cause, says in found.title) == (Severity.WARNING, cause, True)
     assert found.fix is not None
-    assert source in found.fix.title
+    assert (one.program if fault == "not in this folder" else source) in found.fix.title
 
 
 @pytest.mark.parametrize(
@@ -217,3 +224,30 @@ def test_a_tool_that_cannot_serve(unfit: UnfitTool, cause: str, cured: bool):
     assert (found.severity, found.cause, found.remedy is not None) == (Severity.ERROR, cause, cured)
     assert unfit.name in found.title
     assert found.fix is not None
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "says"),
+    [
+        ("VENV_DIR ", " C:\\ml", "with the blank in its name"),
+        ("VENV_DIR", '"C:\\ml"', "blanks and quotation marks"),
+    ],
+)
+def test_a_blank_that_set_keeps_is_told_as_the_cause(name: str, value: str, says: str):
+    row = StartLine(name=name, does="set", value=value, file="C:\\p\\run.bat", line=3, form="cmd")
+    one = StartedPython(
+        name="python.exe",
+        path="/usr/bin/python3",
+        prefix="/usr",
+        seems=PREFIX,
+        why="imports",
+        lacks=("torch",),
+        misset=row,
+    )
+    start = Start(id="script:run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,))
+    (told,) = another_python_runs(machine(start))
+    assert (told.cause, told.remedy) == ("variable_value_wrong", None)
+    assert says in told.why
+    assert any("run.bat:3" in e.source and "VENV_DIR" in e.value for e in told.evidence)
+    assert told.fix
+    assert 'set "VENV_DIR=C:\\ml"' in told.fix.advice

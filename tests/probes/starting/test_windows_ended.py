@@ -217,7 +217,7 @@ def test_a_task_without_a_folder_starts_in_system32(
 def test_a_blank_in_a_variables_name_leads_to_another_python(line: str, told: str, machine: Path) -> None:
     put(machine, PROJECT + r"\venv\Scripts\python.exe", "MZ")
     put(machine, PROJECT + r"\venv\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
-    its = 'if not defined VENV_DIR (set "VENV_DIR=%~dp0%venv")\r\n"%VENV_DIR%\\Scripts\\python.exe" train.py\r\n'
+    its = 'if not defined VENV_DIR (set "VENV_DIR=%~dp0%venv")\r\nset PYTHON="%VENV_DIR%\\Scripts\\python.exe"\r\n%PYTHON% train.py\r\n'
     put(machine, PROJECT + r"\web.bat", its)
     put(machine, PROJECT + r"\user.bat", f"{line}\r\ncall web.bat\r\n")
     other = PythonEnvironment(prefix=PROJECT + r"\venv", kind="venv", version="3.11.9")

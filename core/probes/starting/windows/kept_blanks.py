@@ -18,28 +18,39 @@ from core.probes.starting.windows.command_lines import prefix_among, python_of_b
 
 
 class _WithoutBlanks(State):
-    """Variables as the person means them."""
+    """Variables where one line sets what the person means."""
+
+    at: tuple[str, int] = ("", 0)
+    """Its file and line."""
 
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
-        """Set a variable without what surrounds its name and its value."""
-        known = next((n for n in self.values if n.upper() == name.strip().upper()), name.strip())
-        State.set_variable(self, known, _meant(value), file, line, form)
+        """Set a variable; on this line, without what surrounds its name and its value."""
+        if (file, line) == self.at:
+            name = next((n for n in self.values if n.upper() == name.strip().upper()), name.strip())
+            value = _meant(value)
+        State.set_variable(self, name, value, file, line, form)
 
 
 def with_kept_blanks(
     one: StartedPython, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> StartedPython:
     """Return a start that ends, with the line that would lead to a Python that has what the program imports, were it read as it is meant."""
-    rows = [*_kept(way.state)]
-    if one.why != "imports" or not rows:
+    if one.why != "imports":
         return one
-    state = _WithoutBlanks(dict(ground.env), set(ground.env), separator=";")
+    row = next((r for r in _kept(way.state) if _would_help(r, one, way, ground, pythons)), None)
+    return replace(one, misset=row) if row else one
+
+
+def _would_help(
+    row: StartLine, one: StartedPython, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> bool:
+    state = _WithoutBlanks(dict(ground.env), set(ground.env), separator=";", at=(row.file, row.line))
     state.values["PWD"] = ground.folder
     found = python_of_batch(way.at, state, ground)
-    its = Reached(kind=way.kind, at=way.at, state=state, prefix="", argv=way.argv)
     if found is None or found.is_gone or prefix_among(found, pythons) in ("", one.prefix):
-        return one
-    return one if any(True for _lack in lacking_pythons(found, its, ground, pythons)) else replace(one, misset=rows[0])
+        return False
+    its = Reached(kind=way.kind, at=way.at, state=state, prefix="", argv=way.argv)
+    return not any(True for _lack in lacking_pythons(found, its, ground, pythons))
 
 
 def _kept(state: State) -> Iterator[StartLine]:
