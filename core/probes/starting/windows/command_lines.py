@@ -32,8 +32,9 @@ MOST_STEPS = 6
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
-SETS = late_pattern(r"(?i)((?:if|for)\s(?:[^\"]|\"[^\"]*\")*?)?(\()?\s*@?(?=set[\s\"/])")
-"""What stands before an assignment on its line."""
+IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
+SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
+"""An assignment behind a condition."""
 UNLESS_SET = re.compile(r"if\s+not\s+defined\s+(\w+)\s*\Z", re.IGNORECASE)
 TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
 """Options of a Python that is only tried, or installs something: the program comes behind it."""
@@ -159,13 +160,13 @@ def _assigned(part: str, at: Place, state: State, before: State, *, sure: bool, 
 
     ``before``: the variables at the start of the line, which is expanded as a whole.
     """
-    found = SETS.match(part)
-    if found is None:
-        return False
-    command, condition = part[found.end() :], (found[1] or "").strip()
-    its = assignment(_up_to_bracket(command) if in_block or found[2] else command)
+    found = SETS.search(part) if IS_CONDITION.match(part) else None
+    condition, command = (part[: found.start() + 1], part[found.start() + 1 :]) if found else ("", part)
+    inside = in_block or command.startswith("(") or condition.endswith("(")
+    command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
+    its = assignment(_up_to_bracket(command) if inside else command)
     if its is None:
-        return True
+        return False
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
     value = expanded(its.value, before, at.file if at.line else "")
     unless = UNLESS_SET.match(condition) if sure else None
@@ -199,7 +200,7 @@ def commands_of_line(
     for divided in _divided(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, sure=sure, in_block=in_block):
-            sure = sure and not re.match(r"(?:if|for)\s", part, re.IGNORECASE)
+            sure = sure and not IS_CONDITION.match(part)
             continue
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         named = re.findall(r"%(\w+)%", command)
