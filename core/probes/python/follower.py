@@ -82,7 +82,7 @@ class Follower:
         """Files that were followed -> the module whose import came to them first."""
         self.endings = Endings(search, distributions, where, self._found, suspects)
         self._absence = Absence(search, where, self._found, self.endings)
-        self._doing = Statements(search, distributions, where, self._found, self.endings, self._absence)
+        self._doing = Statements(search, distributions, where, self._found, self.endings, self._absence, self._entered)
         self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
         self._careful |= {self._top_of(one.path) for one in (*suspects.gone, *suspects.odd)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import children
@@ -35,7 +36,7 @@ _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 
 
 _BLOCK = late_pattern(
-    r"^(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|raise\b|assert\b.*[vV]ersion|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
+    r"\n(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|raise\b|assert\b.*[vV]ersion|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
     re.MULTILINE,
 )
 
@@ -49,16 +50,15 @@ _ATTRIBUTES = late_pattern(r"(?:\.[A-Za-z_]\w*)+")
 
 def lines_with(text: str, *begins: str, start: int = 0) -> list[int]:
     """Return where lines begin with one of these words; a pattern that begins with ``^`` is tried at every letter, which takes ten times as long."""
-    found = []
-    for begin in begins:
-        if text.startswith(begin, start) and (not start or text[start - 1] == "\n"):
-            found.append(start)
-        spelt = f"\n{begin}"
-        at = text.find(spelt, start)
-        while at >= 0:
-            found.append(at + 1)
-            at = text.find(spelt, at + 1)
-    return sorted(found)
+    found = [m.end() for m in _line_that_begins(begins).finditer(text, start)]
+    if text.startswith(begins, start) and (not start or text[start - 1] == "\n"):
+        found.insert(0, start)
+    return found
+
+
+@cache
+def _line_that_begins(begins: tuple[str, ...]) -> re.Pattern[str]:
+    return re.compile(rf"\n(?={'|'.join(map(re.escape, begins))})")
 
 
 def occurrences(text: str, word: str) -> Iterator[int]:
@@ -90,7 +90,7 @@ def fills_modules(text: str) -> bool:
 
 def has_blocks(text: str) -> bool:
     """Whether the top level of a module has more than imports, definitions and assignments."""
-    return _BLOCK.search(text) is not None
+    return _BLOCK.search(f"\n{text}") is not None
 
 
 def attributes_of(text: str, names: Iterable[str]) -> set[tuple[str, ...]]:

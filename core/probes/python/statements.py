@@ -61,9 +61,12 @@ class Statements:
         found: DottedModules,
         endings: Endings,
         absence: Absence,
+        entered: Mapping[str, Ended | None],
     ) -> None:
         self._search, self._distributions, self._where = search, distributions, where
         self._found, self._endings, self._absence = found, endings, absence
+        self._entered = entered
+        """Modules that were entered, each with where its import ends: most of what an import enters was entered before."""
         self._asked: list[str] = []
         """Modules whose release the evaluation of expressions came to."""
         self._proofs: dict[str, frozenset[int]] = {}
@@ -115,7 +118,8 @@ class Statements:
         """Enter a module and those above it, and take names of it; None for ``import module``."""
         parts = module.split(".")
         for n in range(1, len(parts) + 1):
-            if not (yield ".".join(parts[:n])):
+            above = ".".join(parts[:n])
+            if self._is_to_enter(above) and not (yield above):
                 return True
         its = self._found.find(module)
         if names and names != ("*",) and self._endings.is_closed(its):
@@ -123,8 +127,11 @@ class Statements:
         for name in names or ():
             inner = self._found.find(f"{module}.{name}") if its.folders else NONE
             if inner.kind not in ("none", "foreign"):
-                if module in (frame.name, frame.package) or not self._found.binds(its, name):
-                    yield f"{module}.{name}"
+                inner_name = f"{module}.{name}"
+                if self._is_to_enter(inner_name) and (
+                    module in (frame.name, frame.package) or not self._found.binds(its, name)
+                ):
+                    yield inner_name
             elif inner.kind == "foreign":
                 raise self.end("foreign", frame, f"{module}.{name}", inner)
             elif self._absence.is_gone(its, name) and not self._absence.has_another(its, name):
@@ -138,6 +145,10 @@ class Statements:
             elif self._absence.is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self.end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
+
+    def _is_to_enter(self, module: str) -> bool:
+        """Whether entering a module does something: it was not entered, or its import ends."""
+        return module not in self._entered or self._entered[module] is not None
 
     def whole(self, frame: Frame) -> Steps:
         """Do what a module surely does."""
