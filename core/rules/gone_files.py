@@ -44,7 +44,7 @@ def files_that_end_the_start(seen: Snapshot) -> Iterator[Finding]:
                 path=gone.path,
             ),
             cause="process_env_not_inherited",
-            why=_("This file sets variables, and what reads it ends where the file is absent."),
+            why=_("This file sets variables, and a program that reads it ends if the file is missing."),
             evidence=[*gone_rows((start,)), home.concerns()],
             subject=start.at,
             fix=manual_fix(

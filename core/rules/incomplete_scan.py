@@ -80,7 +80,7 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
                 "responds again."
             )
             if wanted
-            else _("Nothing that was named or is active refers to it. Everything else was examined."),
+            else _("Nothing that you named and nothing that is active refers to it. Everything else was examined."),
             evidence=evidence,
             subject=one.path,
             fix=manual_fix(

@@ -50,7 +50,7 @@ ENDS = ("without call", "folder not searched", "not in this folder", "no source"
 
 def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
     if one.fault == "without call":
-        title = _("{source} ends this file: what stands behind it does not run.", source=one.source)
+        title = _("{source} ends this file: the lines after it do not run.", source=one.source)
         why = _('A batch file does not come back from another one that it starts without "call".')
         fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
     elif one.fault == "no source":

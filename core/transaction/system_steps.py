@@ -120,7 +120,7 @@ def _own_file(tools: SystemTools, path: str, text: str) -> StepState:
     if there is None:
         return "absent"
     if there != text.encode():
-        raise ChangeError(_("{path} holds something else than Convalesce wrote.", path=path))
+        raise ChangeError(_("{path} does not hold what Convalesce wrote.", path=path))
     return "present"
 
 

@@ -251,7 +251,7 @@ def test_a_header_of_another_release_refuses_only_an_older_library(
     [
         (("PATH",), "folder", "environment.not-examined", Step.ENVIRONMENT, "hangs as well"),
         (("PATH",), "program", "frameworks.not-examined", Step.FRAMEWORKS, "hangs as well"),
-        ((), "folder", "environment.left-alone", Step.ENVIRONMENT, "Nothing that was named"),
+        ((), "folder", "environment.left-alone", Step.ENVIRONMENT, "Nothing that you named"),
         (("--python",), "imports", "frameworks.not-examined", Step.FRAMEWORKS, "the others were not examined"),
         ((), "imports", "frameworks.left-alone", Step.FRAMEWORKS, "the others were not examined"),
     ],

@@ -222,7 +222,7 @@ def slowness_reasons(run: GpuRun, known: GpuRates) -> Iterator[Evidence]:
             yield observation(
                 _("Tensor cores"),
                 _(
-                    "not used: the fastest algorithm for {type} does without ({algorithm})",
+                    "not used: the fastest algorithm for {type} does not need it ({algorithm})",
                     type=timing.type,
                     algorithm=timing.algorithm,
                 ),

@@ -59,7 +59,7 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
             "part-missing",
             _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
             if part.problem
-            else _("The driver's compiler for PTX, {name}, is of another version than the driver.", name=part.name),
+            else _("The driver's compiler for PTX, {name}, does not have the driver's version.", name=part.name),
             cause="driver_component_missing" if part.problem else "driver_library_mismatch",
             why=join_sentences(
                 _(
@@ -122,7 +122,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
         Step.DRIVER,
         NOTE if left_out else WARNING,
         "nvml-missing",
-        _("NVML ({name}) is of another version than the driver.", name=name)
+        _("NVML ({name}) does not have the driver's version.", name=name)
         if mismatch
         else _("NVML ({name}) was not passed into this container, which did not ask for it.", name=name)
         if left_out

@@ -271,7 +271,7 @@ def _cause_and_why(
             "The program was written for another release of {package}, or for another project's module of that name.",
             package=package,
         ) if _is_asked_by_program(home, ended) else _(
-            "The import was written for another release of {package} than the installed one.", package=package
+            "The import was written for a release of {package} that is not the installed one.", package=package
         )
     if any(r.kind == "renamed" and r.distribution == package for r in search.remains):
         return "installation_interrupted", _(

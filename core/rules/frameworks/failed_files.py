@@ -51,7 +51,7 @@ def may_not_be_run(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis 
         cause="noexec_mount",
         title=N_("{who} in {prefix} cannot be imported: no code may be run from {file}."),
         values={"file": file},
-        why=_("The loader may read it, and may not map it as code: its file system is mounted with noexec."),
+        why=_("The loader may read the file, but may not map it as code: its file system is mounted with noexec."),
         about=file,
         subject=file,
         cure=Cure(manual_fix(_("Put the environment on another file system"), restart="program")),

@@ -207,7 +207,7 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
     if file.state == "hash differs" and file.header == "zeros":
         return observation(file.path, _("contains zeros where code or names must be"), source)
     if file.state == "hash differs":
-        return observation(file.path, _("has another SHA-256 than was recorded"), source)
+        return observation(file.path, _("does not have the recorded SHA-256"), source)
     size, recorded = format_number(file.size or 0), format_number(file.recorded or 0)
     if file.header in ("", WHOLE_STATE):
         return observation(file.path, _("{size} bytes, recorded were {recorded}", size=size, recorded=recorded), source)

@@ -375,7 +375,7 @@ def _unmet_requirement(home: EnvironmentView, f: ImportFailure) -> ImportDiagnos
 
 def _two_releases(f: ImportFailure) -> str:
     package = f.owner or distribution_of(f.module)
-    return _("The import was written for another release of {package} than the installed one.", package=package)
+    return _("The import was written for a release of {package} that is not the installed one.", package=package)
 
 
 def _put_back(home: EnvironmentView, owner: str) -> Cure:

@@ -135,7 +135,7 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
     if contract.kind == "apart":
         return [observation(_("Must not be set as well"), join_names(words), source)]
     if contract.kind == "header":
-        return [observation(label, _("without quotation marks, in letters of Latin-1"), source)]
+        return [observation(label, _("without quotation marks, in Latin-1 characters"), source)]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
     if contract.kind == "writable":

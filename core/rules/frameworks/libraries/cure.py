@@ -338,7 +338,7 @@ def _one_tensorrt(lack: Lack) -> Fix:
         return manual_fix(
             _("Install all libraries of TensorRT in one release"),
             "dpkg -l 'libnvinfer*' 'libnvonnxparsers*'",
-            _("Each line should give the same version; install the others in that one."),
+            _("Each line should show the same version; install that version where it differs."),
             restart="program",
         )
     cuda = cuda_majors(lack, list(lack.edges))[0]

@@ -304,13 +304,13 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
         return (
             "ld_library_path_override",
             title,
-            _("LD_LIBRARY_PATH leads to a library of another release than the program was built with."),
+            _("LD_LIBRARY_PATH leads to a library whose release is not the one that the program was built with."),
         )
     if TENSORRT.match(wants) and TENSORRT.match(offers):
         why = _("TensorRT's libraries work together in one release alone.")
         return "cuda_lib_shadowed", title, why
     if not gap.provider or FRAMEWORKS_OWN.match(offers):
-        why = _("The extension was built with another release of the framework than the installed one.")
+        why = _("The extension was built with a release of the framework that is not the installed one.")
         return "extension_abi_mismatch", title, why
     return (
         "cuda_lib_shadowed",
