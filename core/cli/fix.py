@@ -243,7 +243,7 @@ def _close(line: FixLine, outcome: str, sentence: str, entry: str = "") -> FixLi
 def _by_hand(finding: Finding) -> str:
     if finding.fix is None or not finding.fix.advice:
         return _("Convalesce cannot do anything about it.") + "\n"
-    return _("This is for you to do: {title}", title=finding.fix.title) + f"\n{finding.fix.advice}\n"
+    return _("You have to do this yourself: {title}", title=finding.fix.title) + f"\n{finding.fix.advice}\n"
 
 
 def _preview(proposal: Proposal) -> str:
@@ -281,7 +281,7 @@ def run_undo(options: argparse.Namespace) -> int:
         say_result("".join(_row(e) for e in entries) or _("Convalesce has never changed anything here.") + "\n")
         return OK
     if options.entry and options.all:
-        raise UsageError(_("name an entry, or use --all, not both."))
+        raise UsageError(_("name an entry or use --all, but not both."))
     chosen = _to_take_back(entries, options)
     if not chosen:
         say_result(_("There is nothing to undo.") + "\n")
@@ -334,7 +334,7 @@ def _to_take_back(
 
 def _ask_agreement(question: str) -> bool:
     if not sys.stdin.isatty():
-        print("convalesce: " + _("there is nobody to ask; use --yes to consent in a script."), file=sys.stderr)
+        print("convalesce: " + _("there is no terminal to ask for consent; use --yes in a script."), file=sys.stderr)
         return False
     print(f"{question} {consent_hint()} ", end="", file=sys.stderr, flush=True)
     return is_consent(sys.stdin.readline())

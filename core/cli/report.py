@@ -93,7 +93,7 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
     from core.cli import terminal
 
     if options.json:
-        raise terminal.UsageError(_("--json goes with --against; the report itself is JSON already."))
+        raise terminal.UsageError(_("--json works only with --against; the report itself is JSON already."))
     if options.html:
         from core.report.html import as_html
 

@@ -72,7 +72,7 @@ PLAIN_CAUSES: dict[Cause, str] = {
     "driver_broken_by_env": N_("A setting keeps the GPU's driver from starting."),
     "address_space_limited": N_("A limit on memory addresses keeps the GPU's driver from starting."),
     "noexec_mount": N_("The libraries of {who} lie on a disk from which no program may start."),
-    "module_shadowed": N_("Another file with the framework's name gets in the way of {who}."),
+    "module_shadowed": N_("Python imports another file with the framework's name in place of {who}."),
     "python_environment_broken": N_("The Python of {who} was moved or removed."),
     "package_for_another_python": N_("Packages for another Python are installed in {who}."),
     "installation_interrupted": N_("An installation in {who} was interrupted."),

@@ -84,7 +84,7 @@ def _words(home: EnvironmentView, one: Confinement) -> tuple[str, str]:
     match one.kind:
         case "devices":
             return (
-                _("{setting} keeps {path} from its program.", **values),
+                _("{setting} keeps its program from {path}.", **values),
                 _("CUDA opens this device first: without it, there is no GPU for the program."),
             )
         case "code":
@@ -102,7 +102,7 @@ def _words(home: EnvironmentView, one: Confinement) -> tuple[str, str]:
         case "place":
             return (
                 _("{setting} hides {path}, and the program needs {file}.", **values),
-                _("What lies in a hidden folder does not exist for the service."),
+                _("The service cannot see what is in a hidden folder."),
             )
         case "user":
             return (

@@ -150,7 +150,7 @@ def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
             _("The variables in the {scope} PATH are not replaced, because its kind is REG_SZ.", scope=v.scope),
             cause="cuda_not_on_search_path" if missed else "",
             why=_(
-                "Each of these entries names a folder that the loader does not find. The kind REG_EXPAND_SZ replaces variables."
+                "Windows replaces variables only in values of the kind REG_EXPAND_SZ, so the loader does not find the folders of these entries."
             ),
             evidence=[
                 *(observation(text, folder, v.source) for text, folder in entries),

@@ -43,7 +43,7 @@ def _is_literal(row: StartLine) -> bool:
 def _no_effect(row: StartLine) -> str:
     if _is_literal(row):
         return _(
-            'Line {line} of {file} names a place that does not exist: what reads it takes "$" and "~" as letters.',
+            'Line {line} of {file} names a place that does not exist: "$" and "~" are not expanded there.',
             line=row.line,
             file=row.file,
         )
@@ -54,7 +54,7 @@ def _no_effect(row: StartLine) -> str:
             file=row.file,
         )
     return _(
-        "Line {line} of {file} has no effect: such a file takes NAME=value alone, without export.",
+        "Line {line} of {file} has no effect: such a file accepts only NAME=value, without export.",
         line=row.line,
         file=row.file,
     )

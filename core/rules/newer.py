@@ -73,7 +73,7 @@ def newer_gpus(seen: Snapshot) -> Iterator[Finding]:
                 Step.DRIVER,
                 "gpu",
                 _(
-                    "The {name} (compute capability {capability}) is newer than this program knows: not judged.",
+                    "The {name} (compute capability {capability}) is newer than this Convalesce knows: not judged.",
                     name=gpu.name,
                     capability=capability,
                 ),
@@ -95,7 +95,7 @@ def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
                 Step.TOOLKIT,
                 "cuda",
                 _(
-                    "CUDA {version} in {folder} is newer than this program knows: not judged.",
+                    "CUDA {version} in {folder} is newer than this Convalesce knows: not judged.",
                     version=toolkit.version,
                     folder=root,
                 ),
@@ -116,7 +116,7 @@ def newer_packages(seen: Snapshot) -> Iterator[Finding]:
                     Step.TOOLKIT,
                     "cuda",
                     _(
-                        "CUDA {version} in {folder} is newer than this program knows: not judged.",
+                        "CUDA {version} in {folder} is newer than this Convalesce knows: not judged.",
                         version=made_for[1],
                         folder=home.python.prefix,
                     ),
@@ -162,11 +162,11 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
         Step.FRAMEWORKS,
         its,
         _(
-            "{package} in {prefix} was built for CUDA {cuda}, which is newer than this program knows: not judged.",
+            "{package} in {prefix} was built for CUDA {cuda}, which is newer than this Convalesce knows: not judged.",
             **values,
         )
         if its == "cuda"
-        else _("{package} in {prefix} is newer than this program knows: not judged.", **values),
+        else _("{package} in {prefix} is newer than this Convalesce knows: not judged.", **values),
         id=f"newer-{name}",
         severity=_severity_for(home),
         evidence=[
@@ -185,7 +185,7 @@ def newer_copies(seen: Snapshot) -> Iterator[Finding]:
             yield not_judged(
                 Step.CUDNN,
                 "cudnn",
-                _("{copy} is newer than this program knows: not judged.", copy=describe_copy(copy)),
+                _("{copy} is newer than this Convalesce knows: not judged.", copy=describe_copy(copy)),
                 severity=NOTE,
                 evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
                 subject=copy.folder,
@@ -204,10 +204,10 @@ def newer_load(c: ConsumerLoad) -> Iterator[Finding]:
     yield not_judged(
         Step.CUDNN,
         name,
-        _("{copy} is newer than this program knows: not judged for {label}.", **values)
+        _("{copy} is newer than this Convalesce knows: not judged for {label}.", **values)
         if name == "cudnn"
         else _(
-            "{copy} was built for CUDA {cuda}, which is newer than this program knows: not judged for {label}.",
+            "{copy} was built for CUDA {cuda}, which is newer than this Convalesce knows: not judged for {label}.",
             cuda=copy.cuda_major if copy else "",
             **values,
         ),

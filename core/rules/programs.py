@@ -84,10 +84,10 @@ def without_its_folder(seen: Snapshot) -> Iterator[Finding]:
             Step.CUDNN,
             ERROR,
             "program-without-its-folder",
-            _("The program {program} lies without its folder: {path} is not there.", **values),
+            _("The program {program} has lost its folder: {path} is not there.", **values),
             cause="corrupt_or_truncated_file",
             why=_(
-                "It was packed by PyInstaller together with a folder, and starts nowhere without it: only the program was moved or copied."
+                "PyInstaller packed it together with a folder, without which it does not start: only the program was moved or copied."
             ),
             evidence=[*_program_rows(program), observation(program.lost, _("missing"), _("file system"))],
             subject=program.named,

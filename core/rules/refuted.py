@@ -42,9 +42,7 @@ def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Findin
         if not here or finding.severity <= Severity.NOTE:
             yield finding
         elif finding.id == STANDARD and finding.severity is Severity.WARNING and all_work:
-            yield _as_note(
-                finding, _("The imports of the program that was named were carried out here, and they work.")
-            )
+            yield _as_note(finding, _("The imports of the named program were run here, and work."))
         elif finding.id == OVERRIDDEN and computed:
             left = tuple(c for c in finding.consumers if not any(is_part_of(c, its) for its in computed))
             yield (
@@ -57,7 +55,7 @@ def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Findin
         elif (finding.id.startswith(ENDED) and _concerns_only(finding, imported)) or (
             finding.id.startswith(SHADOWED) and _concerns_only(finding, whole)
         ):
-            yield _as_note(finding, _("The import was carried out here, and it works."))
+            yield _as_note(finding, _("The same import was run here, and works."))
         else:
             yield finding
 

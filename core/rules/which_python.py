@@ -51,7 +51,7 @@ ENDS = ("without call", "folder not searched", "not in this folder", "no source"
 def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
     if one.fault == "without call":
         title = _("{source} ends this file: the lines after it do not run.", source=one.source)
-        why = _('A batch file does not come back from another one that it starts without "call".')
+        why = _('A batch file that starts another one without "call" does not continue afterwards.')
         fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
     elif one.fault == "no source":
         title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
@@ -73,7 +73,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         names = join_names(one.lacks)
         title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
         why = _(
-            "The file {path} names every folder that this Python searches, and not that of the program.",
+            "The file {path} names every folder that this Python searches, but not the program's folder.",
             path=one.source,
         )
         fix = manual_fix(

@@ -328,7 +328,7 @@ def _ask_terminal(rows: tuple[str, ...]) -> str:
             terminal.write(f"{_question(rows)} {consent_hint()} ".encode(errors="replace"))
             answer = terminal.readline().decode(errors="replace")
     except OSError:
-        return _("There is no terminal to ask on.")
+        return _("There is no terminal to ask for consent.")
     return "" if is_consent(answer) else _("You did not agree.")
 
 

@@ -58,7 +58,7 @@ class AskScreen(Screen):
         self._option("named", _("A &program or environment"))
         self._option("message", _("An &error message"))
         self._option("whole", _("Just &check this computer"))
-        self.add_text(_("Looking changes nothing. You can also drop a folder or a file here."), muted=True)
+        self.add_text(_("A scan changes nothing. You can also drop a folder or a file here."), muted=True)
         self.end()
         self.add_button(_("&Look"), self.submit, primary=True)
         self.buttons["whole"].setChecked(True)

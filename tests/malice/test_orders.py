@@ -124,7 +124,7 @@ def test_the_terminal_is_asked_in_words_of_our_own(answer: bytes, agreed: bool) 
 def test_without_a_terminal_nothing_is_done() -> None:
     code = "import os; os.setsid(); from core.transaction import elevation as elevate; print(elevate._ask_terminal(('x',)))"
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert done.stdout == "There is no terminal to ask on.\n"
+    assert done.stdout == "There is no terminal to ask for consent.\n"
 
 
 class Pkexec:

@@ -89,7 +89,7 @@ def _kernel_rows(run: GpuRun) -> list[Evidence]:
 
 def _rung_meaning(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool) -> str:
     passed = [r.name for r in run.rungs if r.state == "passed"]
-    below = _("Everything below it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
+    below = _("Every step before it works, up to: {passed}.", passed=_(passed[-1])) if passed else ""
     layer = {
         "driver": _("This is the layer of the driver: no program can use the GPU until it works."),
         "device": _("This is the layer of the card: the driver responds, but the GPU does not work."),

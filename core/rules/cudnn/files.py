@@ -30,7 +30,7 @@ LAZY_LOADING_TEXT = N_(
 )
 
 
-MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, but no file is behind it.")
+MAIN_NAME_TEXT = N_("Programs open cuDNN's main library by this name, but no file of this name is there.")
 
 
 def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:

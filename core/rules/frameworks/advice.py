@@ -92,7 +92,7 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
     return manual_fix(
         _("Choose PyTorch {release}'s build for this GPU and driver", release=release),
         _(
-            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            "{name} {version} is newer than this Convalesce knows (tables of {date}): {where} lists its builds.",
             name="PyTorch",
             version=release,
             date=known.known_until,
@@ -152,7 +152,7 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
     return manual_fix(
         _("Choose the build of {name} {version} with CUDA", name=name, version=version),
         _(
-            "{name} {version} is newer than this program knows (tables of {date}): {where} lists its builds.",
+            "{name} {version} is newer than this Convalesce knows (tables of {date}): {where} lists its builds.",
             name=name,
             version=version,
             date=horizon_of(its).known_until,
@@ -187,7 +187,7 @@ def without_fitting_torch(side: GpuSide) -> Fix:
         return manual_fix(
             _("Choose the build at {where}", where=PYTORCH_SITE),
             _(
-                "The builds that fit this GPU and processor are newer than this program knows, or not in its "
+                "The builds that fit this GPU and processor are newer than this Convalesce knows, or not in its "
                 "tables of {date}.",
                 date=horizon_of("torch").known_until,
             ),

@@ -200,7 +200,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
         case "packages not named":
             return (
                 _("The Python of {prefix} does not search {folder}, where its packages are.", prefix=prefix, folder=fault.detail),
-                _("An embeddable Python searches what its ._pth file names, and nothing else. This one leaves out the folder into which pip installs."),
+                _("An embeddable Python searches only what its ._pth file names. This file leaves out the folder into which pip installs."),
                 manual_fix(
                     _("Let {file} name the packages", file=fault.path),
                     _("In {file}, remove the # before \"import site\", or add this line: {line}", file=fault.path, line="Lib\\site-packages"),

@@ -197,12 +197,16 @@ def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str
 
 def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
     if ended.kind == "no name":
-        return _("{who} ends at its start with {prefix}: {module} has no {name}.", name=ended.name, **values)
+        return _(
+            "{who} ends at its start with the Python of {prefix}: {module} has no {name}.", name=ended.name, **values
+        )
     if ended.kind == "refused":
         return _(
-            "{who} ends at its start with {prefix}: code that it runs refuses {other}.", other=ended.owner, **values
+            "{who} ends at its start with the Python of {prefix}: code that it runs refuses {other}.",
+            other=ended.owner,
+            **values,
         )
-    return _("{who} ends at its start with {prefix}: there is no module {module}.", **values)
+    return _("{who} ends at its start with the Python of {prefix}: there is no module {module}.", **values)
 
 
 def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> str:
@@ -231,7 +235,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         return _("{who} in {prefix} cannot be imported: this user may not read the file of {module}.", **values)
     if ended.kind == "no module":
         return _(
-            "{who} in {prefix} cannot be imported: what {module} finds is a library, and no module of Python.", **values
+            "{who} in {prefix} cannot be imported: {module} leads to a library that is not a Python module.", **values
         )
     if ended.kind == "damaged":
         return _("{who} in {prefix} cannot be imported: the file of {module} is damaged.", **values)

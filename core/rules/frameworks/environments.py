@@ -118,7 +118,7 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
             _other_severity(seen, active.name, started),
             "another-python-starts",
             _(
-                "{value} is activated, but python starts the one in {prefix}.",
+                "{value} is activated, but the command python starts the interpreter of {prefix}.",
                 value=active.value,
                 prefix=started.prefix,
             ),

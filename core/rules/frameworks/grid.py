@@ -145,7 +145,7 @@ def _by_files(
             "",
         )
     if is_beyond_horizon(release_family(build.distribution), build.version) or is_beyond_horizon("cuda", build.cuda):
-        return "not decided", _("It is newer than this program knows."), f"frameworks.newer-{build.distribution}"
+        return "not decided", _("It is newer than this Convalesce knows."), f"frameworks.newer-{build.distribution}"
     if build_fits(build, side) is False:
         return (
             "cannot run",

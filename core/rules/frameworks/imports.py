@@ -120,7 +120,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         Step.FRAMEWORKS,
         severity,
         f"shadowed-{found.name}",
-        _("import {name} takes {path} instead of the installed package.", name=found.name, path=found.path),
+        _("import {name} finds {path} instead of the installed package.", name=found.name, path=found.path),
         cause="module_shadowed",
         why=_(
             "Python imports the first module of a name that it finds. Programs that start in {folder} get this one.",
@@ -270,7 +270,7 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         min(home.severity, WARNING) if is_unmeant(home, found, entry) else NOTE,
         f"shadowed-{found.name}",
         _(
-            "import {name} takes {owner} in {folder} instead of {hidden} of the environment.",
+            "import {name} finds {owner} in {folder} instead of {hidden} of the environment.",
             name=found.name,
             owner=found.owner,
             folder=entry.path,

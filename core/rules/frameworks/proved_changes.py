@@ -92,7 +92,7 @@ def _start_up(home: EnvironmentView, failure: ImportFailure, its: Suspect, file:
     return ImportDiagnosis(
         failure=failure,
         cause="module_shadowed" if failure.outside and failure.found else "python_environment_broken",
-        title=N_("{who} in {prefix} fails because of {file}, which is carried out at each start of Python."),
+        title=N_("{who} in {prefix} fails because of {file}, which runs at each start of Python."),
         values={"file": its.name},
         why=_("The same import was run again without this file alone, and did not fail."),
         about=its.name,

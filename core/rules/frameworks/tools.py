@@ -117,7 +117,7 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
                 f"program-{one.name}",
                 NOTE if one.asked_by else min(home.severity, WARNING),
                 "system_library_missing",
-                _("{reader} in {prefix} works by the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
+                _("{reader} in {prefix} needs the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("The package can be imported. It fails when it starts this program, which is no part of it."),
                 f"sudo apt-get install {one.package}",
             )  # fmt: skip
@@ -133,7 +133,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 min(home.severity, WARNING),
                 f"call-{one.name}",
-                _("{call} calls {reader} of {prefix} for what needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name),
+                _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name),
                 cause="system_library_missing" if one.package else "requirement_broken",
                 why=_("The package can be imported without it, and fails at this call."),
                 evidence=[

@@ -44,7 +44,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         )
     if _has_a_blank(contract, value):
         return _(
-            "The variable {name} is {value}, with a blank that belongs to the value for its reader.",
+            "The variable {name} is {value}: programs read the blank as a part of the value.",
             name=contract.variable,
             value=repr(value),
         )
@@ -104,7 +104,7 @@ def _helps_to_find_errors(contract: Contract, value: str) -> str:
     if not re.fullmatch(contract.pattern, value.strip()):
         return ""
     return _(
-        "The variable {name} is {value}, a setting for finding errors: programs end with it that work without it.",
+        "The variable {name} is {value}, a setting for finding errors: programs that work without it end with it.",
         name=contract.variable,
         value=repr(value),
     )
@@ -117,7 +117,7 @@ def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
     if value.strip().lower() not in OFFLINE or place is None or place.holds:
         return ""
     return _(
-        "The variable {name} is {value}, so nothing is downloaded, and no model or data set lies in {path}.",
+        "The variable {name} is {value}, so nothing is downloaded, and {path} contains no model or data set.",
         name=contract.variable,
         value=repr(value),
         path=place.path,

@@ -111,8 +111,8 @@ def _unknown(
     words = [w for w in asked_words(contract, value.value) if w in rows[0].unknown]
     who = reader_of(reading[0], contract) if reading else contract.readers
     problem = n_(
-        "The variable {name} says {words}, which {reader} here does not know.",
-        "The variable {name} says {words}, none of which {reader} here knows.",
+        "The variable {name} contains {words}, which the {reader} here does not know.",
+        "The variable {name} contains {words}, none of which the {reader} here knows.",
         len(words),
         name=contract.variable,
         words=join_names(words),

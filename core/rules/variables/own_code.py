@@ -116,7 +116,7 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
             continue
         told.add(row.variable)
         wrong = _(
-            "The variable {name} has {letters} in it, which no request can send.",
+            "The variable {name} contains {letters}, which a request cannot send.",
             name=row.variable,
             letters=join_names(row.unknown),
         )
@@ -212,7 +212,7 @@ def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
         _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
         cause="variable_value_wrong",
         why=_(
-            "{reader} asks for it to name its cache folder when it compiles, and stops: KeyError or OSError, uid not found.",
+            "{reader} needs it for the name of its cache folder when it compiles, and stops: KeyError or OSError, uid not found.",
             reader=row.reader,
         ),
         evidence=[
@@ -242,7 +242,7 @@ def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
         min(home.severity, WARNING),
         "no-place-for-a-cache",
         _(
-            "Nothing can be written to any folder in which {reader} may keep its compiled functions.",
+            "{reader} can write to none of the folders in which it may keep its compiled functions.",
             reader=join_names(list(dict.fromkeys(r.reader for _home, r in rows))),
         ),
         cause="variable_value_wrong",
