@@ -45,7 +45,7 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     if loose:
         return (
             _(
-                "Others can change {loose}, so the packages of {prefix} are left unchanged.",
+                "Other users can change {loose}, so the packages of {prefix} are left unchanged.",
                 loose=loose,
                 prefix=wish.prefix,
             ),

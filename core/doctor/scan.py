@@ -297,7 +297,7 @@ def _next(
         section, deadline = min(((s, end + late.get(s, 0.0)) for s, end in running.items()), key=lambda item: item[1])
         now = time.monotonic()
         if deadline <= now:
-            message = N_("It gave no answer within its time.")
+            message = N_("It gave no answer in time.")
             return section, None, ProbeError(probe=section, kind="time-out", message=message), 0.0
         try:
             return done.get(timeout=min(deadline - now, 0.2))

@@ -86,7 +86,7 @@ ENDINGS = (
             _ends_with("132", "-4"),
         ),
         marks=frozenset({"nt:c000001d"}),
-        meaning=N_("The processor met an instruction that it does not have."),
+        meaning=N_("The processor encountered an instruction that it does not support."),
         look=N_(
             "See what the processor offers: grep -o -w -m1 -E 'avx|avx2|avx512f' /proc/cpuinfo (the settings of a virtual machine can hide some), and check this computer: convalesce scan."
         ),

@@ -70,7 +70,7 @@ def only_in_path(_r: ParsedText, seen: Snapshot) -> ProofEvidence:
     }
     return tuple(
         Evidence(
-            label=_("{name}: any program finds it, this Python does not", name=r.name),
+            label=_("{name}: other programs find it, this Python does not", name=r.name),
             value=there.path,
             source=x.consumer.label,
         )

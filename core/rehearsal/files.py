@@ -111,7 +111,7 @@ def _not_tried(folder: str) -> Rehearsal | None:
     if verdict.changeable is None or (verdict.may and verdict.account is None):
         return None
     path = verdict.changeable.path
-    return Rehearsal(works=None, sentence=_("It was not tried out: others can change {path}.", path=path))
+    return Rehearsal(works=None, sentence=_("It was not tried out: other users can change {path}.", path=path))
 
 
 def _is_known(folder: str, snapshot: Snapshot) -> bool:

@@ -38,7 +38,7 @@ def _modules(start: Start) -> Iterator[str]:
 def _problem(python: str, modules: list[str], host: Host, watch: Progress) -> str:
     verdict = may_run({python: True})
     if not verdict.may:
-        return _("Others can change {python}, so it is not started.", python=python)
+        return _("Other users can change {python}, so it is not started.", python=python)
     asks = "import importlib, sys; [importlib.import_module(name) for name in sys.argv[1:]]"
     env = environment_for(verdict, host.fresh_environment())
     argv = [python, "-I", "-B", "-c", asks, *modules]

@@ -113,7 +113,7 @@ def _trial_table(s: Snapshot) -> str:
 def _execution_table(s: Snapshot) -> str:
     return plain_table(
         _("What was run"),
-        (_("File"), _("For"), _("With the rights of"), _("What others can change")),
+        (_("File"), _("For"), _("With the rights of"), _("What other users can change")),
         [(e.path, e.consumer, e.account or _("not run"), _others(e)) for e in s.executions]
         + [(note, "", "", "") for note in filter(None, [guards_of(s)])],
     )

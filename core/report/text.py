@@ -155,7 +155,7 @@ def describe_execution(one: Execution) -> str:
     if one.changeable is None:
         return _("{what}: {path}, not run", what=what, path=one.path)
     at = one.changeable.path
-    return _("{what}: {path}, not run: others can change {at}", what=what, path=one.path, at=at)
+    return _("{what}: {path}, not run: other users can change {at}", what=what, path=one.path, at=at)
 
 
 def healthy_verdict(stands: Severity) -> str:

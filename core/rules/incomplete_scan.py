@@ -99,7 +99,7 @@ def _imports(one: Unexamined, evidence: list[Evidence]) -> Finding:
         UNKNOWN if one.wanted_by else NOTE,
         "not-examined" if one.wanted_by else "left-alone",
         _("Time ran out before everything that {path} imports was examined.", path=one.path),
-        why=_("The imports followed until then are judged; the others were not examined."),
+        why=_("The imports that were followed in time are judged; the others were not examined."),
         evidence=evidence,
         subject=one.path,
         fix=manual_fix(_("Scan again when the computer is less busy"), "convalesce scan"),

@@ -30,10 +30,10 @@ def _not_run_finding(one: Execution) -> Finding:
         STEPS[one.what],
         NOTE if followed else UNKNOWN,
         "not-trusted",
-        _("{path} on a search path was not followed: others can change {at}.", path=one.path, at=where)
+        _("{path} on a search path was not followed: other users can change {at}.", path=one.path, at=where)
         if followed
-        else _("{path} was not run: others can change {at}.", path=one.path, at=where),
-        why=_("With administrator rights, nothing is run that others can change."),
+        else _("{path} was not run: other users can change {at}.", path=one.path, at=where),
+        why=_("With administrator rights, nothing is run that other users can change."),
         evidence=[observation(_("Who"), join_names(at.writers))] if at and at.writers else [],
         subject=one.path,
         fix=manual_fix(

@@ -137,7 +137,7 @@ class Journal:
             if loose := self._loose(place):
                 raise JournalError(
                     _(
-                        "{loose} belongs to another account, or others can change it; Convalesce ignores the history in "
+                        "{loose} belongs to another account, or other users can change it; Convalesce ignores the history in "
                         "{folder}.",
                         loose=loose,
                         folder=self.folder,
@@ -194,7 +194,8 @@ class Journal:
         try:
             if not is_own(folder.status(name)):
                 foreign = _(
-                    "Entry {own} belongs to another account, or others can change it; Convalesce ignores it.", own=own
+                    "Entry {own} belongs to another account, or other users can change it; Convalesce ignores it.",
+                    own=own,
                 )
                 return UnreadableEntry(id=own, problem=foreign)
             data = folder.read(name, MAX_ENTRY_BYTES) or b""
@@ -342,7 +343,7 @@ class Journal:
         if found is None:
             return _("The backup of {path} is no longer in {folder}.", path=path, folder=self.folder)
         if not stat.S_ISREG(found.st_mode) or not is_own(found):
-            return _("The backup of {path} belongs to another account, or others can change it.", path=path)
+            return _("The backup of {path} belongs to another account, or other users can change it.", path=path)
         return ""
 
     @property

@@ -97,7 +97,7 @@ def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
     if loose:
         return (
             _(
-                "Others can change {loose}, so the packages of {prefix} are left unchanged.",
+                "Other users can change {loose}, so the packages of {prefix} are left unchanged.",
                 loose=loose,
                 prefix=change.prefix,
             ),

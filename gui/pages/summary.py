@@ -162,7 +162,7 @@ def scan_headline(report: Report) -> str:
         return _("Something is wrong, but its cause could not be determined")
     stands = texts.machine_standing(report)
     if stands >= Severity.WARNING:
-        return _("Some things need a look")
+        return _("Some things need your attention")
     if stands is Severity.UNKNOWN and report.not_examined:
         return _("No fault was found, but not everything could be examined")
     if stands is Severity.UNKNOWN:

@@ -141,7 +141,7 @@ def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
 
 
 def test_what_could_not_be_looked_at_is_not_decided() -> None:
-    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer in time.")
     assert rehearse.compare_reports(CURED, report(CURED), report(errors=(error,))).works is None
 
 

@@ -118,7 +118,7 @@ def test_what_could_not_be_looked_at_is_not_decided(tmp_path: Path) -> None:
     there = Silent(root=tmp_path, environment=GOOD)  # its shell is not scripted, so no activation answers, either
     _problem, found = verify(FAULT, report(FAULT), (KEPT,), session=there, inherited=there, examine=Looks())
     assert {v.way: v.holds for v in found} == {"process": True, "activation": None, "bare": True, "login": None}
-    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer in time.")
     after = report()
     after = replace(after, snapshot=replace(after.snapshot, errors=(error,)))
     _problem, found = verify(FAULT, report(FAULT), (KEPT,), session=there, inherited=there, examine=Looks(after))

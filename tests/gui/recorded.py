@@ -173,7 +173,7 @@ def everything_broken() -> Snapshot:
             m.toolkit(f"/usr/local/cuda-{v}/lib64", {"libcudart.so.12": f"{v}.127", "libcublas.so.12": f"{v}.5"}, root=f"/usr/local/cuda-{v}", origin="installer", version=v)
             for v in ("11.8", "12.1", "12.4", "12.6", "12.8")
         ),
-        errors=(ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time."),),
+        errors=(ProbeError(probe="loads", kind="time-out", message="It gave no answer in time."),),
     )  # fmt: skip
 
 

@@ -195,7 +195,7 @@ def test_an_environment_that_another_account_can_change_is_left(bench: Bench, pl
         at.chmod(0o775)
     before = tree(bench.prefix)
     proposal = bench.proposal(install=("torch==2.8.0+cu128",))
-    assert "Others can change" in proposal.problems[0]
+    assert "Other users can change" in proposal.problems[0]
     assert bench.apply(proposal).kind == "refused"
     assert tree(bench.prefix) == before
     assert not (bench.prefix / ".convalesce").exists()

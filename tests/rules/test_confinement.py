@@ -58,7 +58,7 @@ def machine(
 @pytest.mark.parametrize(
     ("seen", "severity", "words"),
     [
-        (machine("devices"), Severity.WARNING, "PrivateDevices=yes keeps /dev/nvidiactl"),
+        (machine("devices"), Severity.WARNING, "keeps its program from /dev/nvidiactl"),
         (machine("devices", gpu=False), None, ""),
         (machine("devices", cuda=""), None, ""),  # a build for processors alone
         (machine("devices", CUDA_VISIBLE_DEVICES=""), None, ""),  # it is not to use the GPU

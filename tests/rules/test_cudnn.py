@@ -19,7 +19,7 @@ from tests import machines as m
 
 WARNING, NOTE = Severity.WARNING, Severity.NOTE
 
-LATE = ProbeError(probe="closures", kind="time-out", message="It gave no answer within its time.")
+LATE = ProbeError(probe="closures", kind="time-out", message="It gave no answer in time.")
 
 
 def stray(**fields: object) -> Snapshot:

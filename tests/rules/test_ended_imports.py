@@ -349,7 +349,7 @@ PROGRAMS: list[tuple[dict[str, Any], str, str]] = [
      "another project's module", f"{MAIN}, line 7, asks for torchvision.load, which torchvision 0.21.0 does not have."),
     ({"wanted": "pkg_resources", "importer": f"{SITE}/torchvision/io.py"}, "stops at this line", "setuptools<81"),
     ({"wanted": "torch", "kind": "no name", "name": "load", "importer": f"{SITE}/torchvision/io.py", "path": TORCH, "owner": "torch 2.6.0"},
-     "another release of torch", "torchvision"),
+     "a release of torch that is not the installed one", "torchvision"),
 ]  # fmt: skip
 
 
@@ -361,7 +361,7 @@ def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: 
     named = tuple(replace(d, location=SITE) for d in its.distributions)
     found = card(replace(machine, pythons=(replace(its, distributions=named),)))
     assert (found.severity, found.cause) == (Severity.WARNING, "requirement_broken")
-    assert found.title.startswith(f"{MAIN} ends at its start with {PREFIX}: ")
+    assert found.title.startswith(f"{MAIN} ends at its start with the Python of {PREFIX}: ")
     assert why in found.why
     assert found.fix is not None
     assert advice in f"{found.fix.title}\n{found.fix.advice}"

@@ -49,7 +49,8 @@ def test_what_is_not_found_says_which_line_has_no_effect(finding: Finding, name:
 
 
 @pytest.mark.parametrize(
-    ("form", "words"), [("assignments", "without export"), ("posix", "a shell of its own"), ("systemd", "as letters")]
+    ("form", "words"),
+    [("assignments", "without export"), ("posix", "a shell of its own"), ("systemd", "are not expanded")],
 )
 def test_it_says_why_the_line_has_no_effect(form: LineForm, words: str):
     (made,) = with_ignored_lines([lacking("cuda_not_on_search_path")], machine(form=form))

@@ -153,7 +153,7 @@ def test_folders_are_added_on_windows_where_nothing_else_is_lacking() -> None:
 def test_what_others_can_change_is_named() -> None:
     one = Execution(what="nvcc", path="/srv/bin/nvcc", changeable=Changeable(path="/srv", writers=("staff",)))
     for run, place in ((one, "/srv"), (replace(one, changeable=None), "/srv/bin/nvcc")):
-        assert _not_run_finding(run).title.endswith(f"others can change {place}.")
+        assert _not_run_finding(run).title.endswith(f"other users can change {place}.")
 
 
 def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:

@@ -260,7 +260,7 @@ def test_damage_in_a_copy_that_nothing_loads_is_no_root() -> None:
 
 
 def test_probe_errors_become_unknown() -> None:
-    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer within its time.")
+    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer in time.")
     findings = diagnose(replace(m.wheel_machine(), loads=None, errors=(error,)))
     assert any(f.severity is Severity.UNKNOWN and f.subject == "loads" for f in findings)
     assert not any(f.severity is Severity.ERROR for f in findings)

@@ -267,7 +267,7 @@ def run_circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
             "NVML",
         )
     if card.display:
-        yield observation(_("Display"), _("a screen is driven by this card, whose drawing takes its share"), "NVML")
+        yield observation(_("Display"), _("this card drives a screen, which takes a share of its time"), "NVML")
     if card.driver_model == "WDDM":
         yield observation(
             _("Driver model"),

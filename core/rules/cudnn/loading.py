@@ -101,10 +101,10 @@ def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
         Step.CUDNN,
         UNKNOWN,
         "not-trusted",
-        _("Found, not tested: others can change {path}.", path=at.path),
+        _("Found, not tested: other users can change {path}.", path=at.path),
         why=join_sentences(
             _("Loading a library runs its code, and whoever can change it decides what that does."),
-            _("With administrator rights, nothing is run that others can change.")
+            _("With administrator rights, nothing is run that other users can change.")
             if elevated
             else _("You did not name it, and it is neither active nor on a search path. Only its files were read."),
         ),
@@ -131,7 +131,7 @@ def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
         NOTE,
         "changeable",
         _(
-            "{label} loads cuDNN from where others can change it: {path}.",
+            "{label} loads cuDNN from where other users can change it: {path}.",
             label=translate_fact(c.load.consumer.label),
             path=at.path,
         ),

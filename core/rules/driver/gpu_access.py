@@ -191,7 +191,7 @@ def _exclusion(
         return Exclusion(WARNING, "device_node_wrong", why, make_again(seen, astray))
     if any(v.name == "CUDA_VISIBLE_DEVICES" and ends_early(v.value, whole) for v in variables):
         fix = manual_fix(
-            _("Name GPUs that are here, with commas between them"),
+            _("List GPUs that are here, separated by commas"),
             f"export CUDA_VISIBLE_DEVICES={','.join(map(str, range(whole)))}",
             restart="program",
         )

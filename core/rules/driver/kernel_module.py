@@ -132,7 +132,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
                 'In the firmware\'s setup, turn on "Above 4G Decoding" and turn off CSM; update a firmware that lacks it.'
             ),
             _("In a virtual machine, use UEFI firmware and a larger 64-bit window."),
-            _("If none of it helps, add pci=realloc to the kernel's command line."),
+            _("If none of this helps, add pci=realloc to the kernel's command line."),
             _("It worked if nvidia-smi lists the card."),
             restart="computer",
         ),

@@ -77,7 +77,7 @@ def _changeable(one: Execution) -> Finding:
         Step.DRIVER,
         NOTE,
         "changeable",
-        _("The driver's library {path} lies where others can change it.", path=one.path),
+        _("The driver's library {path} is where other users can change it.", path=one.path),
         why=_("Whoever can change a library decides what it answers, so its answers alone prove nothing."),
         evidence=changeable_evidence(at) if at else [],
         subject=one.path,

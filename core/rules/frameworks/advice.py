@@ -172,7 +172,7 @@ def jetson_advice(release: str) -> Fix:
     return manual_fix(
         _("Install the build for Jetson"),
         _("This is a Jetson: builds that use its GPU are made for its JetPack release and come from NVIDIA."),
-        _("Take the folder for {release}: {index}", release=release, index=JETSON_INDEX)
+        _("Use the folder for {release}: {index}", release=release, index=JETSON_INDEX)
         if release.startswith("L4T")
         else _("cat /etc/nv_tegra_release tells the release; take its folder: {index}", index=JETSON_INDEX),
         _("For this processor, the builds on pip's default index and on pytorch.org are for servers."),

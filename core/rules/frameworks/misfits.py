@@ -37,7 +37,9 @@ def _finding(home: EnvironmentView, its: list[Misfit]) -> Finding:
             installed=first.installed,
         ),
         cause="requirement_broken",
-        why=_("Something that was installed later brought another series of it than the package was written for."),
+        why=_(
+            "Something that was installed later brought a release series of it that the package was not written for."
+        ),
         evidence=[
             *(
                 observation(

@@ -122,7 +122,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
                 observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
                 for name, b in {b.wanted: b for b in its}.items()
             ),
-            *([observation(_("Checked at its start"), checked.wanted, checked.source)] if checked else []),
+            *([observation(_("Checked when it starts"), checked.wanted, checked.source)] if checked else []),
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,

@@ -309,7 +309,7 @@ def _part_of_windows(lack: Lack) -> Fix:
     if first.state != "too old" or "\\windows\\" in first.path.lower():
         return install_part(first.name, who, lack.home.seen)
     return manual_fix(
-        _("Renew {name} beside Python", name=first.name),
+        _("Update {name} next to Python", name=first.name),
         _("Another program or an older Python put {path} there, and it is found before that of Windows. conda: conda install vc14_runtime.", path=first.path),
         _("Otherwise move it to another place, and install Microsoft's Visual C++ Redistributable (x64)."),
         restart="program",

@@ -124,7 +124,7 @@ def _of_a_part(lack: Lack) -> bool:
 STATES: tuple[tuple[str, Cause, str, str], ...] = (
     ("not executable", "noexec_mount", N_("{who} in {prefix} cannot load {names}: the file system is mounted noexec."),
      N_("The system maps no program code from a file system that is mounted with the option noexec.")),
-    ("unreadable", "library_unreadable", N_("{who} in {prefix} may not read {names}."),
+    ("unreadable", "library_unreadable", N_("{who} in {prefix} has no permission to read {names}."),
      N_("The file is there, but this user has no permission to open it, or to enter its folder.")),
     ("wrong architecture", "dll_wrong_architecture", N_("{who} in {prefix} needs {names}, and what is there was built for another processor."),
      N_("The loader skips a library for another architecture, and finds no other.")),
