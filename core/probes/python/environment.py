@@ -167,18 +167,16 @@ def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
 
     Python runs such a line at its start if it begins with "import" (documentation of the module site).
     """
-    for folder in folders:
-        for name in where.names(folder) or ():
-            lines = (where.text(where.join(folder, name)) or "").splitlines() if name.endswith(".pth") else []
-            for line in lines:
-                if line.startswith(("import ", "import\t")):
-                    for literal in _ADDS.findall(line):
-                        with suppress(ValueError, SyntaxError):
-                            import ast  # seldom needed
+    files = [where.join(f, name) for f in folders for name in where.names(f) or () if name.endswith(".pth")]
+    lines = (line for file in files for line in (where.text(file) or "").splitlines())
+    run = (line for line in lines if line.startswith(("import ", "import\t")))
+    for literal in (found for line in run for found in _ADDS.findall(line)):
+        import ast  # seldom needed
 
-                            added = str(ast.literal_eval(literal))
-                            if where.is_folder(added):
-                                yield added
+        with suppress(ValueError, SyntaxError):
+            added = str(ast.literal_eval(literal))
+            if where.is_folder(added):
+                yield added
 
 
 def read_settings(content: str | None) -> dict[str, str] | None:

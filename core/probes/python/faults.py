@@ -253,20 +253,22 @@ def remains_of_pip(
                 if whose := _behind_tilde(name):
                     yield Remains(path=path_text(path), kind="renamed", distribution=whose)
             elif name.endswith(".dist-info"):
-                its = normalise_name(name.removesuffix(".dist-info").partition("-")[0])
-                relevant = bool(RELEVANT_DISTRIBUTION.fullmatch(its))
-                if (relevant or its in required) and where.is_folder(path):
-                    files = where.names(path)
-                    if files is not None and "METADATA" not in files:
-                        behind = _found_before(entry.path, name, where)
-                        yield Remains(path=path_text(path), kind="no metadata", distribution=its, behind=behind)
-                    elif (
-                        relevant
-                        and files is not None
-                        and "RECORD" not in files
-                        and not {"INSTALLER", "REQUESTED"} & set(files)
-                    ):
-                        yield Remains(path=path_text(path), kind="no record", distribution=its)
+                yield from _incomplete_metadata(entry.path, name, required, where)
+
+
+def _incomplete_metadata(folder: str, name: str, required: frozenset[str], where: Sysroot) -> Iterator[Remains]:
+    """Yield a folder of metadata that an installation did not finish, or a removal did not empty."""
+    its = normalise_name(name.removesuffix(".dist-info").partition("-")[0])
+    relevant = bool(RELEVANT_DISTRIBUTION.fullmatch(its))
+    path = where.join(folder, name)
+    files = where.names(path) if (relevant or its in required) and where.is_folder(path) else None
+    if files is None:
+        return
+    if "METADATA" not in files:
+        behind = _found_before(folder, name, where)
+        yield Remains(path=path_text(path), kind="no metadata", distribution=its, behind=behind)
+    elif relevant and not {"RECORD", "INSTALLER", "REQUESTED"} & set(files):
+        yield Remains(path=path_text(path), kind="no record", distribution=its)
 
 
 def _found_before(folder: str, entry: str, where: Sysroot) -> str:
