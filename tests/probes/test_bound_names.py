@@ -10,7 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from core.probes.python.bound_names import likely_names, may_bind
-from core.probes.python.module_text import attributes_of, binds
+from core.probes.python.module_text import attributes_of, binds_name
 
 WORDS = ("np", "run", "as", "def", "class", "import", "_x")
 PIECES = (*WORDS, " ", "\t", "\n", "\r\n", ",", "(", ")", ":", "=", "#", ".", "'")
@@ -47,7 +47,7 @@ def test_attributes_are_those_that_one_pattern_for_all_names_finds(text: str):
     ],
 )
 def test_a_package_binds_a_name_to_something_else_than_its_module(text: str, bound: bool):
-    assert binds(text, "run") is bound
+    assert binds_name(text, "run") is bound
 
 
 def test_this_file_agrees_with_itself():

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.compiled_names import CompiledModules, compiled
+from core.probes.python.compiled_names import CompiledModules, read_compiled
 from core.probes.sysroot import Sysroot
 from tests.probes.test_import_closure import Case, ended, plant, really_ends
 
@@ -200,7 +200,7 @@ def test_a_name_that_no_byte_of_a_compiled_module_spells(
     ],
 )
 def test_where_compiled_code_may_spell_a_word(data: bytes, expected: bool):
-    assert compiled(data).spells(b"PyGivenUp") == expected
+    assert read_compiled(data).spells(b"PyGivenUp") == expected
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import children, walk
-from core.probes.python.module_getattr import OwnGetattr, exported, own_getattr, put_into_globals
+from core.probes.python.module_getattr import OwnGetattr, exported_names, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
     r"(?m)\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
@@ -145,7 +145,7 @@ def read_names(text: str) -> BoundNames | None:
         factory,
         is_open,
         function,
-        exported(body, in_functions="global " in text) if "__all__" in bound else None,
+        exported_names(body, in_functions="global " in text) if "__all__" in bound else None,
     )
 
 

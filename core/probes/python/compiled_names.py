@@ -52,7 +52,7 @@ class Compiled(NamedTuple):
         return False
 
 
-def compiled(data: bytes) -> Compiled:
+def read_compiled(data: bytes) -> Compiled:
     """Return the bytes of a compiled file with how a word ends in them."""
     return Compiled(data, b"pyo3" in data or (b"__pyx_" in data and b"\0__test__\0" not in data))
 
@@ -90,7 +90,7 @@ def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
         or all(w in own for w in _PACKED)
     ):
         return None
-    found = [compiled(own)]
+    found = [read_compiled(own)]
     for library in read_image(path, root=where.root).needed:
         if _SYSTEMS.fullmatch(library):
             continue
@@ -99,7 +99,7 @@ def _spelling(path: str, where: Sysroot) -> tuple[Compiled, ...] | None:
         data = where.read(its, MAX_BYTES) if talks else b""
         if talks is None or data is None:
             return None
-        found += [compiled(data)] if talks else []
+        found += [read_compiled(data)] if talks else []
     return tuple(found)
 
 

@@ -20,8 +20,8 @@ from core.probes.python.bound_names import (
     sets_attribute,
     spells_its_names,
 )
-from core.probes.python.compiled_names import CompiledModules, compiled
-from core.probes.python.module_text import absolute, binds, bound_names, fills_modules
+from core.probes.python.compiled_names import CompiledModules, read_compiled
+from core.probes.python.module_text import absolute_name, binds_name, bound_names, fills_modules
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.package_contents import MAX_FILE_BYTES, MAX_PACKAGE_BYTES, PackageContents
 from core.probes.python.starred_words import Behind, StarredWords
@@ -163,7 +163,7 @@ class DottedModules:
         """Whether a package's own text binds the name to something other than its submodule of that name."""
         key = its.path, name
         if key not in self._binds:
-            self._binds[key] = binds(self.text(its), name)
+            self._binds[key] = binds_name(self.text(its), name)
         return self._binds[key]
 
     def is_loaded_late(self, module: str, name: str) -> bool:
@@ -199,7 +199,7 @@ class DottedModules:
                 re.findall(r"\bis_(\w+)_available\(", above[above.rfind("try:") :]) if "else:" in above[-40:] else []
             )
             if all(self.find(module_asked).kind in ("package", "module") for module_asked in asked):
-                return absolute(
+                return absolute_name(
                     len(found[1]) - len(found[1].lstrip(".")), found[1].lstrip("."), package_of(module, its)
                 )
         return ""
@@ -217,7 +217,7 @@ class DottedModules:
             return None
         if names.factory is None:
             return names.getattr_names
-        maker = absolute(names.factory.dots, names.factory.module, package_of(dotted, its)) or dotted
+        maker = absolute_name(names.factory.dots, names.factory.module, package_of(dotted, its)) or dotted
         key = maker, names.factory.name
         if key not in self._factories:
             self._factories[key] = factory_getattr_rule(self.text(self.find(maker)), names.factory.name)
@@ -305,7 +305,7 @@ class DottedModules:
             return False
         if names.getattr is not None and names.getattr.declares_gone(name):
             return True  # Python would not ask for a name that a star import brought
-        stars = [absolute(dots, module, package_of(dotted, its)) for dots, module in names.stars]
+        stars = [absolute_name(dots, module, package_of(dotted, its)) for dots, module in names.stars]
         if not all(self._star_lacks(star, name, depth) for star in self._stars.left(its.path, stars, name)):
             return False
         if names.getattr is not None and names.getattr.refuses(name):
@@ -331,7 +331,7 @@ class DottedModules:
             text = self.text(its)
             spelt = [(s, s.lstrip(".")) for s in STAR.findall(text)] if _END_OF_STAR.search(text) else []
             package = package_of(dotted, its)
-            self._starred[its.path] = [absolute(len(s) - len(module), module, package) for s, module in spelt]
+            self._starred[its.path] = [absolute_name(len(s) - len(module), module, package) for s, module in spelt]
         return self._starred[its.path]
 
     def _may_bring(self, dotted: str, its: Module, name: str, depth: int) -> bool:
@@ -409,7 +409,11 @@ class DottedModules:
 
         return any(sets(text) for text in self.texts.values()) or any(
             data is None
-            or (sets_attribute(data, name) if isinstance(data, str) else len(name) > 5 and compiled(data).spells(spelt))
+            or (
+                sets_attribute(data, name)
+                if isinstance(data, str)
+                else len(name) > 5 and read_compiled(data).spells(spelt)
+            )
             for data in self._contents.of(top.folders)
         )
 

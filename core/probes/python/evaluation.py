@@ -66,7 +66,7 @@ class Values(NamedTuple):
 # --- conditions -------------------------------------------------------------------------------------------------------
 
 
-def answer(test: ast.expr, names: Values, around: Surroundings) -> bool | None:
+def truth_of(test: ast.expr, names: Values, around: Surroundings) -> bool | None:
     """Return the truth value of a condition; None if the text does not determine it."""
     found = value_of(test, names, around)
     return None if found is UNKNOWN else bool(found)
@@ -78,10 +78,10 @@ def value_of(node: ast.expr, names: Values, around: Surroundings) -> object:
         case ast.Constant(value=value):
             return value
         case ast.UnaryOp(op=ast.Not(), operand=inner):
-            found = answer(inner, names, around)
+            found = truth_of(inner, names, around)
             return UNKNOWN if found is None else not found
         case ast.BoolOp(op=op, values=several):
-            answers = [answer(one, names, around) for one in several]
+            answers = [truth_of(one, names, around) for one in several]
             decides = isinstance(op, ast.Or)
             if decides in answers:
                 return decides
@@ -254,7 +254,7 @@ def chain_of(node: ast.expr) -> tuple[str, ...]:
     return (its.id, *reversed(names)) if isinstance(its, ast.Name) else ()
 
 
-def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
+def attribute_chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield line and names of each chain of attributes that evaluating an expression surely looks up."""
     match node:
         case None | ast.Lambda() | ast.Constant() | ast.Name():
@@ -263,22 +263,24 @@ def chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
             if chain := chain_of(node):
                 yield node.lineno, chain
             else:
-                yield from chains(inner)
+                yield from attribute_chains(inner)
         case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
-            yield from chains(node.generators[0].iter)
+            yield from attribute_chains(node.generators[0].iter)
         case ast.IfExp(test=test):
-            yield from chains(test)
+            yield from attribute_chains(test)
         case ast.BoolOp(values=several):
-            yield from chains(several[0])
+            yield from attribute_chains(several[0])
         case ast.Compare(left=left, comparators=several):
-            yield from chains(left)
-            yield from chains(several[0])
+            yield from attribute_chains(left)
+            yield from attribute_chains(several[0])
         case _:
             for part in children(node):
-                yield from chains(part)
+                yield from attribute_chains(part)
 
 
-def defined(node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *, annotated: bool) -> Iterator[ast.expr]:
+def definition_expressions(
+    node: ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef, *, annotated: bool
+) -> Iterator[ast.expr]:
     """Yield the expressions that Python evaluates at the definition of a function or class, without its body."""
     yield from node.decorator_list
     if isinstance(node, ast.ClassDef):
@@ -313,7 +315,7 @@ _OTHERS = late_pattern(
 """Names of built-in exceptions that surely do not catch any of these."""
 
 
-def catches(handler: ast.ExceptHandler, error: str) -> bool | None:
+def catches_error(handler: ast.ExceptHandler, error: str) -> bool | None:
     """Whether a handler catches an error of this name; None if the text does not determine it."""
     several = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
     found = [_catches(one, error) for one in several]

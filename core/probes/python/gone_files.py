@@ -147,7 +147,7 @@ def _data_of_distribution(
         if folder.count("/") > UPPER_LEVELS or not folder or "../" in folder or STRIPPED_PATHS.search(folder):
             continue
         place = place_of(what, folder, where)
-        there = listing(place, listings, where) or {}
+        there = list_folder(place, listings, where) or {}
         for name in [n for n in its if there and (n not in there or not there[n].size)]:
             if asker := next(_naming(name, (place, where.parent(place)), what, where), ""):
                 yield DamagedFile(
@@ -187,7 +187,7 @@ def _of_distribution(
     for folder, its in folders.items():
         place = place_of(what, folder, where)
         lacking = _missing_names(what, folder, its, listings, where)
-        removed = bool(lacking) and not listing(place, listings, where) and not where.is_folder(place)
+        removed = bool(lacking) and not list_folder(place, listings, where) and not where.is_folder(place)
         removed = removed and not is_named(what, folder, where)
         begun = partial(DamagedFile, distribution=what.name, version=what.version, location=what.location)
         gone += [begun(path=where.join(place, n), state="missing", with_folder=removed) for n in lacking]
@@ -217,7 +217,7 @@ def _missing_names(
     """Return the names that are missing from a folder, except those that people strip."""
     if "../" in folder or STRIPPED_PATHS.search(folder):
         return []  # RECORD may name paths outside the packages' folder.
-    there = listing(place_of(what, folder, where), listings, where)
+    there = list_folder(place_of(what, folder, where), listings, where)
     if there is None or there.keys() >= its.keys():
         return []
     other = _OTHER_SYSTEMS if where.system == "linux" else (".so",)
@@ -238,7 +238,7 @@ def _odd_names(
     if "../" in folder or STRIPPED_PATHS.search(folder):
         return []
     place = place_of(what, folder, where)
-    there = listing(place, listings, where)
+    there = list_folder(place, listings, where)
     if there is None:
         return [("__init__.py", "unreadable")] if folder and where.is_folder(place) else []
     return [(n, s) for n, size in its.items() if n.endswith(".py") and n in there and (s := odd_state(there[n], size))]
@@ -259,7 +259,7 @@ def place_of(what: Distribution, folder: str, where: Sysroot) -> str:
     return str(where.path_module.normpath(where.join(what.location, folder))) if folder else what.location
 
 
-def listing(folder: str, listings: Listings, where: Sysroot) -> Mapping[str, Entry] | None:
+def list_folder(folder: str, listings: Listings, where: Sysroot) -> Mapping[str, Entry] | None:
     """Return what is in a folder, nothing if it does not exist; None if it cannot be listed."""
     if folder not in listings:
         listings[folder] = where.entries(folder)

@@ -74,7 +74,7 @@ def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
     return OwnGetattr(found[0], dict(_tables(statements))) if len(found) == 1 else None
 
 
-def exported(body: Sequence[ast.stmt], *, in_functions: bool = True) -> frozenset[str] | None:
+def exported_names(body: Sequence[ast.stmt], *, in_functions: bool = True) -> frozenset[str] | None:
     """Return the members of __all__ where one statement spells them out; ``in_functions``: functions may change names of the module."""
     statements = [n for top in body for n in _statements(top)]
     if not in_functions:

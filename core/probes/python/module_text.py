@@ -131,12 +131,12 @@ def behind_docstring(text: str) -> int:
     return max(text.find(begin[1], begin.end()), 0) if begin else 0
 
 
-def imported(step: re.Match[str], package: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
+def imported_names(step: re.Match[str], package: str) -> Iterator[tuple[str, tuple[str, ...] | None]]:
     """Yield each module that a line imports, with the names taken from it; None for ``import module``."""
     if step["modules"]:
         yield from ((one.split()[0], None) for one in step["modules"].split(","))
         return
-    module = absolute(len(step["dots"]), step["module"], package)
+    module = absolute_name(len(step["dots"]), step["module"], package)
     if module and (step["dots"] or module != "__future__"):
         plain = re.sub(r"#[^\n]*|\\\r?\n", " ", step["names"]).strip("() \t\r\n")
         names = tuple(words[0] for part in plain.split(",") if (words := part.split()))
@@ -149,13 +149,13 @@ def modules_bound(step: re.Match[str], package: str) -> dict[str, str]:
         words = [one.split() for one in step["modules"].split(",")]
         plain = {w[0].partition(".")[0]: w[0].partition(".")[0] for w in words if len(w) == 1}
         return plain | {w[-1]: w[0] for w in words if len(w) == 3}
-    module = absolute(len(step["dots"]), step["module"], package)
+    module = absolute_name(len(step["dots"]), step["module"], package)
     plain_names = re.sub(r"#[^\n]*|\\\r?\n", " ", step["names"]).strip("() \t\r\n")
     parts = [part.split() for part in plain_names.split(",") if part.split()]
     return {w[-1]: f"{module}.{w[0]}" for w in parts if module and w[0] != "*"}
 
 
-def absolute(dots: int, module: str, package: str) -> str:
+def absolute_name(dots: int, module: str, package: str) -> str:
     """Return the absolute name of a relative import; empty if it leads above the top level."""
     if not dots:
         return module
@@ -166,7 +166,7 @@ def absolute(dots: int, module: str, package: str) -> str:
     return ".".join([*parts[:above], *([module] if module else [])])
 
 
-def binds(text: str, name: str) -> bool:
+def binds_name(text: str, name: str) -> bool:
     """Whether a package's own text binds the name to something other than its submodule of that name."""
     ways = (
         f"def {name}(",

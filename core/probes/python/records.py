@@ -28,7 +28,15 @@ from core.probes.hashing import hash_files
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import is_relevant
-from core.probes.python.gone_files import STRIPPED_PATHS, Listings, is_named, listing, odd_state, place_of, unlike_files
+from core.probes.python.gone_files import (
+    STRIPPED_PATHS,
+    Listings,
+    is_named,
+    list_folder,
+    odd_state,
+    place_of,
+    unlike_files,
+)
 from core.probes.python.shared_modules import reachable_distributions, without_files_of_others
 from core.probes.sysroot import Entry, Sysroot, sysroot_of
 from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows, record_state
@@ -262,7 +270,7 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
             one
             for folder, its in folders.items()
             if "../" not in folder  # RECORD may name paths outside the packages' folder.
-            and (there := listing(place := place_of(what, folder, where), names, where)) is not None
+            and (there := list_folder(place := place_of(what, folder, where), names, where)) is not None
             for name, size in its.items()
             if (one := _unfit_module(what, where.join(place, name), f"{folder}{name}", size, there, unwatched))
         )
@@ -289,7 +297,7 @@ def _closed_folders(
     """Yield the start of each package whose folder this user may not look into."""
     for folder in folders:
         place = place_of(what, folder, where)
-        if "../" not in folder and listing(place, names, where) is None and where.is_folder(place):
+        if "../" not in folder and list_folder(place, names, where) is None and where.is_folder(place):
             its = DamagedFile(path=where.join(place, "__init__.py"), distribution=what.name, version=what.version,
                               location=what.location, state="unreadable")  # fmt: skip
             if not STRIPPED_PATHS.search(folder):
@@ -333,7 +341,7 @@ def _is_altered(what: Distribution, inner: str, where: Sysroot) -> bool:
 
 def _is_gone(path: str, names: Listings, where: Sysroot) -> bool:
     """Whether a file really is missing: its folder can be listed and lacks it, or does not exist either."""
-    there = listing(where.parent(path), names, where)
+    there = list_folder(where.parent(path), names, where)
     return there is not None and where.name(path) not in there
 
 

@@ -391,7 +391,7 @@ def _imported_beside(file: str, text: str, where: Sysroot) -> Iterator[str]:
                 yield where.text(where.join(where.parent(file), *inner.split("/")), MAX_START_CODE_BYTES) or ""
 
 
-def follows(code: StartCode, where: Sysroot) -> bool:
+def shows_whole_effect(code: StartCode, where: Sysroot) -> bool:
     """Whether the text shows everything that start-up code does to the search, and that it cannot end the start."""
     if code.source.endswith(".pth") and not code.text:
         return False  # Without text, only a real start shows what Python does with it.

@@ -15,7 +15,7 @@ from core.knowledge.modules import module_table
 from core.model.facts import EnvironmentFault, PythonEnvironment, StartCode, path_text
 from core.probes.loading.origin import runs_here
 from core.probes.probe import ProbeRequest
-from core.probes.python.search_path import follows
+from core.probes.python.search_path import shows_whole_effect
 from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import interpreter_verdict, record_execution
 
@@ -47,7 +47,7 @@ def start_faults(
     python: PythonEnvironment, start_code: tuple[StartCode, ...], request: ProbeRequest, where: Sysroot
 ) -> Iterator[EnvironmentFault]:
     """Yield what the start-up code of a named or active environment does to every program."""
-    suspects = [c for c in start_code if not follows(c, where)]
+    suspects = [c for c in start_code if not shows_whole_effect(c, where)]
     if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
         return
     verdict = _verdict(python, suspects, where)

@@ -17,22 +17,22 @@ from core.probes.python.dotted_modules import (
 from core.probes.python.endings import Endings
 from core.probes.python.evaluation import (
     UNKNOWN,
-    answer,
-    catches,
-    chains,
-    defined,
+    attribute_chains,
+    catches_error,
+    definition_expressions,
     handler_of_unbound_name,
     has_future_annotations,
     is_harmless,
     may_return,
     name_of_error,
+    truth_of,
     value_of,
 )
 from core.probes.python.followed_frame import Ended, Frame, Steps
 from core.probes.python.module_text import (
-    absolute,
+    absolute_name,
     behind_docstring,
-    imported,
+    imported_names,
     imports_at_the_margin,
     modules_bound,
     taken_at_the_margin,
@@ -80,7 +80,7 @@ class Statements:
         for step in imports_at_the_margin(frame.text, start):
             frame.at = step.start()
             names_of |= modules_bound(step, frame.package)
-            for module, names in imported(step, frame.package):
+            for module, names in imported_names(step, frame.package):
                 try:
                     yield from self._import(frame, module, names)
                 except Ended:
@@ -216,7 +216,7 @@ class Statements:
     def _judged(self, test: ast.expr, frame: Frame) -> tuple[bool | None, tuple[str, ...]]:
         """Return the truth of a condition, None where that is open, and the modules whose releases it compares."""
         self._asked.clear()
-        its = answer(test, frame.known, self)
+        its = truth_of(test, frame.known, self)
         return its, self._releases_in(test, frame)
 
     def _releases_in(self, expression: ast.expr, frame: Frame) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ class Statements:
                 first = one.name.partition(".")[0]
                 frame.bind(one.asname or first, one.name if one.asname else first)
             return True
-        module = absolute(node.level, node.module or "", frame.package)
+        module = absolute_name(node.level, node.module or "", frame.package)
         if module and (node.level or module != "__future__"):
             yield from self._import(frame, module, tuple(one.name for one in node.names))
             for one in node.names:
@@ -247,7 +247,7 @@ class Statements:
         return True
 
     def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Steps:
-        for expression in defined(node, annotated=frame.annotated):
+        for expression in definition_expressions(node, annotated=frame.annotated):
             self._look_up(expression, frame)
         if isinstance(node, ast.ClassDef):
             yield from self._block(node.body, frame.inner(stored_names(node.body)))
@@ -259,7 +259,7 @@ class Statements:
     def _late(self, node: ast.stmt, frame: Frame) -> Steps:
         """Enter the modules that are loaded when something is taken of them, and of which this statement takes something."""
         if frame.late and isinstance(node, ast.Expr | ast.Assign | ast.AnnAssign | ast.AugAssign):
-            for line, (first, *names) in chains(node):
+            for line, (first, *names) in attribute_chains(node):
                 if first in frame.late and first in frame.modules and names:
                     frame.lines[0] = line
                     yield from self._import(frame, frame.late[first], None)
@@ -291,7 +291,7 @@ class Statements:
         try:
             goes_on = yield from self._block(node.body, frame)
         except Ended as e:
-            caught = [(h, catches(h, e.error)) for h in node.handlers]
+            caught = [(h, catches_error(h, e.error)) for h in node.handlers]
             handler, its = next(((h, its) for h, its in caught if its is not False), (None, False))
             if handler is None:
                 raise
@@ -318,7 +318,7 @@ class Statements:
                 case ast.Import(names=names):
                     wanted = [one.name for one in names]
                 case ast.ImportFrom(module=module, level=dots):
-                    wanted = [absolute(dots, module or "", frame.package)]
+                    wanted = [absolute_name(dots, module or "", frame.package)]
                 case _:
                     return False
             if not all(self._found.find(name).kind in ("package", "module") for name in wanted):
@@ -331,7 +331,7 @@ class Statements:
         Raises:
             Ended: a module surely lacks it.
         """
-        for line, (first, *names) in chains(expression) if frame.modules else ():
+        for line, (first, *names) in attribute_chains(expression) if frame.modules else ():
             if first in frame.modules and (lacking := self._absence.lacking_part(frame.modules[first], names, frame)):
                 module, name = lacking
                 frame.lines[0] = line

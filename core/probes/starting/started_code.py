@@ -22,7 +22,7 @@ from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import PythonSearch, follows, python_search_path, read_interpreter
+from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
 from core.probes.starting.commands import StartedFile, language
 from core.probes.starting.machine import Ground
 from core.probes.starting.named_pythons import lines_naming
@@ -421,7 +421,7 @@ def _search(
     given = {"HOME": ground.person.home, **way.state.environment()}
     env = {n: v for n, v in given.items() if not isolated or not n.startswith("PYTHON")}
     path = python_search_path(interpreter, env, folder, ground.where)
-    if not all(follows(code, ground.where) for code in path.start_code):
+    if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
         return None
     search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)
     return None if search.has_unknown_finders else search
