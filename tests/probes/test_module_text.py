@@ -64,4 +64,4 @@ def test_plain_searches_find_what_the_patterns_find(behind: bool) -> None:
 )
 def test_what_binds_a_name(text: str, binds: bool) -> None:
     """A definition, an assignment or another import's name."""
-    assert m.binds(text, "a") is binds
+    assert m.binds_name(text, "a") is binds
