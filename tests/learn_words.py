@@ -56,6 +56,9 @@ LEARNED = (
     "twenty-third",
     "twenty-fourth",
     "twenty-fifth",
+    "twenty-sixth",
+    "twenty-seventh",
+    "twenty-eighth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

@@ -47,6 +47,9 @@ TRAINED, HELD_OUT, LATER = (
         "twenty-third",
         "twenty-fourth",
         "twenty-fifth",
+        "twenty-sixth",
+        "twenty-seventh",
+        "twenty-eighth",
     ),
 )
 NOT_NAMED = 99

@@ -17,6 +17,8 @@ _NAMED = re.compile(
 )
 BUILT_WITH_WORDS = ("compiled", "built against", "linked against")
 _WHICH = re.compile(r"\b(?:compiled|built against|linked against|loaded|found|runtime)\b")
+_BUILD_TAG = re.compile(r"(?<![a-z0-9])cu(\d\d)(\d)(?![\w.]*\.dll)\b")
+"""The CUDA in the name of a build: torch 2.5.1+cu121."""
 _ALIASES = {"tf": "tensorflow", "pytorch": "torch", "jaxlib": "jax", "onnx runtime": "onnxruntime"}
 _ANY_VERSION = re.compile(r"\b[4-9]\.\d{1,2}\.\d{1,3}|\(\d{1,2}, ?\d{1,3}, ?\d{1,4}\)|\b(?:[4-8]\d{3}|9\d{4})\b")
 _COMPATIBILITY = re.compile(r"\(compatibility version \d{4,5}\)")
@@ -49,6 +51,13 @@ _MODELS: tuple[tuple[str, int], ...] = (
     (r"gtx\s?[45][0-9]0|fermi|quadro (?:[456]000|600)\b", 20),
 )
 
+_FIRST_BUILDS: tuple[tuple[int, Version, Version], ...] = (
+    # compute capability x 10, and the first CUDA (of nvcc and NVRTC) and PyTorch whose wheels have code for its generation
+    (100, (12, 8), (2, 7)),
+    (90, (11, 8), (2, 0)),
+    (80, (11, 0), (1, 7)),
+)
+
 
 def comparison_marks(text: str, low: str, libraries: tuple[LibraryName, ...], so_far: set[str]) -> set[str]:
     """Return every mark that this module's comparisons find."""
@@ -64,7 +73,8 @@ def _versions(low: str) -> dict[str, Version]:
     for m in _NAMED.finditer(low):
         name = m[1].replace("_", "-").removesuffix("-gpu")
         versions.setdefault(_ALIASES.get(name, name), version_tuple(m[2]))
-    return versions
+    built = _BUILD_TAG.search(low)
+    return {"build": (int(built[1]), int(built[2])), **versions} if built else versions
 
 
 Comparison = Callable[[str, str, dict[str, Version], tuple[LibraryName, ...], set[str]], set[str]]
@@ -131,6 +141,7 @@ def _frameworks(
     tf = versions.get("tensorflow")
     if tf:
         found |= {"tensorflow", "tf>2.10" if tf > (2, 10, 99) else "tf<=2.10"}
+        found |= {"cuda-not-wanted"} if _other_toolkit(tf, versions.get("cuda", ())) else set()
         found |= {"tf1"} if tf[0] == 1 else set()
     torch = versions.get("torch")
     if torch:
@@ -158,6 +169,18 @@ def _frameworks(
     elif "dll load failed:" in low:
         found.add("python<3.8")
     return found
+
+
+def _other_toolkit(tf: Version, cuda: Version) -> bool:
+    """Whether a TensorFlow that brings no CUDA looks for another one than the text names: up to 10 each release counts, then the major number alone."""
+    if tf >= (2, 14) or not cuda or cuda[0] not in range(7, 14):
+        return False
+    from core.rules.frameworks.fit import framework_tables  # few texts ask for it
+
+    row = next((r for r in framework_tables().tensorflow if version_tuple(r.tensorflow) == tf[:2]), None)
+    wanted = version_tuple(row.cuda) if row else cuda
+    same = min(len(wanted), len(cuda), 2 if wanted[0] <= 10 else 1)
+    return wanted[:same] != cuda[:same]
 
 
 def _wanted_cudnn(ort: Version | None, ct2: Version | None, tf: Version | None) -> int:
@@ -202,10 +225,16 @@ def _capabilities(
         found |= {"gpu:legacy"} if gpu < 50 else set()
         if gpu >= 120:
             found.add("gpu:newest")
-    torch, cuda = versions.get("torch"), versions.get("cuda")
-    if gpu >= 86 and ((torch and torch < (1, 7)) or (cuda and (9,) <= cuda < (11,))):
+    if _released_after_build(gpu, versions):
         found.add("gpu:newer-than-build")
     return found
+
+
+def _released_after_build(gpu: int, versions: dict[str, Version]) -> bool:
+    """Whether the text names an older CUDA or PyTorch than the first that has code for its GPU."""
+    cuda, torch = next((least for oldest, *least in _FIRST_BUILDS if gpu >= oldest), ((), ()))
+    named_cuda, named_torch = versions.get("build", versions.get("cuda", ())), versions.get("torch", ())
+    return (9,) <= named_cuda < cuda or () < named_torch < torch
 
 
 def _characters(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:

@@ -10,6 +10,21 @@ LISTED = (
     "The current PyTorch install supports CUDA capabilities {}\nis not compatible with the current PyTorch installation"
 )
 TAKEN_FOR = {
+    # versions that do not go together, whatever the message is
+    "Windows\nTensorFlow 2.3, CUDA 11.2, GTX 1660\nlist_physical_devices('GPU') gives []": (
+        "cuda_toolkit_version_mismatch",
+        "",
+    ),
+    "RTX 5070 Ti, torch 2.5.1+cu121\ncuDNN error: CUDNN_STATUS_EXECUTION_FAILED": ("gpu_arch_too_new", ""),
+    # what refuses, what changed, and whether it matters
+    'audit: type=1400 apparmor="DENIED" operation="open" profile="snap.blender" name="/dev/nvidiactl"\nno CUDA device': (
+        "service_confined",
+        "",
+    ),
+    "Docker host: after apt upgrade of the nvidia driver no container uses the GPU any more, nvidia-smi works on the host": (
+        "container_no_gpu_runtime",
+        "secure_boot_blocks_module",
+    ),
     # what a person says beside the message: the account, the card, the Python, the system
     "RuntimeError: No CUDA GPUs are available\nvenv/bin/python -c 'import torch; print(torch.cuda.is_available())'\nFalse\nsudo venv/bin/python -c 'import torch; print(torch.cuda.is_available())'\nTrue\nLinux": (
         "device_node_permission",
@@ -223,3 +238,19 @@ FIRST_LINES = {
 def test_the_first_line_is_about_the_most_exact_message(text: str) -> None:
     assert FIRST_LINES[text] in explain(text).says.meaning
     assert "loss" not in explain(text).says.meaning
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        ("PyTorch: the outputs are NaN since 2.3; downgrading to 2.1 fixes it", "wrong_results"),
+        ("NotImplementedError: aten::_cummax is not currently implemented for the MPS device", "program_error"),
+        (
+            "xformers: Error caught was: No module named 'triton'\nIs this normal? Generation goes on.",
+            "harmless_message",
+        ),
+        ("Docker host: after apt upgrade of the nvidia driver no container uses the GPU", "container_cdi_unresolved"),
+    ],
+)
+def test_what_the_rest_of_the_text_says_comes_up_too(text: str, cause: str) -> None:
+    assert cause in [r.cause for r in explain(text).causes[:5]]
