@@ -19,14 +19,16 @@ def add_benchmark_command(commands: Any) -> None:
     )
     add_json(parser)
     extent = parser.add_mutually_exclusive_group()
-    extent.add_argument("--quick", action="store_true", help=_("under ten seconds instead of under a minute"))
+    extent.add_argument(
+        "--quick", action="store_true", help=_("take less than ten seconds instead of less than a minute")
+    )
     extent.add_argument(
         "--thorough",
         action="store_true",
-        help=_("every shape in every direction, beside every framework: some minutes"),
+        help=_("measure every shape in every direction, beside every framework; takes some minutes"),
     )
     extent.add_argument(
-        "--layers", type=given_path, metavar="FILE", help=_("time your own convolutions, named in a TOML file")
+        "--layers", type=given_path, metavar="FILE", help=_("measure your own convolutions, listed in a TOML file")
     )
     parser.add_argument(
         "--against",
@@ -41,7 +43,12 @@ def add_benchmark_command(commands: Any) -> None:
         help=_("only this GPU, as nvidia-smi numbers them; all if omitted"),
     )
     parser.add_argument(
-        "--python", type=option_value, action="append", default=[], metavar="PATH", help=_("whose cuDNN and framework")
+        "--python",
+        type=option_value,
+        action="append",
+        default=[],
+        metavar="PATH",
+        help=_("the Python environment whose cuDNN and framework are measured"),
     )
     add_full_names(parser)
     parser.set_defaults(command=run_benchmark)

@@ -29,7 +29,7 @@ USUAL_LIMIT = 60.0
 def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``check`` to the command line."""
     check = commands.add_parser("check", help=_("one line and an exit status, for monitors, schedulers and CI"))
-    check.add_argument("--form", choices=FORMS, help=_("the form and the exit statuses of an engine"))
+    check.add_argument("--form", choices=FORMS, help=_("the output form and the exit statuses that an engine expects"))
     check.add_argument("--expect", type=Path, metavar="FILE", help=_("a policy (TOML) that this machine must meet"))
     check.add_argument("--write-expect", type=Path, metavar="FILE", help=_("write the policy that this machine meets"))
     check.add_argument("--out", type=Path, metavar="FILE", help=_("write to FILE in one step, and print nothing"))
@@ -45,7 +45,7 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
         type=_seconds,
         default=USUAL_LIMIT,
         metavar="SECONDS",
-        help=_("seconds after which the answer is: not known"),
+        help=_('answer "not known" after this many seconds'),
     )
     check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
     add_python(check)

@@ -272,7 +272,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         type=number_within(1, 99),
         default=0,
         metavar="N",
-        help=_("the answer to the question that explain asked: rank by it"),
+        help=_("your answer to the question that explain asked"),
     )
     add_full_names(explain)
     explain.set_defaults(command=_explain)

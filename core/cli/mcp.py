@@ -244,7 +244,7 @@ def _cure_lines(finding: Finding) -> Iterator[str]:
     yield f"{finding.id}: {finding.title}"
     fix = finding.fix
     if fix is None:
-        yield _("No cure is known for it.")
+        yield _("Convalesce knows no cure for it.")
         return
     yield _("Cure: {title}", title=fix.title)
     for change in fix.changes:

@@ -34,14 +34,14 @@ def add_depth(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--thorough",
         action="store_true",
-        help=_("as --try, with all packages, and also compare every file with its wheel's hashes"),
+        help=_("like --try, but import all packages, and compare every file with the hashes of its wheel"),
     )
     parser.add_argument(
         "--try",
         action="store_true",
         dest="trials",
         help=_(
-            "also import the frameworks in their interpreters, run a convolution, and import what packages take little time"
+            "also import the frameworks in their own interpreters, run a convolution, and import packages that take little time"
         ),
     )
 

@@ -277,7 +277,7 @@ def headline_sentence(head: Headline) -> str:
         else _("Nothing wrong was found, and nothing was proved."),
         "no gpu": _("Programs on this computer compute on the processor; that works, but takes longer."),
         "no framework": _("The GPU is there, but no PyTorch, TensorFlow or other framework was found."),
-        "not examined": _("One location did not respond, so nothing is certain."),
+        "not examined": _("One location did not respond, so the answer is not certain."),
     }[head.kind]
 
 
@@ -286,7 +286,7 @@ def headline_detail(head: Headline, report: Report) -> str:
     if head.text or head.end:
         return head.seen
     if head.kind == "works":
-        proof = _("Nothing was started yet.") if head.framework else ""
+        proof = _("Nothing has been started yet.") if head.framework else ""
         return _("Tried: imported, and ran a convolution.") if head.proved else proof
     if head.kind == "fixed":
         if head.partly:

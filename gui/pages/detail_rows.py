@@ -205,7 +205,7 @@ def mark_word(mark: str) -> str:
         "trailing slash": _("trailing slash"),
         "brackets": _("brackets"),
         "non-ascii": _("non-ASCII characters"),
-        "writable by others": _("others may write there"),
+        "writable by others": _("other users may write there"),
         "empty": _("empty: the current folder"),
     }.get(mark, mark)
 

@@ -401,7 +401,9 @@ class Wizard(QWidget):
 
         if self.findChild(QMessageBox) is not None:
             return
-        box = QMessageBox(QMessageBox.Icon.Question, _("Convalesce"), _("This computer is being changed."), parent=self)
+        box = QMessageBox(
+            QMessageBox.Icon.Question, _("Convalesce"), _("Convalesce is changing this computer."), parent=self
+        )
         box.setInformativeText(_("If you close now, the changes are rolled back."))
         stop = box.addButton(_("Roll back and close"), QMessageBox.ButtonRole.AcceptRole)
         keep = box.addButton(_("Continue"), QMessageBox.ButtonRole.RejectRole)
