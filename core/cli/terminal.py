@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
+from core.common.given_text import MAX_REPORT_BYTES
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.signs import with_signs_of
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from core.common.progress import Progress
     from core.model.findings import Report
 
-MAX_REPORT_BYTES = 64 * 1024 * 1024
 MAX_TEXT_BYTES = 10 * 1024 * 1024
 """Most bytes of an error text that are read; the rest of a longer log is ignored."""
 NARROWEST = 40

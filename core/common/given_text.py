@@ -1,6 +1,9 @@
-"""The bytes of a file that a person gives, as text."""
+"""Files that a person gives: how large a report may be, and their bytes as text."""
 
 from __future__ import annotations
+
+MAX_REPORT_BYTES = 64 * 1024 * 1024
+"""Most bytes of a file or a line that can be a report."""
 
 
 def decode_text(data: bytes) -> str:

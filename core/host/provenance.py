@@ -20,12 +20,12 @@ from core.common.patience import call_patiently
 from core.host import ownership
 from core.host.interface import Account
 from core.model.facts import Changeable, Frozen
+from core.model.variable_names import LOADER_VARIABLES, PRELOADED
 
 QT_PLACES = ("QT_PLUGIN_PATH", "QT_QPA_PLATFORM_PLUGIN_PATH")
 """Variables with the folders in which Qt searches for plug-ins."""
-SEARCHED = ("PATH", "LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT", "PYTHONPATH", *QT_PLACES)
+SEARCHED = ("PATH", *LOADER_VARIABLES, "PYTHONPATH", *QT_PLACES)
 """Variables whose entries make a program run or load something."""
-PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
 LEADING = (
     *("PYTHONHOME", "PYTHONUSERBASE", "PYTHONPYCACHEPREFIX", "CUDA_INJECTION32_PATH", "CUDA_INJECTION64_PATH"),
     *("OPENSSL_CONF", "OPENSSL_MODULES", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "SSL_CERT_FILE", "SSL_CERT_DIR"),

@@ -11,6 +11,9 @@ from typing import Literal
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
+SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
+"""Modules that Python is built without if a library's development files are missing (Modules/Setup.stdlib.in)."""
+
 
 class KnownModule(Frozen, frozen=True, kw_only=True):
     """A module at the top level."""

@@ -14,10 +14,9 @@ from msgspec.structs import replace
 from core.model.facts import CudaInit, Driver, Environment, Snapshot, StartLook, Variable
 from core.model.findings import Finding
 from core.model.steps import Severity
+from core.model.variable_names import HIDING_VARIABLES, LOADER_VARIABLES
 from core.rules.snapshot_queries import effective_variable
 
-HIDING = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-LOADERS = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 WINDOWS_LOADERS = ("PATH", "Path")
 """The variable that Windows' loader searches, as the registry and as programs spell it."""
 PYTHONS = (
@@ -36,7 +35,7 @@ class Comparison:
     def __init__(self, seen: Snapshot, look: StartLook, run: Callable[[Snapshot], list[Finding]]) -> None:
         self.seen, self.look, self.run = seen, look, run
         self.judged: dict[tuple[str, ...], frozenset[Key]] = {}
-        self.loaders = WINDOWS_LOADERS if seen.machine.system == "windows" else LOADERS
+        self.loaders = WINDOWS_LOADERS if seen.machine.system == "windows" else LOADER_VARIABLES
 
     def decisive(self, key: Key, *, there: bool) -> tuple[str, ...]:
         """Return the variables any of which, as the other way has it, brings the fault here (``there``) or takes it away."""
@@ -107,10 +106,10 @@ class Comparison:
 def driver_for(seen: Snapshot, its: Snapshot) -> Driver | None:
     """Return the driver's results that hold with other variables: one that hides GPUs belongs to one way."""
     driver = seen.driver
-    if driver is None or all(value_of(seen, n) == value_of(its, n) for n in HIDING):
+    if driver is None or all(value_of(seen, n) == value_of(its, n) for n in HIDING_VARIABLES):
         return driver
     unhidden: CudaInit | None = driver.cuda_unhidden or driver.cuda
-    if all(value_of(its, n) is None for n in HIDING):
+    if all(value_of(its, n) is None for n in HIDING_VARIABLES):
         return replace(driver, cuda=unhidden, cuda_unhidden=None)
     return replace(driver, cuda=None, cuda_unhidden=unhidden)
 

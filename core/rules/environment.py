@@ -13,6 +13,7 @@ from core.model.path_list import entry_key, split_entries
 from core.model.paths import parent
 from core.model.remedies import DropDead, ExpandVariables
 from core.model.steps import Step
+from core.model.variable_names import CUDA_WORDS
 from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import effective_variable, python_of
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -26,8 +27,6 @@ OF_DIALOGS = 2_047
 """What older dialogs and installers cut PATH at when they change it: every program gets a longer one whole."""
 LONGEST = 32_767
 """Maximum length in characters of a variable on Windows; programs see only a part of a longer PATH."""
-
-CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def tidy_paths(seen: Snapshot) -> Iterator[Finding]:

@@ -12,6 +12,7 @@ from core.common.text import join_names
 from core.model.facts import Snapshot, Start, StartKind, StartLook
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
+from core.model.variable_names import CUDA_WORDS
 from core.rules.decisive_variables import Comparison, driver_for, value_of
 from core.rules.wording import observation
 
@@ -28,9 +29,6 @@ JUDGED = (
     "HF_", "TRANSFORMERS_", "ACCELERATE_", "DS_", "VLLM_", "BNB_", "OMP_", "MKL_", "KMP_", "NPY_", "ORT_", "USE_TF", "PROTOCOL_BUFFERS_",
 )  # fmt: skip
 """Prefixes of variables that can cause a fault which this session does not have."""
-
-CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
-"""Words in an entry of PATH that has to do with GPU libraries."""
 
 OF_A_VARIABLE = ("environment.contract-",)
 """Prefixes of the ids of findings whose subject is a variable."""

@@ -105,7 +105,7 @@ WINDOWS: list[tuple[Edge, dict[str, Any], str, str]] = [
     (dll("python310.dll"), {}, "package_for_another_python", "opencv-python==4.12.0"),
     (dll("MFPlat.DLL"), {}, "system_library_missing", "Media Feature Pack"),
     (dll("libomp140.x86_64.dll"), {}, "system_library_missing", "Build Tools"),
-    (dll("odd.dll"), {}, "system_library_missing", "the page of opencv-python 4.12.0 says"),
+    (dll("odd.dll"), {}, "system_library_missing", "the website of opencv-python 4.12.0 says"),
     (dll("own.dll"), {"recorded": True}, "corrupt_or_truncated_file", "opencv-python==4.12.0"),
     (dll(W_MODULE, "damaged", W_MODULE), {}, "corrupt_or_truncated_file", "opencv-python==4.12.0"),
     (dll(W_MODULE, "wrong architecture", W_MODULE), {}, "dll_wrong_architecture", "opencv-python==4.12.0"),

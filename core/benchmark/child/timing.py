@@ -141,14 +141,18 @@ def _warm_up(bench: CudnnSession, plan: Plan, once: float) -> None:
         bench.device.synchronize()
 
 
-def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
+def _launches(bench: CudnnSession, plan: Plan, count: int) -> Callable[[], None]:
     address = bench.workspace(plan)
 
-    def launches() -> None:
+    def launch() -> None:
         for _ in range(count):
             plan.launch(address, plan.workspace)
 
-    return bench.device.measure_milliseconds(launches) / count
+    return launch
+
+
+def _batch(bench: CudnnSession, plan: Plan, count: int) -> float:
+    return bench.device.measure_milliseconds(_launches(bench, plan, count)) / count
 
 
 def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
@@ -187,14 +191,8 @@ def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | No
     """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if
     refused.
     """
-    address = bench.workspace(plan)
-
-    def launches() -> None:
-        for _ in range(count):
-            plan.launch(address, plan.workspace)
-
     try:
-        return bench.device.record_graph(launches)
+        return bench.device.record_graph(_launches(bench, plan, count))
     except CallError:
         return None
 

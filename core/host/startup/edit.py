@@ -16,10 +16,9 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.syntax import ReadError, parse, word_end
 from core.model.changes import ChangeError
 from core.model.facts import INTERPRETER, Frozen, LineForm
+from core.model.variable_names import PRELOADED
 
 MARK = "Convalesce"
-PRELOADED = ("LD_PRELOAD", "LD_AUDIT")
-"""Lists whose entries may also be separated by blanks (ld.so(8))."""
 _PLAIN = late_pattern(r"[^$`*?~%{}()\[\]\\]+")
 """A text without special characters in any of the languages."""
 _BARE = late_pattern(r"/[\w/.+@-]*")

@@ -11,6 +11,8 @@ SearchOrigin = Literal[
     "start", "PYTHONPATH", "standard library", "site-packages", "user site", "system site-packages", "pth", "._pth"
 ]
 """What put an entry on sys.path. start: the folder of the script, or the working folder. pth: a line of a .pth file."""
+BEFORE_THE_PACKAGES: tuple[SearchOrigin, ...] = ("start", "PYTHONPATH", "user site", "pth")
+"""Origins of entries that may precede the packages of an environment."""
 
 
 class SearchEntry(Frozen, frozen=True, kw_only=True):

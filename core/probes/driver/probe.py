@@ -17,6 +17,7 @@ from core.host.child import ChildAnswer, ask_child
 from core.host.provenance import Verdict, may_run
 from core.model.facts import CudaInit, Driver, DriverLibrary, DriverPart, Gpu, Nvml
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
+from core.model.variable_names import HIDING_VARIABLES
 from core.probes.driver import kernel
 from core.probes.driver.compute_cache import compute_cache
 from core.probes.driver.libraries import driver_libraries, search_folders
@@ -31,9 +32,6 @@ NVML_TIMEOUT_SECONDS = 8.0
 """Seconds for NVML's child."""
 CUDA_TIMEOUT_SECONDS = 9.0
 """Seconds for one cuInit: it wakes every GPU, which takes seconds on servers without persistence mode."""
-
-HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Variables by which cuInit may give a process no GPU. NVIDIA_VISIBLE_DEVICES matters only when a container is started."""
 
 PLAIN_VARIABLES = frozenset(
     [

@@ -12,6 +12,7 @@ from core.common.late_pattern import late_pattern
 from core.common.turns import MadeOnce
 from core.host.provenance import Verdict, environment_for
 from core.model.facts import How, Load, PythonEnvironment, RollCall
+from core.model.variable_names import LOADER_VARIABLES
 from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.origin import PATH_VARIABLE, file_origin, runs_here
 from core.probes.loading.plan import LoadContext, LoadPlan, plan_load
@@ -20,9 +21,8 @@ from core.probes.loading.roll_call.protocol import RollCallRequest
 from core.probes.sysroot import Sysroot, without_silent_folders
 from core.probes.trust import load_verdict, printable_changeable, record_execution
 
-ENTRIES = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 READ = late_pattern(r"(?:LD|CUDA|CUDNN|CUBLAS|NVIDIA|NVRTC)_\w+|GLIBC_TUNABLES")
-"""Variables that ld.so (those with entries first) or CUDA's libraries read."""
+"""Variables that ld.so or CUDA's libraries read."""
 
 
 def test_load(first: LoadPlan, python: PythonEnvironment | None, setting: LoadContext) -> Load:
@@ -144,7 +144,11 @@ def _of_libraries(env: Mapping[str, str], where: Sysroot) -> Hashable:
     """Return what a loader and CUDA's libraries read of the variables; with the same, a roll call leads to the same files."""
     if where.system != "linux":
         return frozenset(env.items())
-    read = {n: effective_entries(n, v, where) if n in ENTRIES else (v,) for n, v in env.items() if READ.fullmatch(n)}
+    read = {
+        n: effective_entries(n, v, where) if n in LOADER_VARIABLES else (v,)
+        for n, v in env.items()
+        if READ.fullmatch(n)
+    }
     return frozenset((n, its) for n, its in read.items() if its)
 
 

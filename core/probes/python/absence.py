@@ -8,7 +8,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, DottedModules, Module
+from core.model.facts.imports import BEFORE_THE_PACKAGES
+from core.probes.python.dotted_modules import DottedModules, Module
 from core.probes.python.endings import Endings
 from core.probes.python.followed_frame import Frame
 from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES

@@ -9,6 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.probes.python.bound_names import (
     BoundNames,
     GetattrRule,
@@ -37,9 +38,6 @@ LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
 _LAZY_PACKAGE = late_pattern(r"(?m)^[ \t]+sys\.modules\[__name__\] = _LazyModule\(")
-
-BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
-"""Origins of entries that may precede the packages of an environment."""
 
 MOST_STARS = 8
 """Maximum length of a chain of ``import *``."""

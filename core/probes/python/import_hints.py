@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution, SearchEntry
+from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.probes.python.distributions import normalise_name
-from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record

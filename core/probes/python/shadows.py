@@ -13,9 +13,10 @@ import msgspec
 
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
+from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.probes.python.bound_names import stored_names
 from core.probes.python.distributions import BESIDES, all_requirements, required_name
-from core.probes.python.dotted_modules import BEFORE_THE_PACKAGES, STANDARD
+from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.gone_files import STRIPPED_PATHS
 from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES

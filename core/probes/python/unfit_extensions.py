@@ -18,7 +18,7 @@ from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.common.versions import is_older
 from core.knowledge.library_names import DRIVERS_OWN
-from core.knowledge.modules import OpenedLibrary, module_table
+from core.knowledge.modules import SELDOM_BUILT, OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -453,8 +453,6 @@ def _left_to_others(edge: Edge) -> bool:
 
 MOSTLY_BUILT = ("_struct", "_json", "_pickle", "math", "select")
 """Extension modules that every Python has. If these are files, the others would be files, too."""
-SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
-"""Modules that Python is built without if a library's headers are missing (Modules/Setup.stdlib.in)."""
 MAX_LIBRARY_BYTES = 64 << 20
 
 

@@ -18,6 +18,7 @@ from core.common.versions import whole_number
 from core.loader.linux.cache import read_cache
 from core.model.facts import ContainerEngine, GpuDescription, HostCompiler, Linking, Tools, path_text
 from core.model.path_list import searched_entries
+from core.probes.driver.kernel import CDI_FOLDERS
 from core.probes.probe import ProbeRequest
 from core.probes.python.own_programs import starts_workers
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -33,7 +34,6 @@ ENGINES = (("docker", "dockerd"), ("podman", "podman"))
 TOOLKIT_PROGRAMS = ("nvidia-ctk", "nvidia-container-runtime", "nvidia-container-runtime-hook", "nvidia-container-cli")
 DAEMON_FILE = "/etc/docker/daemon.json"
 PODMANS_HOOKS = ("/usr/share/containers/oci/hooks.d", "/etc/containers/oci/hooks.d")
-CDI_FOLDERS = ("/etc/cdi", "/var/run/cdi")
 _DEVICE = late_pattern(r"^\s*(?:-\s*)?\"?name\"?:\s*\"?([\w.:-]{1,80})\"?,?\s*$", re.MULTILINE)
 _HOSTS_FILE = late_pattern(r"^\s*(?:-\s*)?\"?(?:hostPath|path)\"?:\s*\"?(/[^\s\",]{1,400})\"?", re.MULTILINE)
 MOST_LOST = 8

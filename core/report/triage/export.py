@@ -13,8 +13,9 @@ from typing import BinaryIO
 
 import msgspec
 
+from core.common.given_text import MAX_REPORT_BYTES
 from core.common.i18n import _
-from core.report.triage.reading import MAX_REPORT_BYTES, Item, ReadReport, settings_of
+from core.report.triage.reading import Item, ReadReport, settings_of
 
 COLUMNS = {
     **dict.fromkeys(

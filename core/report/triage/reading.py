@@ -11,11 +11,10 @@ from typing import BinaryIO, Literal
 
 import msgspec
 
+from core.common.given_text import MAX_REPORT_BYTES
 from core.common.i18n import _
 from core.model.facts import SCHEMA_VERSION, Frozen
 
-MAX_REPORT_BYTES = 64 * 1024 * 1024
-"""Most bytes of a file or a line that can be a report."""
 LINES_ENDINGS = (".jsonl", ".ndjson")
 """Suffixes of files with one report per line."""
 Severity = Literal["good", "note", "unknown", "warning", "error"]

@@ -16,6 +16,7 @@ from core.model.facts import Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset
 from core.model.steps import Severity, Step
+from core.model.variable_names import HIDING_VARIABLES
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.device_nodes import make_again, node_words, refusal, unfit_nodes
 from core.rules.driver.device_order import ends_early, hides_all
@@ -23,12 +24,6 @@ from core.rules.driver.facts import answer_unhidden, cuda_libraries, driver_answ
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
-HIDING_VARIABLES = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
-"""Variables with which CUDA hides GPUs from a program.
-
-NVIDIA_VISIBLE_DEVICES (read when a container starts) and GPU_DEVICE_ORDINAL do not: cuInit of driver 580.159.04
-returned both GPUs with any value of either.
-"""
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
 MIN_FREE_BYTES = 200 << 20

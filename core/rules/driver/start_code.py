@@ -8,9 +8,9 @@ from core.common.i18n import _
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
+from core.model.variable_names import HIDING_VARIABLES
 from core.rules.driver.device_order import hides_all
 from core.rules.driver.facts import driver_works
-from core.rules.driver.gpu_access import HIDING_VARIABLES
 from core.rules.snapshot_queries import python_of
 from core.rules.wording import ERROR, WARNING, concern_row, make_finding, manual_fix, observation
 

@@ -12,9 +12,10 @@ from core.common.requirements import is_in_specifier
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import distribution_of, module_table
+from core.knowledge.modules import SELDOM_BUILT, distribution_of, module_table
 from core.knowledge.numpy_names import is_given_up
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
+from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
@@ -35,7 +36,6 @@ from core.rules.frameworks.environment_view import (
 )
 from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.frameworks.imports import (
-    BEFORE_THE_PACKAGES,
     describe_origin,
     is_unmeant,
     removal_remedy,
@@ -44,9 +44,6 @@ from core.rules.frameworks.imports import (
 )
 from core.rules.frameworks.requirements import FRAMEWORKS, check_of, releases_that_fit
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
-
-PYTHONS_OWN = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
-"""Modules that Python is built without if a library's development files are missing."""
 
 PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_for_another_python")
 """Causes in which the record exists but files are missing or wrong: pip and uv consider the release installed and do
@@ -58,7 +55,7 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework fails because it does not get something that it asks for."""
     for home, search in views_with_imports(seen):
         for ended in _one_of_each(search.ended):
-            if ended.kind == "unfit" or (not ended.owner and ended.wanted in PYTHONS_OWN and not ended.path):
+            if ended.kind == "unfit" or (not ended.owner and ended.wanted in SELDOM_BUILT and not ended.path):
                 continue  # The rules about compiled modules report it.
             if not _is_reported_elsewhere(home, ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)

@@ -12,6 +12,7 @@ from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
+from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import (
@@ -30,8 +31,6 @@ from core.rules.frameworks.environment_view import EnvironmentView, environment_
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
-BEFORE_THE_PACKAGES = ("start", "PYTHONPATH", "user site", "pth")
-"""Origins of entries that may precede the environment's own packages."""
 INSTALLED_PTH = ("__", "easy-install.", "easy_install.", "distutils-", "_virtualenv.", "setuptools.")
 """Prefixes of the .pth files that installers maintain; uninstalling the package removes their lines."""
 

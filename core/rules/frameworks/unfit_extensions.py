@@ -9,7 +9,7 @@ from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import module_table
+from core.knowledge.modules import SELDOM_BUILT, module_table
 from core.model.facts import EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
@@ -17,7 +17,7 @@ from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
-from core.rules.frameworks.ended_imports import PYTHONS_OWN, framework_distributions
+from core.rules.frameworks.ended_imports import framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.finding_ids import UNFIT_ID
 from core.rules.frameworks.imports import views_with_imports
@@ -76,7 +76,7 @@ def _fault(ended: EndedImport) -> tuple[str, str]:
 
 def is_compiled(ended: EndedImport) -> bool:
     """Whether the rule about compiled modules reports this import."""
-    return ended.kind == "unfit" or (ended.kind == "absent" and ended.wanted in PYTHONS_OWN)
+    return ended.kind == "unfit" or (ended.kind == "absent" and ended.wanted in SELDOM_BUILT)
 
 
 def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]) -> Finding:

@@ -27,6 +27,7 @@ from core.model.facts import (
     PackageTrial,
     Suspect,
 )
+from core.model.variable_names import LOADER_VARIABLES
 from core.probes.probe import ProbeRequest
 from core.probes.python.trials.run import TRIAL_STAGES, Change, Surroundings, Trial, run_trial
 from core.probes.sysroot import Sysroot
@@ -45,7 +46,6 @@ INDISPENSABLE = re.compile(
     re.IGNORECASE,
 )
 """Variables of a session that no program fails by as long as it starts, or without which none starts."""
-SEARCHED_BY_LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD", "LD_AUDIT")
 
 Found = FrameworkTrial | PackageTrial
 
@@ -190,7 +190,7 @@ class _Search:
         """Leave everything out, then everything but what the files may need."""
         if found := self._works(suspects):
             return found
-        needed = [s for s in suspects if s.kind == "start-up file" or s.name in SEARCHED_BY_LOADER]
+        needed = [s for s in suspects if s.kind == "start-up file" or s.name in LOADER_VARIABLES]
         some = [s for s in suspects if s not in needed]
         return self._works(some) if some and needed and self._is_open else ()
 
