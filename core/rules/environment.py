@@ -178,9 +178,15 @@ _NAMED = late_pattern(r"%([^%;]+)%")
 def _lost_in(folders: list[str], seen: Snapshot) -> list[Evidence]:
     """Return whose libraries lie in these folders and are not found: the consumers, each once."""
     wanted = {entry_key(f, "windows") for f in folders}
+    files = [f for t in seen.toolkits or () for f in t.libraries] + [f for c in seen.cudnn or () for f in c.files]
+    there = {f.name.lower() for f in files if entry_key(parent("windows", f.path), "windows") in wanted}
     rows: dict[str, Evidence] = {}
     for closure in seen.closures or ():
-        if any(entry_key(parent("windows", p), "windows") in wanted for e in closure.edges for p in e.elsewhere):
+        lacks = [e for e in closure.edges if e.state == "absent"]
+        elsewhere = (p for e in lacks for p in e.elsewhere)
+        if any(e.name.lower() in there for e in lacks) or any(
+            entry_key(parent("windows", p), "windows") in wanted for p in elsewhere
+        ):
             row = concern_row(closure.consumer)
             rows.setdefault(str(row), row)
     return list(rows.values())

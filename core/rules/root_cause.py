@@ -13,7 +13,7 @@ from core.model.paths import normalise
 from core.model.steps import Severity, Step
 from core.rules.consumer_loads import environment_rank
 from core.rules.every_rule import RULES
-from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID
+from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID, OF_WHOLE_VARIABLES
 from core.rules.frameworks.libraries.findings import imported_packages
 from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.frameworks.tried_imports import CAUSES_OF_IMPORTS
@@ -121,7 +121,14 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
         if any(f.cause == "extension_abi_mismatch" for f in more) and all(is_consequence(f, root) for f in more):
             return root
     read = {f.cause for f in faults if not _was_tried(f)}
-    faults.sort(key=lambda f: (press[id(f)], _root_rank(f), not _was_tried(f) or f.cause in read))
+    faults.sort(
+        key=lambda f: (
+            press[id(f)],
+            _root_rank(f),
+            not _was_tried(f) or f.cause in read,
+            f.id not in OF_WHOLE_VARIABLES,
+        )
+    )
     for root in faults:
         more = [f for f in faults if press[id(f)] < press[id(root)]]
         known = root.cause or (more and root.step is Step.DRIVER)  # Without CUDA, its consequences do not lead either.
@@ -190,6 +197,7 @@ def is_consequence(finding: Finding, primary: Finding) -> bool:
     by_driver = by_driver or (primary.cause == "driver_too_old" == finding.cause)
     by_search = finding.id == "cudnn.roll-call-failed" and primary.step is Step.ENVIRONMENT and same
     by_path = finding.id == "environment.broken-entry" and primary.cause.endswith("_not_on_search_path")
+    by_path = by_path or (primary.id in OF_WHOLE_VARIABLES and same and finding.cause.endswith("_not_on_search_path"))
     return by_driver or by_files or by_search or by_path
 
 

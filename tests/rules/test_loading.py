@@ -12,8 +12,10 @@ from core.model.facts import (
     Attempt,
     Call,
     Changeable,
+    Closure,
     Consumer,
     Distribution,
+    Edge,
     Environment,
     How,
     LibraryFile,
@@ -536,3 +538,21 @@ def test_why_a_copy_was_not_tried(elevated: bool, words: str) -> None:
     (c,) = consumer_loads(replace(seen, loads=(refused,)))
     (found,) = untrusted_copy(c)
     assert words in found.why
+
+
+@pytest.mark.parametrize(
+    ("file", "lacks", "severity"),
+    [
+        ("libcublas.so.12", False, Severity.NOTE),
+        ("libcublas.so.12", True, Severity.ERROR),
+        ("elsewhere/libcublas.so.12", False, Severity.ERROR),
+    ],
+)
+def test_a_folder_that_a_framework_finds_by_its_own_means(file: str, lacks: bool, severity: Severity):
+    seen = off_path(beside_environment=False)
+    (copy,) = seen.cudnn or ()
+    consumer = Consumer(id="python:/ml", kind="python", label="ml", prefix="/ml", framework="ctranslate2 4.8.5")
+    edges = (Edge(name="libx.so", wanted_by="y", state="absent"),) * lacks
+    seen = replace(seen, closures=(Closure(consumer=consumer, files=(f"{copy.folder}/{file}",), edges=edges),))
+    told = [f.severity for f in diagnose(seen) if f.id == "cudnn.not-on-search-path"]
+    assert told == [severity]

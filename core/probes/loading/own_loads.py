@@ -26,7 +26,9 @@ PRELOADS = late_pattern(r"\bpreload_dlls\(([^()]*)\)")
 PRELOADS_SINCE = "1.21"
 LOADS = late_pattern(r"\b(?:CDLL|WinDLL|OleDLL|PyDLL|LoadLibrary(?:Ex[AW]?)?)\(")
 REGISTERS = late_pattern(r"\badd_dll_directory\(")
-SPEAKS_OF_CUDA = late_pattern(r"(?i)nvidia|cuda|cudnn|cublas|torch")
+OF_NVIDIAS = late_pattern(r"(?i)\bnvidia\b")
+OF_TORCHS = late_pattern(r"(?i)\btorch\b[^\r\n]{1,40}\blib\b")
+"""Where a text means the folders in which packages keep CUDA's libraries: a bare name that is loaded is searched for, as others are."""
 OF_CUDA = late_pattern(r"(?i)(?:cublas|cublasLt|cufft|cufftw|cudart|curand|cusolver|cusparse|nvrtc|nvJitLink)\w*\.dll")
 OF_CUDNN = late_pattern(r"(?i)cudnn\w*\.dll")
 MOST_FILES = 80
@@ -47,7 +49,7 @@ class _Reader:
     def __init__(self, its: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> None:
         self._its, self._request, self._where = its, request, where
         self._torchs = tuple(torchs_folders(python.site_packages, where))
-        self._packages = (*self._torchs, *nvidias_folders(python.site_packages, where))
+        self._nvidias = tuple(nvidias_folders(python.site_packages, where))
 
     def of_program(self, path: str, text: str) -> OwnLoads:
         """Return what one program does."""
@@ -56,8 +58,9 @@ class _Reader:
         new = is_older(self._its.version, PRELOADS_SINCE) is False
         if preloads and new and module_of(self._its.name) == "onnxruntime":
             files += self._preloaded(preloads[1])
-        if LOADS.search(text) and SPEAKS_OF_CUDA.search(text):
-            files += self.libraries(self._packages)
+        if LOADS.search(text):
+            files += self.libraries(self._torchs if OF_TORCHS.search(text) else ())
+            files += self.libraries(self._nvidias if OF_NVIDIAS.search(text) else ())
         folders = self._registered(text, path) if REGISTERS.search(text) else ()
         return OwnLoads(tuple(dict.fromkeys(files)), tuple(dict.fromkeys(folders)))
 
@@ -67,7 +70,7 @@ class _Reader:
 
     def _preloaded(self, arguments: str) -> Iterator[str]:
         """Yield what preload_dlls loads: PyTorch's own where it is there, else that of NVIDIA's packages."""
-        for path in self.libraries(self._torchs or self._packages):
+        for path in self.libraries(self._torchs or self._nvidias):
             left_out = "cudnn" if OF_CUDNN.fullmatch(ntpath.basename(path)) else "cuda"
             if f"{left_out}=False" not in arguments.replace(" ", ""):
                 yield path
@@ -99,7 +102,7 @@ class _Reader:
                     yield from (folder,) if folder else self._all_of_cuda()
 
     def _all_of_cuda(self) -> Iterator[str]:
-        yield from self._packages
+        yield from (*self._torchs, *self._nvidias)
         for name, value in self._request.env.items():
             if name.upper().startswith("CUDA_PATH"):
                 yield from (ntpath.join(value, "bin"), ntpath.join(value, "bin", "x64"))

@@ -272,6 +272,7 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
     its = c.load.consumer
     calm = not misses_cudnn(c) or is_idle(c.seen, its.prefix, its.framework.partition(" ")[0])
+    calm = calm or (not c.is_requested and _is_found_otherwise(c, best))
     yield make_finding(
         Step.CUDNN,
         NOTE if calm else ERROR,
@@ -281,6 +282,8 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
         why=(
             _("The Python environments include their own cuDNN, so only other programs would miss it.")
             if not misses_cudnn(c)
+            else _("The Python environments find that folder by their own means, so only other programs would miss it.")
+            if calm and not c.is_requested
             else _(
                 "The files are complete, but the loader does not search that folder for {label}.",
                 label=translate_fact(c.load.consumer.label),
@@ -294,6 +297,14 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
         subject=best.folder,
         fix=add_to_search_path(c.seen, best.folder),
         remedy=AddFolder(folder=best.folder, prefixes=(c.load.consumer.prefix,)),
+    )
+
+
+def _is_found_otherwise(c: ConsumerLoad, copy: CudnnCopy) -> bool:
+    """Whether a framework takes libraries from this copy's folder, which its environment makes known by its own means."""
+    return any(
+        k.consumer.prefix and not k.edges and any(lies_in(c, path, copy) for path in k.files)
+        for k in c.seen.closures or ()
     )
 
 

@@ -8,3 +8,6 @@ UNFIT_ID = "does-not-load-"
 
 ENDED_ID = "import-ends-"
 """An import that ends at something that is missing; the requested module follows."""
+
+OF_WHOLE_VARIABLES = ("environment.plain-path",)
+"""Findings about how a search path is stored, for which what it should lead to is not found."""

@@ -196,9 +196,9 @@ class Machine:
             except OSError:
                 break
             key = key.rpartition("\\")[0]
-        for root, path in reversed(self.keys):
+        for hive, name_of_key in reversed(self.keys):
             with suppress(OSError):
-                winreg.DeleteKey(root, path)
+                winreg.DeleteKey(hive, name_of_key)
         for scope, old in self.before.items():
             for name in values(scope).keys() - old.keys():
                 self.variable(name, None, scope)
@@ -331,7 +331,7 @@ print({n: v for n, v in said.items() if v} or f"{len(said)} answers, all 0")
 def version_checks(major: int, env: Mapping[str, str], run: object) -> str:
     """Call every VersionCheck of cuDNN by its main library's bare name in a fresh process; say what they answered."""
     done = run([sys.executable, "-I", "-S", "-c", CHECK, f"cudnn64_{major}.dll", *CHECKS], timeout=120, env=env)  # type: ignore[operator]
-    return done.out.strip() or done.ended
+    return str(done.out.strip() or done.ended)
 
 
 assert ctypes.sizeof(ctypes.c_void_p) == 8

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID, UNFIT_ID
+from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID, OF_WHOLE_VARIABLES, UNFIT_ID
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE
 
@@ -39,6 +39,7 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
             f
             for f in found
             if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
+            if f.id not in OF_WHOLE_VARIABLES
             if not _is_of_an_import(f) or set(f.all_subjects) & set(card.all_subjects[1:])
         ]
         names = {e.name for e in lacks[who].edges} if who in lacks else set()
