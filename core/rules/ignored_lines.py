@@ -31,6 +31,8 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
     if not rows:
         return finding
     why = join_sentences(finding.why, *map(_no_effect, rows))
+    if all(r.form == "cmd" for r in rows):
+        return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
     fix = manual_fix(*_advice(next(iter(rows))))
     return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)), fix=fix, remedy=None)
 
@@ -47,6 +49,16 @@ def _no_effect(row: StartLine) -> str:
             line=row.line,
             file=row.file,
         )
+    if row.form == "cmd" and row.name != row.name.strip():
+        return _(
+            "Line {line} of {file} sets the variable {name}, with the blank in its name, and not {meant}.",
+            line=row.line,
+            file=row.file,
+            name=repr(row.name),
+            meant=row.name.strip(),
+        )
+    if row.form == "cmd":
+        return _("Line {line} of {file} has no effect: cmd.exe has no such command.", line=row.line, file=row.file)
     if row.form == "posix":
         return _(
             "Line {line} of {file} has no effect: each line of these commands runs in a shell of its own.",
@@ -81,13 +93,14 @@ def _concerns(finding: Finding, start: Start) -> bool:
 def _would_help(finding: Finding, row: StartLine) -> bool:
     """Whether a variable has to do with what is not found: the loader's does for a library."""
     of_loader = finding.cause in ("cuda_not_on_search_path", "cudnn_not_on_search_path", "cuda_runtime_missing")
-    return row.name.startswith("LD_") is of_loader
+    its = row.name.strip().upper() in ("PATH", "CUDA_PATH") if row.form == "cmd" else row.name.startswith("LD_")
+    return its is of_loader
 
 
 def _row(row: StartLine) -> Evidence:
     label = (
         _("Line that sets {name}", name=row.name)
         if _is_literal(row)
-        else _("Ignored line that sets {name}", name=row.name)
+        else _("Ignored line that sets {name}", name=row.name.strip())
     )
     return observation(label, row.value, f"{row.file}:{row.line}")

@@ -64,10 +64,10 @@ class State(msgspec.Struct):
         if not any(g.path == path for g in self.gone):
             self.gone.append(GoneFile(path=path, file=file, line=line, ends=ends))
 
-    def ignore(self, name: str, value: str, file: str, line: int) -> None:
-        """Record a line of a file of variables that its reader ignores."""
+    def ignore(self, name: str, value: str, file: str, line: int, form: LineForm = "assignments") -> None:
+        """Record a line of a file of variables that its reader ignores, or takes for another variable."""
         self.ignored.append(
-            StartLine(name=name, does="set", value=value, file=file, line=line, form="assignments", overridden=True)
+            StartLine(name=name, does="set", value=value, file=file, line=line, form=form, overridden=True)
         )
 
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:

@@ -152,8 +152,7 @@ class DllWalk:
     def walk(self) -> None:
         """Follow what the framework loads, then what its libraries open by name."""
         row = self._row
-        for path in self._own.files:
-            self._load_before(path)
+        self._load_before(*self._own.files)
         number = built_for(row, self._distribution.name, self._python.site_packages, self._where)
         for step in row.windows:
             if step.first and is_older(self._distribution.version, step.first) is True:
@@ -182,6 +181,7 @@ class DllWalk:
         self.folders = tuple(dict.fromkeys((*self.folders, *before, *own, *self._own_folders())))
         self.folders += tuple(self._on_path()) if on_path else ()
         self.binaries = list(modules)
+        self._load_before(*self._own.files)
         for path in modules:
             bad, gaps, _direct = self._follow(path, path, self._policy(path))
             self.edges += [(path, e) for e in bad if not (e.state == "absent" and self._in_environment(e.name))]
@@ -290,11 +290,12 @@ class DllWalk:
             LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants)
         )
 
-    def _load_before(self, path: str) -> None:
-        """Follow a file that the person's programs load by its path, with ctypes."""
-        policy = replace(self._policy(path), altered=False, flags=DLL_LOAD_DIR | DEFAULT_DIRS)
-        self._follow(path, path, policy)
-        self.steps.append(LoadStep(path=path, flags=policy.flags, quiet=True))
+    def _load_before(self, *paths: str) -> None:
+        """Follow the files that the person's programs load by their paths, with ctypes."""
+        for path in paths:
+            policy = replace(self._policy(path), altered=False, flags=DLL_LOAD_DIR | DEFAULT_DIRS)
+            self._follow(path, path, policy)
+            self.steps.append(LoadStep(path=path, flags=policy.flags, quiet=True))
 
     def _open_names(self, names: OpenedNames, major: str) -> None:
         version = self._distribution.version

@@ -234,7 +234,10 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
         ignored=tuple(
             r
             for r in (*state.ignored, *_unreplaced(state, env, matter))
-            if is_relevant_variable(Variable(name=r.name, value=r.value), known) and env.get(r.name) in (None, r.value)
+            if is_relevant_variable(
+                Variable(name=r.name.strip().upper() if r.form == "cmd" else r.name, value=r.value), known
+            )
+            and (r.form == "cmd" or env.get(r.name) in (None, r.value))
         ),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )

@@ -22,6 +22,15 @@ _SLICE = late_pattern(r":~\s*(-?\d+)?\s*(?:,\s*(-?\d+))?\s*\Z")
 _NAMED = late_pattern(r"[^\s=](?:[^=]*[^=])?")
 
 
+_FOREIGN = late_pattern(r"(?i)(?:export\s+|\$env:)([A-Za-z_]\w*)\s*=\s*(.*)\Z")
+
+
+def foreign_assignment(command: str) -> tuple[str, str]:
+    """Return name and value of an assignment in the language of another shell, which cmd.exe does not know; empty for any other command."""
+    found = _FOREIGN.match(command)
+    return (found[1], found[2].strip().strip("\"'")) if found else ("", "")
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """What one ``set`` does."""
 

@@ -20,7 +20,7 @@ from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.windows.batch_variables import assignment, expanded_line
+from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment
 from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
 from core.probes.starting.windows.launcher import is_launched, launched_python
 
@@ -166,7 +166,12 @@ def _assigned(part: str, at: Place, state: State, before: State, *, sure: bool, 
     command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
     its = assignment(_up_to_bracket(command) if inside else command)
     if its is None:
-        return False
+        name, text = foreign_assignment(command)
+        if name:
+            state.ignore(name, text, at.file, at.line, "cmd")
+        return bool(name)
+    if its.name != its.name.strip():
+        state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
     value = expanded(its.value, before, at.file if at.line else "")
     unless = UNLESS_SET.match(condition) if sure else None
