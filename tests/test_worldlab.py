@@ -18,7 +18,7 @@ from tests.worldlab import cures, random_paths
 from tests.worldlab.__main__ import MARK, page_of, with_rows, with_set
 from tests.worldlab.environments import ENVIRONMENTS
 from tests.worldlab.run import RIGHT, Outcome, examine, judge
-from tests.worldlab.same_files import remembered
+from tests.worldlab.same_files import remembered, written_meanwhile
 from tests.worldlab.scene import Ran, Scene, loses, runs
 from tests.worldlab.scenes import HELD_OUT, table
 
@@ -144,3 +144,18 @@ def test_what_is_not_as_before_is_named(tmp_path: Path) -> None:
         (folder / "new").mkdir()
         assert before.other_now() == ["closed", "in place", "large", "link", "new", "small"]
     assert [p.name for p in tmp_path.iterdir()] == ["scene"]
+
+
+def test_what_the_program_writes_itself_is_told_apart(tmp_path: Path) -> None:
+    folder = tmp_path / "scene"
+    folder.mkdir()
+    for name in ("left by the cure", "kept", "log"):
+        (folder / name).write_bytes(b"x")
+    with remembered(folder) as before:
+        (folder / "left by the cure").write_bytes(b"y")
+        with written_meanwhile(folder) as its_own:
+            (folder / "runs").mkdir()
+            (folder / "runs" / "loss.png").write_bytes(b"z")
+            (folder / "log").write_bytes(b"xx")
+        assert its_own == {"runs", "runs/loss.png", "log"}
+        assert before.other_now(its_own) == ["left by the cure"]

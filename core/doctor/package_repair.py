@@ -62,15 +62,19 @@ def prepare_exchange(
     host: Host,
     journal: Journal,
     watch: Progress,
+    asked: tuple[str, ...] = (),
 ) -> Prepared:
-    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes; ``asked``: the packages that
+    the finding is about.
 
     See core/fixes/packages/prepare.py.
     """
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
     then = {n: v.replace(f"{wish.prefix}{os.sep}", f"{real.prefix}{os.sep}") for n, v in then.items()}
-    return packages.prepare_exchange(real, seen, sources, host=host, journal=journal, watch=watch, then=then)
+    return packages.prepare_exchange(
+        real, seen, sources, host=host, journal=journal, watch=watch, then=then, asked=asked
+    )
 
 
 def trial_result(made: Prepared) -> Rehearsal | None:

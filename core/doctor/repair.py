@@ -23,7 +23,7 @@ from core.host import scratch
 from core.host.interface import Host
 from core.host.policy import UNDECIDED, Policy, change_obstacle, this_policy
 from core.model.changes import ChangeError, EditPath
-from core.model.facts import CudnnCopy, Frozen, Snapshot
+from core.model.facts import CudnnCopy, Frozen, Snapshot, split_id
 from core.model.findings import Finding, Fix, Report
 from core.rehearsal.rehearse import Examine, Rehearsal
 from core.rehearsal.rehearse import rehearse as try_out
@@ -131,8 +131,16 @@ def prepare(
     if wish is None:
         return proposal
     further = tuple(c for c in proposal.plan.changes if c is not wish)
+    asked = tuple(dict.fromkeys(n for c in proposal.finding.consumers if (n := split_id(c)[1])))
     made = package_repair.prepare_exchange(
-        wish, further, report.snapshot, sources or Sources(), host=shop.host, journal=shop.journal, watch=watch
+        wish,
+        further,
+        report.snapshot,
+        sources or Sources(),
+        host=shop.host,
+        journal=shop.journal,
+        watch=watch,
+        asked=asked,
     )
     plan = replace(proposal.plan, changes=resolve_changes((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)

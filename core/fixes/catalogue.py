@@ -16,6 +16,7 @@ from core.common.shell import quote
 from core.fixes.files import (
     add_dll_folders,
     complete_set,
+    files_of_variables_back,
     give_other_name,
     give_plain_name,
     put_aside,
@@ -81,6 +82,8 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding
     try:
         changes = _with_edits(changes_of(remedy, snapshot), remedy, finding, snapshot)
+        if all(isinstance(c, SetVariable) for c in changes):
+            changes = (*changes, *files_of_variables_back(finding, snapshot))
     except PathError:
         return finding  # the search path is in no state to be edited: the advice stays
     if not changes:

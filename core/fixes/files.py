@@ -11,9 +11,12 @@ from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.model.changes import Change, FileItem, FileSet
 from core.model.facts import CudnnCopy, Snapshot
-from core.model.paths import file_name, join_path, parent
+from core.model.findings import Finding
+from core.model.paths import file_name, join_path, normalise, parent
 from core.model.remedies import AddDllFolders, CompleteSet, GiveOtherName, GivePlainName, PutAside, PutCacheAside
+from core.rules.gone_files import NOT_FOUND
 from core.rules.snapshot_queries import copy_in, file_at, python_of
+from core.rules.ways import CONCRETE
 
 
 def complete_set(remedy: CompleteSet, snapshot: Snapshot) -> tuple[Change, ...]:
@@ -79,8 +82,12 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Rename files that shadow a module; move a folder aside, under a name that cannot be imported."""
+    """Rename files that shadow a module; move a folder aside, under a name that cannot be imported. None that something here starts by
+    its name: it would no longer find it.
+    """
     system = snapshot.machine.system
+    if any(_is_started(path, snapshot) for path, _name in remedy.files):
+        return ()
     items = []
     for path, name in remedy.files:
         if name:
@@ -94,6 +101,32 @@ def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, 
         else _("Quarantine {names}", names=old)
     )
     return (FileSet(title=title, items=tuple(items)),)
+
+
+def files_of_variables_back(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
+    """Give files of variables that ways of starting read their names back, where one file alone is beside the place with another name.
+
+    What these ways lack, such a file may have set; no activation of an environment reaches a service.
+    """
+    system = snapshot.machine.system
+    if finding.cause not in NOT_FOUND:
+        return ()
+    starts = [
+        s for s in snapshot.starts or () if s.gone and s.kind in CONCRETE and (s.id in finding.ways or not finding.ways)
+    ]
+    mine = [s for s in starts if s.prefix and any(c.endswith(f":{s.prefix}") for c in finding.consumers)]
+    renamed = {g.beside[0]: file_name(system, g.path) for s in mine for g in s.gone if len(g.beside) == 1}
+    return give_other_name(GiveOtherName(files=tuple(sorted(renamed.items()))), snapshot) if renamed else ()
+
+
+def _is_started(path: str, snapshot: Snapshot) -> bool:
+    """Whether the command of a service, a task or a script names this file."""
+    system = snapshot.machine.system
+    its = normalise(system, path)
+    words = ((s.folder, word) for s in snapshot.starts or () for word in s.argv[1:])
+    return any(
+        its in (normalise(system, word), normalise(system, join_path(system, folder, word))) for folder, word in words
+    )
 
 
 def put_cache_aside(remedy: PutCacheAside) -> tuple[Change, ...]:

@@ -3,8 +3,8 @@
 The value of a variable in the scope "environment" is text with one step a line: ``set VALUE``, ``unset``, ``unset-if
 VALUE`` (any other value stays), ``prepend FOLDER`` or ``drop FOLDER``. Neither venv nor virtualenv nor uv has a folder for activation hooks, so two marked blocks
 go into the environment's own ``bin/activate`` (a ``.pth`` file would be too late: the loader reads LD_LIBRARY_PATH
-before Python starts). conda has folders for hooks, and the files there are ours alone. Only Bourne-like shells are
-served.
+before Python starts), and two into ``bin/activate.fish``. conda has folders for hooks, and the files there are ours alone. Bourne-like
+shells and fish are served; what was written is read back from the former.
 """
 
 from __future__ import annotations
@@ -96,6 +96,89 @@ def deactivation_lines(steps: Steps) -> str:
             "fi",
         ]
     return "".join(f"{row}\n" for row in rows)
+
+
+# --- fish: https://fishshell.com/docs/current/language.html#path-variables: a name that ends in PATH is a list, which quotes join again
+
+
+_FISH_DEACTIVATE = late_pattern(r"^function deactivate\b[^\n]*\n", re.MULTILINE)
+
+
+def fish_activation(steps: Steps) -> str:
+    """Return fish's lines for activation. What is set for all of a person's sessions (universal) is never erased."""
+    rows = [_NOTE]
+    for name, text in sorted(steps.items()):
+        check_steps(name, text)
+        had, old = f"_CONVALESCE_HAD_{name}", f"_CONVALESCE_OLD_{name}"
+        rows += [
+            f"set -g {had} ''",
+            f'if set -q {name}; set -g {had} x; set -g {old} "${name}"; end',
+        ]
+        for step in text.split("\n"):
+            rows += _fish(name, *step.partition(" ")[::2])
+    return "".join(f"{row}\n" for row in rows)
+
+
+def _fish(name: str, verb: str, value: str) -> list[str]:
+    gone = f"set -eg {name}; or true"
+    if verb == "unset":
+        return [gone]
+    if verb == "unset-if":
+        return [f'if set -q {name}; and test "x${name}" = {_quoted("x" + value)}; {gone}; end']
+    if verb == "set":
+        return [f"set -gx {name} {_quoted(value)}"]
+    if verb == "prepend":
+        return [
+            f'if test -n "${name}"; set -gx {name} {_quoted(value)}":${name}"; else; set -gx {name} {_quoted(value)}; end'
+        ]
+    bare = value.rstrip("/") or "/"
+    listed = f'"${name}"'
+    for letter in path_list.list_separators("linux", name)[1:]:
+        listed = f"(string replace -a {_quoted(letter)} : -- {listed})"
+    return [
+        "set -g _convalesce_kept",
+        f"for _convalesce_one in (string split : -- {listed})",
+        f'    contains -- "$_convalesce_one" {_quoted(bare)} {_quoted(f"{bare}/")}; or set -a _convalesce_kept "$_convalesce_one"',
+        "end",
+        "set -g _convalesce_kept (string join : -- $_convalesce_kept)",
+        f'if test -n "$_convalesce_kept"; set -gx {name} "$_convalesce_kept"; else; {gone}; end',
+        "set -eg _convalesce_kept; or true",
+    ]
+
+
+def _quoted(text: str) -> str:
+    escaped = text.replace("\\", "\\\\").replace("'", "\\'")
+    return f"'{escaped}'"
+
+
+def fish_deactivation(steps: Steps) -> str:
+    """Return fish's lines for deactivation, which restore each variable."""
+    rows = [_NOTE]
+    for name in sorted(steps):
+        had, old = f"_CONVALESCE_HAD_{name}", f"_CONVALESCE_OLD_{name}"
+        rows += [
+            f"if set -q {had}",
+            f'    if test -n "${had}"; set -gx {name} "${old}"; else; set -eg {name}; or true; end',
+            f"    set -eg {had} {old}; or true",
+            "end",
+        ]
+    return "".join(f"{row}\n" for row in rows)
+
+
+def with_fish_steps(script: str, steps: Steps) -> str:
+    """Return a venv's activate.fish with these steps in place of its present ones; one of another form, and an empty one, as it is."""
+    bare = script
+    for start, stop in reversed(_blocks(script)):
+        bare = bare[:start] + bare[stop:]
+    head = _FISH_DEACTIVATE.search(bare)
+    if not steps or head is None or not bare.endswith("\n"):
+        return bare
+    return (
+        bare[: head.end()]
+        + _block(fish_deactivation(steps), "    ")
+        + bare[head.end() :]
+        + _block(fish_activation(steps))
+    )
 
 
 def parse_steps(lines: str) -> Steps:

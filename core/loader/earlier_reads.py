@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import stat
 import time
-import zlib
 from _blake2 import blake2b  # imported late: hashlib loads OpenSSL
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -58,7 +57,7 @@ class EarlierReads:
         self._checked: set[str] = set()
         """Keys of what a child has just read: nothing of it needs to be looked at again in this run."""
         with suppress(msgspec.DecodeError, ValueError):
-            if zlib.crc32(data[4:]) == int.from_bytes(data[:4], "little"):
+            if _mark(data[4:]) == data[:4]:
                 stamp, rows = msgspec.msgpack.decode(data[4:], type=tuple[str, dict[str, Row]])
                 self._kept = rows if stamp == _other_inputs() else {}
 
@@ -73,7 +72,7 @@ class EarlierReads:
 
     def news(self) -> bytes:
         """Return the results that were added, for ``take`` in another process."""
-        return zlib.compress(msgspec.msgpack.encode({key: self._used[key] for key in self._new}), 1)
+        return _packed(msgspec.msgpack.encode({key: self._used[key] for key in self._new}))
 
     @property
     def used(self) -> tuple[str, ...]:
@@ -82,7 +81,7 @@ class EarlierReads:
 
     def take(self, news: bytes, used: tuple[str, ...] = ()) -> None:
         """Add what a child of this run has read, and note what it ``used`` of the earlier results."""
-        rows = msgspec.msgpack.decode(zlib.decompress(news), type=dict[str, Row])
+        rows = msgspec.msgpack.decode(_unpacked(news), type=dict[str, Row])
         self._used |= {key: self._kept[key] for key in used if key in self._kept}
         self._kept |= rows
         self._used |= rows
@@ -118,7 +117,29 @@ class EarlierReads:
                 break
             rows[key] = row
         body = msgspec.msgpack.encode((_other_inputs(), rows))
-        return zlib.crc32(body).to_bytes(4, "little") + body
+        return _mark(body) + body
+
+
+def _mark(body: bytes) -> bytes:
+    """Return four bytes that show whether a store is whole."""
+    return blake2b(body, digest_size=4).digest()
+
+
+def _packed(data: bytes) -> bytes:
+    """Return bytes in less space; as they are in a Python without zlib, whose library may be what the machine lacks."""
+    try:
+        from zlib import compress
+    except ImportError:
+        return b"=" + data
+    return b"z" + compress(data, 1)
+
+
+def _unpacked(data: bytes) -> bytes:
+    if data[:1] == b"=":
+        return data[1:]
+    from zlib import decompress
+
+    return decompress(data[1:])
 
 
 def short_hash(data: bytes) -> str:

@@ -431,7 +431,7 @@ def _scope_words(change: SetVariable | EditPath) -> str:
     words = {
         "user": _("for this user"),
         "machine": _("for everybody on this machine"),
-        "environment": _("while the environment is active in bash, zsh or similar shells"),
+        "environment": _("while the environment is active in bash, zsh, fish or similar shells"),
     }
     return f"{change.name}, {words[change.scope]}" + (f" ({change.at})" if change.at else "")
 

@@ -12,6 +12,7 @@ from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
 from core.model.findings import Fix
 from core.model.remedies import InstallPackages
 from core.rules.snapshot_queries import python_of
+from core.rules.system_packages import reinstall_command
 from core.rules.wording import manual_fix
 
 
@@ -67,7 +68,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         line = shell_command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
         return manual_fix(_("Reinstall conda's cuDNN"), line, restart="program")
     if copy.origin == "distribution":
-        how = _reinstall_system_package(copy)
+        how = _reinstall_system_package(seen, copy)
         return manual_fix(_("Reinstall the distribution's cuDNN"), how, whole, restart="program")
     if copy.origin == "framework":
         return manual_fix(
@@ -83,9 +84,9 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
     return manual_fix(title, _download_again(copy, version), whole, restart="program")
 
 
-def _reinstall_system_package(copy: CudnnCopy) -> str:
+def _reinstall_system_package(seen: Snapshot, copy: CudnnCopy) -> str:
     if name := _system_package(copy.owner):
-        return f"sudo apt-get install --reinstall {name} (Debian, Ubuntu) or: sudo dnf reinstall {name}"
+        return reinstall_command(seen, name)
     return _(
         "Find the package and reinstall it: dpkg -S {folder}/*cudnn* or rpm -qf {folder}/*cudnn*",
         folder=quote(copy.folder),

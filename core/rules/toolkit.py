@@ -25,6 +25,7 @@ from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
 from core.rules.cudnn.cuda_libraries import family_and_major, unusable_libraries
 from core.rules.cudnn.files import BROKEN_STATES
+from core.rules.frameworks.compilers import compiles_for, fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import environment_views, is_asked_for
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
@@ -44,7 +45,9 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
         problem = _problem(seen, name, value.value)
         if not problem:
             continue
-        better = _newest_toolkit(seen)
+        cuda = next((c for home in environment_views(seen) if home.near < 4 and (c := compiles_for(home))), "")
+        better = fitting_toolkit(seen, cuda) if cuda else _newest_toolkit(seen)
+        none_fits = bool(cuda) and better is None and bool(_installed_toolkits(seen))
         yield make_finding(
             Step.TOOLKIT,
             WARNING if _has_reader(seen) else NOTE,
@@ -63,8 +66,12 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
                 ),
             ],
             subject=name,
-            fix=_set_variable(seen, name, better),
-            remedy=PointTo(
+            fix=name_fitting_toolkit(seen, name, cuda)
+            if cuda and (better or none_fits)
+            else _set_variable(seen, name, better),
+            remedy=None
+            if none_fits
+            else PointTo(
                 variable=name,
                 folder=better.root if better else "",
                 right=tuple(t.root for t in _installed_toolkits(seen) if t.origin != "distribution"),

@@ -165,11 +165,16 @@ class LinuxVariables:
         """Return each file of the activation and its new text, in the order that is right at every instant."""
         if not _is_conda(prefix):
             path = str(Path(prefix) / "bin/activate")
-            return [(path, activation_scripts.with_steps(_text(path), steps))]
+            ours = [(path, activation_scripts.with_steps(_text(path), steps))]
+            text = _text(fish) if Path(fish := f"{path}.fish").is_file() else ""
+            return [*ours, *([(fish, activation_scripts.with_fish_steps(text, steps))] if text else [])]
         on, off = str(Path(prefix) / _CONDA_ON), str(Path(prefix) / _CONDA_OFF)
+        ons, offs = (on, on.replace(".sh", ".fish")), (off, off.replace(".sh", ".fish"))
         if not steps:
-            return [(on, ""), (off, "")]
-        return [(off, activation_scripts.deactivation_lines(steps)), (on, activation_scripts.activation_lines(steps))]
+            return [(path, "") for path in (*ons, *offs)]
+        turning_off = activation_scripts.deactivation_lines(steps), activation_scripts.fish_deactivation(steps)
+        turning_on = activation_scripts.activation_lines(steps), activation_scripts.fish_activation(steps)
+        return [*zip(offs, turning_off, strict=True), *zip(ons, turning_on, strict=True)]
 
 
 _CONDA_ON, _CONDA_OFF = "etc/conda/activate.d/convalesce.sh", "etc/conda/deactivate.d/convalesce.sh"

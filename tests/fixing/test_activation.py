@@ -115,6 +115,85 @@ def test_one_wrong_value_is_taken_away_and_any_other_stays(
     assert activation_scripts.apply_steps("A", f"unset-if {wrong}", value) == (None if left == "none" else left)
 
 
+FISH = pytest.mark.skipif(not shutil.which("fish"), reason="there is no fish here")
+FISH_SHOWS = "for n in LD_LIBRARY_PATH CUDA_VISIBLE_DEVICES CUDA_HOME; set -q $n; and echo -n \"[$$n]\"; or echo -n '[none]'; end; echo"
+
+
+@FISH
+def test_fish_changes_variables_while_an_environment_is_active_and_gives_them_back(environment: Path) -> None:
+    write(environment, LD_LIBRARY_PATH=f"drop /opt/mixed\nprepend {FOLDER}", CUDA_VISIBLE_DEVICES="unset")
+    write(environment, CUDA_HOME="set /usr/local/it's $(evil) `x`")
+    activate = f"source '{environment}/bin/activate.fish'"
+    script = f"{FISH_SHOWS}; {activate}; {FISH_SHOWS}; {activate}; {FISH_SHOWS}; deactivate; {FISH_SHOWS}"
+    old = {"LD_LIBRARY_PATH": "/opt/mixed/:/a:/opt/mixed:/opt/mixed2:/opt/mixed", "CUDA_VISIBLE_DEVICES": ""}
+    home = str(environment.parent)
+    before, active, again, after = run("fish", script, HOME=home, TERM="dumb", **old)
+    assert before == f"[{old['LD_LIBRARY_PATH']}][][none]"
+    assert active == f"[{FOLDER}:/a:/opt/mixed2][none][/usr/local/it's $(evil) `x`]"
+    assert again == active
+    assert after == before
+    shown = subprocess.run(  # what a program gets, which is what counts
+        ["fish", "-c", f"{activate}; env"], check=True, capture_output=True, text=True, timeout=20,
+        env={"PATH": os.environ["PATH"], "HOME": home, "TERM": "dumb", **old},
+    ).stdout.splitlines()  # fmt: skip
+    assert f"LD_LIBRARY_PATH={FOLDER}:/a:/opt/mixed2" in shown
+
+
+@FISH
+@pytest.mark.parametrize(
+    ("wrong", "value", "left"),
+    [
+        ("a day", "a day", "none"),
+        ("it's $(evil)", "it's $(evil)", "none"),
+        ("back\\slash", "back\\slash", "none"),
+        ("a day", "1", "1"),
+        ("a", "xa", "xa"),
+        ("-n", "-n", "none"),
+    ],
+)
+def test_fish_takes_one_wrong_value_away_and_leaves_any_other(
+    environment: Path, wrong: str, value: str, left: str
+) -> None:
+    write(environment, CUDA_VISIBLE_DEVICES=f"unset-if {wrong}")
+    script = f"source '{environment}/bin/activate.fish'; {FISH_SHOWS}; deactivate; {FISH_SHOWS}"
+    shown = run("fish", script, HOME=str(environment.parent), TERM="dumb", CUDA_VISIBLE_DEVICES=value)
+    assert shown == [f"[none][{left}][none]", f"[none][{value}][none]"]
+
+
+@FISH
+@pytest.mark.parametrize(
+    ("value", "left"),
+    [
+        ("/opt/mixed", "none"), (":/opt/mixed:", ":"), ("/a:/opt/mixed", "/a"), ("/opt/mixed:/opt/mixed:/b::/c", "/b::/c"),
+        ("/x/opt/mixed:/opt/mixed/y", "/x/opt/mixed:/opt/mixed/y"), ("/a;/opt/mixed;/b", "/a:/b"),
+    ],
+)  # fmt: skip
+def test_fish_drops_a_folder_and_leaves_the_others(environment: Path, value: str, left: str) -> None:
+    write(environment, LD_LIBRARY_PATH="drop /opt/mixed")
+    script = f"source '{environment}/bin/activate.fish'; {FISH_SHOWS}"
+    assert run("fish", script, HOME=str(environment.parent), TERM="dumb", LD_LIBRARY_PATH=value) == [
+        f"[{left}][none][none]"
+    ]
+
+
+@FISH
+def test_fish_sources_the_hooks_of_a_conda_environment(tmp_path: Path) -> None:
+    prefix = Path(os.path.realpath(tmp_path)) / "conda"
+    (prefix / "conda-meta").mkdir(parents=True)
+    write(prefix, LD_LIBRARY_PATH="drop /opt/mixed", CUDA_VISIBLE_DEVICES="unset")
+    hook = f"'{prefix}/etc/conda/%s.d/convalesce.fish'"
+    script = f"source {hook % 'activate'}; {FISH_SHOWS}; source {hook % 'deactivate'}; {FISH_SHOWS}"
+    given = {"HOME": str(tmp_path), "TERM": "dumb", "LD_LIBRARY_PATH": "/a:/opt/mixed", "CUDA_VISIBLE_DEVICES": "7"}
+    assert run("fish", script, **given) == ["[/a][none][none]", "[/a:/opt/mixed][7][none]"]
+
+
+def test_an_activation_for_fish_of_another_form_is_left(environment: Path) -> None:
+    script = environment / "bin/activate.fish"
+    script.write_text("# of another tool\nset -gx VIRTUAL_ENV /x\n")
+    write(environment, CUDA_HOME="set /b")
+    assert script.read_text() == "# of another tool\nset -gx VIRTUAL_ENV /x\n"
+
+
 @pytest.mark.parametrize("shell", SHELLS)
 def test_a_conda_environment_has_hooks_of_its_own(tmp_path: Path, shell: str) -> None:
     prefix = Path(os.path.realpath(tmp_path)) / "conda"

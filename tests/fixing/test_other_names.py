@@ -6,12 +6,17 @@ import os
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.fixes.catalogue import changes_of
+from core.fixes.files import files_of_variables_back
 from core.host.linux.host import LinuxHost
 from core.host.with_environment import HostWithEnvironment
-from core.model.facts import Machine, Snapshot
+from core.model.changes import FileSet
+from core.model.facts import GoneFile, Machine, Snapshot, Start
+from core.model.findings import Finding
 from core.model.remedies import GiveOtherName, Remedy, TakeOutLine
+from core.model.steps import Severity, Step
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.rehearsal.planned_host import PlannedHost
 from core.transaction.execute import Plan, execute, undo
@@ -86,3 +91,32 @@ def test_what_is_supposed_to_be_gone_is_not_seen(work: Path) -> None:
     assert not where.is_folder(str(work / "torch"))
     assert where.text(str(work / "random.py")) is None
     assert where.is_file(str(work / "dev.pth"))
+
+
+@pytest.mark.parametrize("words", [("python", "{file}"), ("python", "-u", "random.py")])
+def test_what_a_service_or_a_script_starts_keeps_its_name(work: Path, words: tuple[str, ...]) -> None:
+    """With another name it would no longer be found there: a fault for a fault."""
+    remedy = GiveOtherName(files=((str(work / "random.py"), "my_random.py"),))
+    argv = tuple(w.replace("{file}", str(work / "random.py")) for w in words)
+    start = Start(id="script:x", kind="script", argv=argv, folder=str(work))
+    assert not changes_of(remedy, replace(SEEN, starts=(start,)))
+    assert changes_of(remedy, replace(SEEN, starts=(replace(start, argv=("python", "train.py")),)))
+
+
+@pytest.mark.parametrize(("beside", "changed"), [(1, True), (2, False), (0, False)])
+def test_a_file_of_variables_that_was_renamed_gets_its_name_back(work: Path, beside: int, changed: bool) -> None:
+    """What a service lacks, its file may have set; the activation of an environment does not reach it. Of several none is chosen."""
+    others = tuple(str(work / f"serve.env.{n}") for n in ("bak", "old"))[:beside]
+    gone = GoneFile(path=str(work / "serve.env"), file="/u/serve.service", line=5, beside=others)
+    start = Start(id="service:/u/serve.service", kind="service", prefix="/env", gone=(gone,))
+    finding = Finding(
+        id="frameworks.libraries-x", cause="cuda_not_on_search_path", step=Step.FRAMEWORKS, severity=Severity.ERROR,
+        title="x", subject="/env", consumers=("python/x:/env",),
+    )  # fmt: skip
+    seen = replace(SEEN, starts=(start,))
+    changes = files_of_variables_back(finding, seen)
+    assert [c.title for c in changes if isinstance(c, FileSet)] == (
+        ["Rename serve.env.bak to serve.env"] if changed else []
+    )
+    assert not files_of_variables_back(replace(finding, cause="module_shadowed"), seen)
+    assert not files_of_variables_back(replace(finding, ways=("terminal:bash",)), seen)

@@ -9,7 +9,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
+from core.common.progress import Progress
 from core.doctor import repair
 from core.fixes.files import HOOK_FILE_NAME, hook_text
 from core.fixes.packages import prepare
@@ -73,6 +75,67 @@ def test_nothing_names_the_twin(bench: Bench) -> None:
     code = "import sys; sys.path.remove(''); import pip._internal.cli.main as m; print(m.main(['check']))"
     assert row.split(",")[2] == str(len(script))
     assert bench.python(code).endswith("0")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("import gone_from_here\n", "import far-away failed: ModuleNotFoundError: No module named 'gone_from_here'"),
+        ("raise ImportError('libcuda.so.1: cannot open shared object file')\n", ""),
+        ("one = 1\n", ""),
+    ],
+)
+def test_what_the_finding_is_about_is_imported_too(bench: Bench, text: str, said: str) -> None:
+    """Reading found that its import ends; that no framework is harmed proves nothing about it. Without a driver some end in any case."""
+    about = bench.site / "far_away-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: far-away\nVersion: 1.0\n")
+    (about / "RECORD").write_text("far_away/__init__.py,,\nfar_away-1.0.dist-info/METADATA,,\n")
+    (bench.site / "far_away").mkdir()
+    (bench.site / "far_away/__init__.py").write_text(text)
+    before = tree(bench.prefix)
+    proposal = bench.proposal(**CUDA)
+    finding = replace(proposal.finding, consumers=(f"python/far-away:{bench.prefix}",))
+    sources = repair.package_sources(str(bench.wheels), "", offline=False)
+    ready = repair.prepare(replace(proposal, finding=finding), bench.report, bench.shop, Progress(), sources)
+    assert ready.rehearsal is not None
+    assert ready.rehearsal.works is (not said)
+    assert said in ready.rehearsal.sentence
+    assert tree(bench.prefix) == before
+
+
+def test_an_older_release_is_taken_where_the_newest_cannot_be_imported(bench: Bench, tmp_path: Path) -> None:
+    """Its metadata do not say what it was built for: its import does."""
+    folder = tmp_path / "wheels"
+    texts = {
+        "0.9.0": "nine = 9\n",
+        "0.10.0": "ten = 10\n",
+        "0.11.0": "import gone\n",
+        "0.11.1": "import gone\n",
+        "0.12.0": "import gone\n",
+    }
+    for version, text in texts.items():
+        wheels.make_wheel(folder, "far-away", version, {"far_away/__init__.py": text})
+    before = tree(bench.prefix)
+    proposal = bench.proposal(install=("far-away!=0.12.1",))
+    finding = replace(proposal.finding, consumers=(f"python/far-away:{bench.prefix}",))
+    sources = repair.package_sources(str(folder), "", offline=False)
+    ready = repair.prepare(replace(proposal, finding=finding), bench.report, bench.shop, Progress(), sources)
+    change = exchanged(ready)
+    assert [(p.name, p.version) for p in change.come] == [("far-away", "0.10.0")]
+    assert change.install == ("far-away!=0.12.1,<0.11",)
+    assert ready.rehearsal is not None
+    assert ready.rehearsal.works is True
+    repair.discard_prepared(ready, bench.shop)
+    assert tree(bench.prefix) == before
+    for version in ("0.9.0", "0.10.0"):
+        wheels.make_wheel(folder, "far-away", version, {"far_away/__init__.py": "import gone\n"})
+    none = repair.prepare(replace(proposal, finding=finding), bench.report, bench.shop, Progress(), sources)
+    assert none.rehearsal is not None
+    assert none.rehearsal.works is False
+    assert "3 older releases failed, too." in none.rehearsal.sentence
+    repair.discard_prepared(none, bench.shop)
+    assert not (bench.prefix / package_exchange.TWINS).exists()
 
 
 def test_a_build_that_cannot_be_imported_is_not_put_in_place(bench: Bench) -> None:

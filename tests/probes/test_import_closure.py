@@ -851,6 +851,36 @@ def test_what_a_framework_requires_may_lack_what_it_requires_itself(tmp_path: Pa
     assert really_ends(site, module="algebra") == told
 
 
+@pytest.mark.parametrize(
+    ("wishes", "asked"),
+    [
+        (('helper>=2; extra == "torch"', 'helper>=2; extra == "agents"'), "helper>=2"),
+        (("helper>=2",), "helper>=2"),
+        (('helper>=2; extra == "torch"', 'helper; extra == "light"'), ""),  # an extra does without
+        (('helper==0.5; extra == "dev"', 'helper>=2; extra == "test-all"'), ""),  # for who works on the package itself
+        (('helper>=2; python_version < "3.8"',), ""),
+        (('helper>=1; extra == "torch"',), ""),
+    ],
+)
+def test_what_others_ask_of_a_package_whose_import_ends_is_told(tmp_path: Path, wishes: tuple[str, ...], asked: str):
+    site = plant(
+        tmp_path,
+        {
+            "torch/__init__.py": "",
+            "torch-2.8.0.dist-info/METADATA": "Name: torch\nVersion: 2.8.0\n",
+            "small-4.0.dist-info/METADATA": "Name: small\nVersion: 4.0\nRequires-Dist: torch\n"
+            + "".join(f"Requires-Dist: {w}\n" for w in wishes),
+            "small/__init__.py": "",
+            "helper-1.0.dist-info/METADATA": "Name: helper\nVersion: 1.0\nRequires-Dist: torch\n",
+            "helper-1.0.dist-info/RECORD": "helper/__init__.py,,\n",
+            "helper/__init__.py": "import what_it_forgot\n",
+        },
+    )
+    (found,) = ended(site)
+    assert (found.wanted, found.starts) == ("what_it_forgot", ("helper",))
+    assert (found.refused_by, found.asked_of_it) == (("small 4.0", asked) if asked else ("", ""))
+
+
 @pytest.mark.parametrize(("more", "alike"), [({}, True), ({"parts/fast.so": "x"}, False)])
 def test_a_package_in_an_archive_is_another_release_unless_its_parts_are_compiled(
     tmp_path: Path, more: dict[str, str], alike: bool

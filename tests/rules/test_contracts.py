@@ -16,20 +16,23 @@ from core.model.facts import (
     Distribution,
     Driver,
     Environment,
+    FrameworkBuild,
+    Frameworks,
     NamedPlace,
     Snapshot,
+    Toolkit,
     Tools,
     Variable,
     Vocabulary,
 )
 from core.model.findings import Finding
-from core.model.remedies import Unset
+from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity
 from core.rules.collectives import network_that_is_not_there
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.root_cause import diagnose
 from core.rules.variables import contracts, own_code
-from core.rules.variables.findings import contract_finding
+from core.rules.variables.findings import contract_finding, word_for_off
 from tests.machines import PREFIX, SITE, linux_machine, python, wheel_machine, working_driver
 
 JAX = (
@@ -859,3 +862,39 @@ def test_a_list_where_one_folder_must_stand():
     whole = NamedPlace(variable="CUDA_HOME", path="/usr/local/cuda-12.8", state="missing")
     for its in ((), (whole,)):
         assert not found(machine("CUDA_HOME", value if not its else whole.path, *TORCH, places=its))
+
+
+@pytest.mark.parametrize(("version", "remedy"), [("12.4", PointTo), ("13.0", type(None)), ("", Unset)])
+def test_a_wrong_cuda_home_leads_to_a_toolkit_that_fits_or_is_left(version: str, remedy: type):
+    """Without the variable PyTorch takes the compiler that it finds, and refuses one of another major release."""
+    value = ":/usr/local/cuda-12.8"
+    place = NamedPlace(variable="CUDA_HOME", path=value, state="missing")
+    build = FrameworkBuild(prefix=PREFIX, distribution="torch", version="2.8.0", cuda="12.8")
+    root = f"/usr/local/cuda-{version}"
+    there = (Toolkit(root=root, origin="installer", version=version, nvcc=f"{root}/bin/nvcc"),) if version else ()
+    seen = machine("CUDA_HOME", value, *TORCH, places=(place,), frameworks=Frameworks(builds=(build,)), toolkits=there)
+    (one,) = [f for f in found(seen) if f.id.startswith("environment.")]
+    assert type(one.remedy) is remedy
+
+
+@pytest.mark.parametrize(
+    ("value", "words", "word"),
+    [
+        ("off", ("online", "offline", "disabled"), "disabled"),
+        ("False", ("OFF", "INFO", "DETAIL"), "OFF"),
+        ("of", ("online", "offline", "disabled"), ""),
+        ("off", ("off", "no", "yes"), ""),
+        ("off", ("", "cpu", "cuda"), ""),
+    ],
+)
+def test_a_word_for_off_that_the_reader_does_not_know_has_one_that_it_knows(
+    value: str, words: tuple[str, ...], word: str
+):
+    assert word_for_off(value, words) == word
+
+
+def test_a_value_that_means_off_is_said_in_the_readers_own_word():
+    (its,) = found(machine("TORCH_DISTRIBUTED_DEBUG", "none", *TORCH))
+    assert its.remedy == PointTo(variable="TORCH_DISTRIBUTED_DEBUG", folder="OFF", right=("OFF",))
+    (other,) = found(machine("TORCH_DISTRIBUTED_DEBUG", "much", *TORCH))
+    assert isinstance(other.remedy, Unset)

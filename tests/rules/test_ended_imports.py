@@ -230,6 +230,22 @@ def test_what_asks_for_a_part_that_is_given_up_is_upgraded_and_not_the_other() -
     assert both.remedy == InstallPackages(prefix=PREFIX, remove=("timm",), install=("timm", "torch==2.6.0"))
 
 
+def test_a_release_that_others_refuse_is_changed_and_not_given_what_it_lacks() -> None:
+    """What it lacks would let it be imported, and whoever uses it would still refuse it."""
+    its = ended(starts=("accelerate",), importer=f"{SITE}/accelerate/a.py", wanted="pkg_resources")
+    extra = Distribution(
+        name="transformers", version="4.51.3",
+        requires=('accelerate>=0.26.0; extra == "torch"', 'accelerate>=0.26.0; extra == "agents"'),
+    )  # fmt: skip
+    for version, install in (("0.20.3", ("accelerate>=0.26.0",)), ("0.30.0", ("setuptools<81",))):
+        some = (extra, Distribution(name="accelerate", version=version, location=SITE))
+        found = card(replace(seen(its), pythons=(python(distributions=some),)))
+        assert found.remedy == InstallPackages(prefix=PREFIX, install=install)
+    told = card(seen(replace(its, refused_by="transformers 4.51.3", asked_of_it="accelerate>=0.26.0")))
+    assert told.remedy == InstallPackages(prefix=PREFIX, install=("accelerate>=0.26.0",))
+    assert "accelerate>=0.26.0 | metadata of transformers 4.51.3" in said(told)
+
+
 def test_a_program_that_comes_to_the_same_end_is_no_package_to_install() -> None:
     its = {"starts": ("timm", "/home/me/work/main.py"), "wanted": "torch._six", "importer": f"{SITE}/timm/a.py"}
     found = card(seen(ended(**its, owner="torch 2.6.0", path=TORCH, entry=3)))

@@ -249,6 +249,7 @@ def test_extensions_for_another_python():
         ("/opt/python/lib/python3.10", True),
         (r"C:\Python310\Lib", True),
         (r"C:\tools\python-3.9.1\Lib", True),
+        (f"{SITE}/torch", True),  # the inside of an installed package
         ("/home/ada/lib", False),
     ],
 )

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.model.facts import (
     Attempt,
     Closure,
+    CudnnCopy,
     DamagedFile,
     Distribution,
     Edge,
@@ -20,9 +21,11 @@ from core.model.facts import (
     Gap,
     How,
     ImportSearch,
+    LibraryFile,
     Opening,
     PackageRecords,
     Snapshot,
+    Toolkit,
 )
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, InstallPackages, PutPackageBack, TakeOut
@@ -142,8 +145,64 @@ def test_everything_that_is_lacking_is_on_one_card_with_one_cure() -> None:
         edge(name=f"lib{p.split('/')[-2]}.so.1", elsewhere=(f"{p}/lib{p.split('/')[-2]}.so.1",)) for p in places
     )
     found = card(machine(closure(edges=edges)))
-    assert found.remedy == AddFolder(folder=places[0], more=places[1:], prefixes=(PYTHON.prefix,))
+    assert isinstance(found.remedy, AddFolder)
+    assert (found.remedy.folder, *found.remedy.more)[: len(places)] == places
     assert all(any(e.name in row.value + row.label for row in found.evidence) for e in edges)
+
+
+def test_who_is_told_one_folder_of_an_environments_packages_is_told_all_of_them() -> None:
+    """Each has its own, and programs open cuDNN by name beside what their packages open."""
+    cublas, cudnn, nccl = (f"{SITE}/nvidia/{part}/lib" for part in ("cublas", "cudnn", "nccl"))
+    libraries = tuple(
+        LibraryFile(path=f"{folder}/{name}", name=name, state="good")
+        for folder, name in ((cublas, "libcublas.so.12"), (nccl, "libnccl.so.2"))
+    )
+    there = Toolkit(root=f"{SITE}/nvidia", origin="wheel", folder=cublas, libraries=libraries)
+    copy = CudnnCopy(folder=cudnn, origin="wheel", major=9, environment=PYTHON.prefix)
+    wanted = edge(name="libcublas.so.12", elsewhere=(libraries[0].path,))
+    found = card(machine(closure(edges=(wanted,)), toolkits=(there,), cudnn=(copy,)))
+    assert found.remedy == AddFolder(folder=cublas, more=(nccl, cudnn), prefixes=(PYTHON.prefix,))
+    of_the_system = edge(name="libcublas.so.12", elsewhere=("/usr/local/cuda/lib64/libcublas.so.12",))
+    alone = card(machine(closure(edges=(of_the_system,)), toolkits=(there,), cudnn=(copy,)))
+    assert alone.remedy == AddFolder(folder="/usr/local/cuda/lib64", prefixes=(PYTHON.prefix,))
+
+
+def test_what_is_here_is_searched_and_only_what_is_not_is_installed() -> None:
+    """The wheel of cuTENSOR has its own name, and the number of its library."""
+    cublas = f"{SITE}/nvidia/cublas/lib"
+    tried = (Attempt(path="/usr/lib/libcublas.so.12", how=How.SYSTEM, outcome="absent"),)
+    edges = (
+        edge(name="libcublas.so.12", elsewhere=(f"{cublas}/libcublas.so.12",), attempts=tried),
+        edge(name="libcutensor.so.2", attempts=tried),
+    )
+    found = card(machine(closure("cupy-cuda12x 13.6.0", edges=edges)))
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.install == ("cutensor-cu12==2.*",)
+    assert set(found.remedy.search) == {cublas, f"{SITE}/cutensor/lib"}
+
+
+@pytest.mark.parametrize(
+    ("lost", "more"), [(("cublas", "cufft"), ("nvidia-cudnn-cu12<10.0,>=9.3",)), (("cublas",), ())]
+)
+def test_who_was_installed_without_an_extra_gets_all_that_it_lists(
+    lost: tuple[str, ...], more: tuple[str, ...]
+) -> None:
+    """One that lacks a single package lost it: the others may be had in another way."""
+    listed = (
+        "nvidia-cublas-cu12<13.0,>=12.5",
+        "nvidia-cufft-cu12<12.0,>=11.2",
+        "nvidia-cudnn-cu12<10.0,>=9.3",
+        "nvidia-nccl-cu12<3.0",
+    )
+    there = (
+        Distribution(name="tensorflow", version="2.20.0", requires=tuple(f'{w}; extra == "and-cuda"' for w in listed)),
+        Distribution(name="nvidia-nccl-cu12", version="2.27.3"),
+    )
+    edges = tuple(edge(name=f"lib{name}.so.12") for name in lost)
+    seen = machine(closure("tensorflow 2.20.0", edges=edges), pythons=(replace(PYTHON, distributions=there),))
+    found = card(seen)
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.install == (*(w for w in listed if any(name in w for name in lost)), *more)
 
 
 def test_a_consumer_is_told_of_its_own_lack_only() -> None:

@@ -18,6 +18,7 @@ from core.model.facts import (
     Snapshot,
     Toolkit,
 )
+from core.model.remedies import PointTo
 from core.model.steps import Severity
 from core.rules import toolkit
 from core.rules.root_cause import diagnose
@@ -208,3 +209,34 @@ def test_a_damaged_library_behind_a_whole_one_that_everybody_finds_first(
     seen = replace(m.wheel_machine(), toolkits=toolkits, environment=Environment(entries=entries), loads=())
     told = [f.severity for f in toolkit.damaged_toolkit_libraries(seen) if f.subject == "/damaged"]
     assert told == [severity]
+
+
+def with_toolkits(*versions: str) -> Snapshot:
+    """Return a machine whose CUDA_HOME names nothing, with these toolkits, and a PyTorch for CUDA 12.8 with what builds extensions."""
+    seen = m.with_variable(m.wheel_machine(), "CUDA_HOME", "/usr/local/cuda-11.0", "missing")
+    its = tuple(Distribution(name=n, version="1.0") for n in ("torch", "setuptools"))
+    build = FrameworkBuild(prefix=m.PREFIX, distribution="torch", version="2.8.0", cuda="12.8")
+    there = tuple(
+        Toolkit(root=f"/usr/local/cuda-{v}", origin="installer", version=v, nvcc=f"/usr/local/cuda-{v}/bin/nvcc")
+        for v in versions
+    )
+    return replace(seen, pythons=(m.python(distributions=its),), frameworks=Frameworks(builds=(build,)), toolkits=there)
+
+
+@pytest.mark.parametrize(
+    ("there", "named"),
+    [(("12.4", "13.0"), "/usr/local/cuda-12.4"), (("12.4", "12.8", "12.9"), "/usr/local/cuda-12.8"), (("12.4", "12.9"), "/usr/local/cuda-12.9")],
+)  # fmt: skip
+def test_the_toolkit_is_one_whose_compiler_fits_what_is_built(there: tuple[str, ...], named: str) -> None:
+    found = next(f for f in toolkit.misleading_variables(with_toolkits(*there)) if f.subject == "CUDA_HOME")
+    assert isinstance(found.remedy, PointTo)
+    assert found.remedy.folder == named
+    assert found.fix is not None
+    assert found.fix.advice == f"export CUDA_HOME={named}"
+
+
+def test_where_no_toolkit_fits_none_is_taken_and_the_one_to_install_is_named() -> None:
+    found = next(f for f in toolkit.misleading_variables(with_toolkits("13.0")) if f.subject == "CUDA_HOME")
+    assert found.remedy is None
+    assert found.fix is not None
+    assert "CUDA 12.8" in found.fix.title

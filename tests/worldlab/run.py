@@ -15,7 +15,7 @@ from typing import Any, Literal
 import tests
 from core.common.exit_codes import REFUSED, STUCK
 from tests.worldlab.environments import copied, home
-from tests.worldlab.same_files import Before, remembered
+from tests.worldlab.same_files import Before, remembered, written_meanwhile
 from tests.worldlab.scene import Ran, Scene, World, installs
 
 CHECKOUT = Path(tests.__file__).resolve().parent.parent
@@ -182,11 +182,12 @@ def _carried_out(
         return f"refused, status {done.returncode}", said
     if any(c.get("scope") == "environment" for c in changes):
         world.launcher += ["/bin/sh", "-c", '. "$1/bin/activate" && shift && exec "$@"', "sh", str(world.prefix)]
-    real = scene.oracle(world)
+    with written_meanwhile(world.folder) as its_own:
+        real = scene.oracle(world)
     if not real.ok:
         return "LEAVES THE FAULT", f"{said}\nthe program then: {real.said[-600:]}"
     back = convalesce(world, scene, "undo", "--yes")
-    if back.returncode or (other := before.other_now()):
+    if back.returncode or (other := before.other_now(its_own)):
         words = back.stderr.decode("utf-8", "replace") if back.returncode else "; ".join(other[:6])
         return "NOT UNDONE", f"{said}\n{words}"
     return "works", said

@@ -1,4 +1,4 @@
-"""Are all files of a scene as they were? Names, modes, links and bytes; byte code apart, and what programs and undoing keep."""
+"""Are all files of a scene as they were? Names, modes, links and bytes; byte code apart, what undoing keeps, and what the program wrote."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import filecmp
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,13 +37,13 @@ class Before:
     kept: Path
     files: Mapping[str, File]
 
-    def other_now(self) -> list[str]:
-        """Return the names of all that is not as it was."""
+    def other_now(self, apart: Collection[str] = ()) -> list[str]:
+        """Return the names of all that is not as it was; ``apart``: names that are not compared."""
         now = _files(self.folder)
         names = {n for n, its in self.files.items() if now.get(n) != its} | (now.keys() - self.files.keys())
         large = (n for n, its in self.files.items() if n not in names and its.number != now[n].number)
         names |= {n for n in large if not self._same_bytes(n, now[n])}
-        return sorted(names)
+        return sorted(names - set(apart))
 
     def _same_bytes(self, name: str, now: File) -> bool:
         inode = self.files[name].number[0]
@@ -64,6 +64,35 @@ def remembered(folder: Path) -> Iterator[Before]:
         yield Before(folder, kept, files)
     finally:
         remove(kept)
+
+
+@contextmanager
+def written_meanwhile(folder: Path) -> Iterator[set[str]]:
+    """Give the names of what a program writes while it runs: of these it can say nothing whether a change was taken back."""
+    names: set[str] = set()
+    then = _touched(folder)
+    try:
+        yield names
+    finally:
+        now = _touched(folder)
+        names |= {n for n in then.keys() | now.keys() if then.get(n) != now.get(n)}
+
+
+def _touched(folder: Path) -> dict[str, tuple[int, ...]]:
+    """Return what shows that a name was written: folders are not compared, since a file in them changes their time."""
+    found: dict[str, tuple[int, ...]] = {}
+    for place, folders, names in os.walk(folder):
+        folders[:] = [f for f in folders if f not in APART]
+        found |= {str(Path(place, f).relative_to(folder)): () for f in folders}
+        for name in names:
+            seen = Path(place, name).lstat()
+            found[str(Path(place, name).relative_to(folder))] = (
+                seen.st_ino,
+                seen.st_mtime_ns,
+                seen.st_size,
+                seen.st_mode,
+            )
+    return found
 
 
 def _files(folder: Path) -> dict[str, File]:

@@ -12,7 +12,7 @@ from typing import Literal
 
 from tests.worldlab.environments import site
 
-ORACLE_TIMEOUT = 240
+ORACLE_TIMEOUT = 600
 """Seconds for the real program. No measure of speed: TensorFlow's first import from a cold disk takes its time."""
 
 Kind = Literal["A", "B", "C", "D", "E", "healthy"]

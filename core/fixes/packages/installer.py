@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import msgspec
 
 from core.common.fact_text import fact_text
-from core.common.i18n import _, translate_fact
+from core.common.i18n import _, join_sentences, translate_fact
 from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.fixes.packages.pip_script import REFUSED_REDIRECT, pip_command
@@ -32,6 +32,10 @@ from core.transaction.package_exchange import twin_root
 
 RESOLVE_SECONDS, FETCH_SECONDS, INSTALL_SECONDS = 300.0, 3600.0, 900.0
 """Limits for one command; a stalled connection ends after the installer's own time-out."""
+_NO_WHEEL = late_pattern(
+    r"No matching distribution found|Could not find a version that satisfies|no (usable )?wheels\b"
+)
+"""What pip and uv say where an index has no wheel of what is asked for."""
 _SECRET = late_pattern(r"(?<=://)[^/@\s]+@")
 _PYTHON_VARIABLES = ("PYTHONHOME", "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "__PYVENV_LAUNCHER__")
 
@@ -449,7 +453,15 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
     said = without_secrets(re.sub(r"^(ERROR|error):?\s*", "", said))[:300]
     if done.timed_out or not said:
         said = translate_fact(done.ended or fact_text("ended without a word"))
-    return _("{name} could not do it: {said}", name=name, said=said if said.endswith(".") else f"{said}.")
+    failed = _("{name} could not do it: {said}", name=name, said=said if said.endswith(".") else f"{said}.")
+    if not _NO_WHEEL.search(f"{done.err} {done.out}"):
+        return failed
+    return join_sentences(
+        failed,
+        _(
+            "Only wheels are installed here: a release that is published as sources alone runs code of its own when it is built."
+        ),
+    )
 
 
 # --- wheels that are here ------------------------------------------------------------------------------------------

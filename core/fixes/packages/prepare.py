@@ -7,7 +7,7 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,7 +15,9 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
+from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
+from core.common.requirements import parse_requirement
 from core.common.text import join_names, printable
 from core.fixes.files import HOOK_FILE_NAME, hook_text
 from core.fixes.packages.donors import digest_of, home_of, put_files_back
@@ -60,6 +62,8 @@ class Prepared(Frozen, frozen=True, kw_only=True):
     """Of the frameworks in the twin."""
     problem: str = ""
     """What fails there although it should work, in one sentence; empty if everything that was tried works."""
+    failed: str = ""
+    """The package that cannot be imported there, if it is that."""
 
 
 def prepare_exchange(
@@ -71,8 +75,10 @@ def prepare_exchange(
     journal: Journal,
     watch: Progress,
     then: Mapping[str, str] | None = None,
+    asked: tuple[str, ...] = (),
 ) -> Prepared:
-    """Resolve the requirements, make the twin, change it, and import its frameworks.
+    """Resolve the requirements, make the twin, change it, and import its frameworks, and the packages that ``asked`` names: those that
+    the finding is about.
 
     ``then``: the variables of programs that start after the change, where something beside the packages changes them.
 
@@ -87,17 +93,67 @@ def prepare_exchange(
     if sources.named and not os.path.lexists(sources.named):
         raise ChangeError(_("{source} is neither a file nor a folder.", source=sources.named))
     watch.say(_("Copying {prefix}", prefix=change.prefix))
-    root = new_twin(change.prefix, journal)
-    done = False
-    try:
-        new = host.fresh_environment() if then is None else then
-        moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in new.items()}
-        found = _prepare_in(root, change, seen, sources, host, HostWithEnvironment(host, moved), journal, watch)
-        done = True
-        return found
-    finally:
-        if not done:
-            drop_twin(root, journal)
+
+    def tried(change: ExchangePackages) -> Prepared:
+        root = new_twin(change.prefix, journal)
+        done = False
+        try:
+            new = host.fresh_environment() if then is None else then
+            moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in new.items()}
+            found = _prepare_in(
+                root, change, seen, sources, host, HostWithEnvironment(host, moved), journal, watch, asked
+            )
+            done = True
+            return found
+        finally:
+            if not done:
+                drop_twin(root, journal)
+
+    return _with_older_releases(change, tried, journal)
+
+
+MOST_RELEASES = 8
+"""Releases of one package that are tried one after the other."""
+
+
+def _with_older_releases(
+    change: ExchangePackages, tried: Callable[[ExchangePackages], Prepared], journal: Journal
+) -> Prepared:
+    """Return the change with the newest release that can be imported in the twin: what a package's metadata do not say (for which PyTorch
+    it was built), its import shows.
+    """
+    made = first = tried(change)
+    count, more = 1, ""
+    while made.failed and count < MOST_RELEASES and (older := _one_series_older(change, made)):
+        try:
+            made_of_older = tried(older)
+        except ChangeError:
+            more = _("The installer has no other release of it.")
+            break
+        discard_twins(made.changes, journal)
+        made, change, count = made_of_older, older, count + 1
+    if not made.problem or (count == 1 and not more):
+        return made
+    if count > 1:
+        more = n_("{n} older release failed, too.", "{n} older releases failed, too.", count - 1)
+    return replace(made, problem=join_sentences(first.problem, more))
+
+
+def _one_series_older(change: ExchangePackages, made: Prepared) -> ExchangePackages | None:
+    """Return the change with an older series of the package that could not be imported; None where its release was asked for."""
+    its = next((c for c in made.changes if isinstance(c, ExchangePackages)), None)
+    version = next((p.version for p in (its.come if its else ()) if p.name == made.failed), "")
+    series = ".".join(version.split(".")[:2])
+    wishes = [parse_requirement(w) for w in change.install]
+    one = next((n for n, w in enumerate(wishes) if w and canonicalize_name(w.name) == made.failed), None)
+    wish = wishes[one] if one is not None else None
+    if one is None or wish is None or not series or "==" in wish.specifier or "~=" in wish.specifier:
+        return None
+    kept = [part for part in wish.specifier.split(",") if part and not part.startswith("<")]
+    new = f"{wish.name}{','.join((*kept, f'<{series}'))}"
+    install = (*change.install[:one], new, *change.install[one + 1 :])
+    title = _("Install {packages} in {prefix}", packages=join_names(install), prefix=change.prefix)
+    return replace(change, install=install, title=title)
 
 
 def discard_twins(changes: tuple[Change, ...], journal: Journal) -> None:
@@ -127,6 +183,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     later: Host,
     journal: Journal,
     watch: Progress,
+    asked: tuple[str, ...],
 ) -> Prepared:
     copy_environment(change.prefix, root, watch)
     twin = str(root / Path(change.folder).relative_to(change.prefix))
@@ -159,9 +216,9 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
     with _hook_of_the_twin(hook, change.prefix, str(root)):
-        trials, problem = _try_out(made, root, seen, host, later, watch)
+        trials, problem, failed = _try_out(made, root, seen, host, later, watch, asked)
     made = replace(made, after=folder_fingerprint(twin))
-    return Prepared(changes=(made, *beside), trials=trials, problem=problem)
+    return Prepared(changes=(made, *beside), trials=trials, problem=problem, failed=failed)
 
 
 def _losing_files(change: ExchangePackages, twin: str) -> tuple[str, ...]:
@@ -358,14 +415,20 @@ def _state(path: str | None) -> str:
 
 
 def _try_out(  # noqa: PLR0917 - the change, its twin, and the machine before and after
-    change: ExchangePackages, root: Path, seen: Snapshot, host: Host, later: Host, watch: Progress
-) -> tuple[tuple[FrameworkTrial, ...], str]:
+    change: ExchangePackages,
+    root: Path,
+    seen: Snapshot,
+    host: Host,
+    later: Host,
+    watch: Progress,
+    asked: tuple[str, ...] = (),
+) -> tuple[tuple[FrameworkTrial, ...], str, str]:
     """Import each framework of the twin, and convolve where there is a GPU; one that fails or crashes here must have done so
-    before.
+    before. Return the trials, what fails in a sentence, and which package that is.
     """
     python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
     if python is None:
-        return (), ""
+        return (), "", ""
     known = (change.twin,)
     moved = replace(
         python,
@@ -380,17 +443,18 @@ def _try_out(  # noqa: PLR0917 - the change, its twin, and the machine before an
     new = {p.name for p in change.come if (p.name, p.version) not in there}
     slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in new]
     crashed = [t for t in done if t.ended and not t.timed_out and t.reached != "nothing"]
+    others = tuple(name for name in asked if name not in {t.framework for t in done})
     if not failed and not slow and not crashed:
-        return done, _extension_problem(change, moved, seen, later, watch)
+        return done, *_extension_problem(change, moved, seen, later, watch, others)
     before = {t.framework: t for t in try_frameworks(python, seen, host, watch)}
     worked = [name for name, trial in before.items() if trial.reached != "nothing"]
     if crashes := [t for t in crashed if t.framework in worked and not before[t.framework].ended]:
-        return done, _crash_problem(crashes[0])
+        return done, _crash_problem(crashes[0]), ""
     if worse := [t for t in failed if t.framework in worked or t.framework in touched]:
-        return done, import_problem(worse[0])
+        return done, import_problem(worse[0]), worse[0].framework
     if slow := [t for t in slow if t.framework in worked]:  # a framework that could not be imported before has improved
-        return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version)
-    return done, _extension_problem(change, moved, seen, later, watch)
+        return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version), ""
+    return done, *_extension_problem(change, moved, seen, later, watch, others)
 
 
 def _crash_problem(trial: FrameworkTrial) -> str:
@@ -402,22 +466,51 @@ def _crash_problem(trial: FrameworkTrial) -> str:
     )
 
 
-def _extension_problem(
-    change: ExchangePackages, moved: PythonEnvironment, seen: Snapshot, host: Host, watch: Progress
-) -> str:
-    """Return in a sentence which extension of a framework that came (torchvision, xformers) cannot be imported in the twin."""
+OF_THE_DRIVER = late_pattern(r"libcuda\.so|nvcuda|nvidia-smi|no CUDA-capable|NVIDIA driver|CUDA driver")
+"""In the words of an import that fails where there is no driver, whatever is installed."""
+
+
+def _extension_problem(  # noqa: PLR0917 - the change, its copy, the machine, and what is asked
+    change: ExchangePackages,
+    moved: PythonEnvironment,
+    seen: Snapshot,
+    host: Host,
+    watch: Progress,
+    asked: tuple[str, ...] = (),
+) -> tuple[str, str]:
+    """Return in a sentence that a package cannot be imported in the twin, and its name: an extension of a framework that came (torchvision, xformers), or
+    one that the finding is about, whose import is the finding's own evidence.
+    """
     of_prefix = (c for c in seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
     known = {c.consumer.framework.partition(" ")[0] for c in of_prefix}
     verdict = interpreter_verdict(moved, sysroot_of(host))
-    for name in (p.name for p in change.come if p.name in known and verdict.may):
-        module = name.replace("-", "_")
-        if not (Path(change.twin) / module / "__init__.py").is_file():
+    names = dict.fromkeys((*(p.name for p in change.come if p.name in known), *asked))
+    for name in names if verdict.may else ():
+        module = _module_of(name, change.twin)
+        if not module:
             continue
         command = [moved.executable, "-c", f"import {module}"]
         env = environment_for(verdict, host.fresh_environment())
         run = host.run(command, timeout=IMPORT_SECONDS, env=env, watch=watch, account=verdict.account)
-        if run.status is not None and run.status > 0 and run.err.strip():
-            return _("import {name} failed: {said}", name=name, said=run.err.strip().splitlines()[-1])
+        if run.status is not None and run.status > 0 and run.err.strip() and not OF_THE_DRIVER.search(run.err):
+            said = run.err.strip().splitlines()[-1]
+            return _("import {name} failed: {said}", name=name, said=said), name
+    return "", ""
+
+
+def _module_of(name: str, folder: str) -> str:
+    """Return the package by which a distribution is imported: that of its own name, else the only one that it brings; empty where its
+    record does not tell.
+    """
+    own = name.replace("-", "_").replace(".", "_").lower()
+    for record in Path(folder).glob("*.dist-info/RECORD"):
+        if canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0]) != canonicalize_name(
+            name
+        ):
+            continue
+        rows = record.read_text(encoding="utf-8", errors="replace").splitlines()
+        tops = [m[1] for row in rows if (m := re.match(r"([A-Za-z]\w*)/__init__\.py,", row))]
+        return next((t for t in tops if t.lower() == own), tops[0] if len(tops) == 1 else "")
     return ""
 
 

@@ -273,14 +273,20 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
         return None
     if re.search(r"(?:^|[;&|({\s/\"'])env\s+(?:(?:-u\s+\w+|-\S+|[A-Za-z_]\w*=\S*)\s+)*\Z", before):
         return before + after.lstrip(" \t")  # env A=1 NAME=... command
-    head = re.search(rf"(?:^|[;&|({{]|\bthen|\bdo|\belse)\s*({_EXPORTS})?((?:[A-Za-z_]\w*=\S*\s+)*)\Z", before)
+    # a key, or the mark of a list, stands before the command of a task that is written in YAML
+    head = re.search(
+        rf"(?:^|[;&|({{]|\bthen|\bdo|\belse|^\s*(?:-\s+)?[\w.-]+:|^\s*-)\s*({_EXPORTS})?((?:[A-Za-z_]\w*=\S*\s+)*)\Z",
+        before,
+    )
     if head is None:
         raise _by_hand(edit)
     more = re.match(r"[ \t]+[A-Za-z_]\w*=", after)
     if head[2] or (head[1] and more):  # export A=1 NAME=... B=2
         return (before.rstrip() + after) if not more else before + after.lstrip()
-    if re.match(r"[ \t]+[^\s;&|)}#]", after):
-        raise _by_hand(edit)  # NAME=... command: a variable of that command only
+    if re.match(r"[ \t]+[^\s;&|)}#]", after):  # NAME=... command: a variable of that command only
+        if head[1] or not re.match(r"[ \t]+[\w./~$-]", after):
+            raise _by_hand(edit)
+        return before + after.lstrip(" \t")
     cut = head.start(1) if head[1] else start
     return body[:cut] + ":" + after
 

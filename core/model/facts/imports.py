@@ -114,6 +114,10 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """absent: name and version of an installed package that requires, wherever it runs, the one which should contain the module."""
     required_versions: str = ""
     """Which releases of it that package takes: "<1.4,>=1.1.0"; empty for any."""
+    refused_by: str = ""
+    """Name and version of an installed package that asks for another release of the one whose import ends here, if only for its extras."""
+    asked_of_it: str = ""
+    """The requirement of that package: "accelerate>=0.26.0"."""
     plugin: str = ""
     """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import zlib
 from collections.abc import Iterator
 from functools import lru_cache, partial
 
@@ -144,6 +143,10 @@ def _in_egg(path: str, name: str, where: Sysroot) -> str:
         return where.text(where.join(path, "EGG-INFO", name), MAX_METADATA_BYTES) or ""
     import zipfile  # seldom needed
 
+    try:
+        import zlib  # a Python may be without it
+    except ImportError:
+        return ""
     try:
         return call_patiently(_of_archive, where.local_path(path), f"EGG-INFO/{name}")
     except (OSError, ValueError, KeyError, zipfile.BadZipFile, NotImplementedError, RuntimeError, zlib.error):

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.common.requirements import parse_requirement
+from core.common.requirements import is_in_specifier, parse_requirement
 from core.knowledge.modules import KnownModule, distribution_of, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
@@ -197,7 +197,8 @@ class _Ends:
                 break
             rest, known = rest[portion.done :], known.union(portion.followed)
         self._spent.append(time.thread_time() - begun)
-        return tuple(_with_requirer(_with_starts(ended, names), users.every) for ended, names in ends.items())
+        started = (_with_requirer(_with_starts(ended, names), users.every) for ended, names in ends.items())
+        return tuple(_with_refusal(ended, users.every) for ended in started)
 
 
 def _followed(  # noqa: PLR0917 - what a follower is given
@@ -417,6 +418,37 @@ def _with_requirer(ended: EndedImport, every: tuple[Distribution, ...]) -> Ended
         by = f"{its.name} {its.version}"
         return msgspec.structs.replace(ended, required_by=by, required_versions=versions)
     return ended
+
+
+FOR_WORK_ON_IT = late_pattern(r"(?i)all|dev|test|doc|quality|lint|style|bench|ci\b|release")
+"""In the names of extras that those who write a package install; they pin what was there once."""
+
+
+def _with_refusal(ended: EndedImport, every: tuple[Distribution, ...]) -> EndedImport:
+    """Return an end with the package that asks for another release of the one whose import ends; an extra of it that is met says that it
+    does without.
+    """
+    there = {d.name: d.version for d in every}
+    ending = {name for s in ended.starts if "/" not in s and (name := distribution_of(s)) in there}
+    for its in every if ending else ():
+        asked = [
+            wish
+            for raw in (*its.pins, *its.requires)
+            if (wish := parse_requirement(raw))
+            and normalise_name(wish.name) in ending - {its.name}
+            and _is_plain(wish.marker)
+        ]
+        refused = [w for w in asked if is_in_specifier(w.specifier, there[normalise_name(w.name)]) is False]
+        if refused and len(refused) == len(asked):
+            by, what = f"{its.name} {its.version}", f"{normalise_name(refused[0].name)}{refused[0].specifier}"
+            return msgspec.structs.replace(ended, refused_by=by, asked_of_it=what)
+    return ended
+
+
+def _is_plain(marker: str) -> bool:
+    """Whether a requirement holds everywhere, or with an extra for users."""
+    extra = re.fullmatch(r"\s*extra\s*==\s*[\"']([^\"']+)[\"']\s*", marker)
+    return not marker or (extra is not None and not FOR_WORK_ON_IT.search(extra[1]))
 
 
 def _lost_some(its: Distribution, row: KnownModule, suspects: Suspects, where: Sysroot) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import msgspec
 
@@ -353,6 +353,8 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         yield observation(_("Installed"), ended.owner)
     if ended.hidden:
         yield observation(_("Hidden behind it"), ended.hidden_owner or ended.wanted, ended.hidden)
+    if ended.asked_of_it:
+        yield observation(_("Required"), ended.asked_of_it, _("metadata of {name}", name=ended.refused_by))
     for who, text in _requirers(home, ended)[:4]:
         yield observation(_("Required"), f"{distribution_of(ended.wanted)}{text}", _("metadata of {name}", name=who))
     for r in next((s.remains for s in home.seen.imports or () if s.prefix == home.python.prefix), ()):
@@ -388,14 +390,16 @@ def _cure(
             reinstall_requirement(home.seen, home.python, name).advice,
             restart="program",
         ), None
+    named = [distribution_of(s) for s in ended.starts if not _is_program(s)]
+    starts = [_asker(home, ended)] if _is_of_programs(ended) else named
+    askers = [name for name in starts if name not in (package, "")]
+    if refused := _of_a_refused_release(home, ended, askers):
+        return reinstall_requirement(home.seen, home.python, *refused), None
     still = module_table().dropped.get(ended.wanted.partition(".")[0], "")
     if still and ended.kind == "absent":
         return reinstall_requirement(home.seen, home.python, still), None
-    named = [distribution_of(s) for s in ended.starts if not _is_program(s)]
-    starts = [_asker(home, ended)] if _is_of_programs(ended) else named
     if _is_asked_by_program(home, ended) and cause == "requirement_broken":
         return _for_the_program(home, ended), None
-    askers = [name for name in starts if name not in (package, "")]
     name, _space, version = ended.owner.partition(" ")
     if (_asks_another(home, ended) or (ended.kind == "refused" and _is_met(home, package))) and askers:
         return releases_that_fit(home, askers, package, version if name == package else "")
@@ -409,6 +413,19 @@ def _cure(
         its = [own] if too_old and (own := _asker(home, ended)) else askers
         return releases_that_fit(home, its, name, version, stays=too_old)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
+
+
+def _of_a_refused_release(home: EnvironmentView, ended: EndedImport, askers: Sequence[str]) -> tuple[str, ...]:
+    """Return what others ask of packages whose import ends and whose own release does not do for them.
+
+    What such a release lacks would not help: who uses it refuses it all the same, if only where an extra's features are used. A
+    framework stays.
+    """
+    refused = [b for b in unmet_requirements(home) if b.wanted in askers and b.installed]
+    own = dict.fromkeys(b.wanted for b in refused if not FRAMEWORKS.fullmatch(b.wanted))
+    every = ((name, [p for b in refused if b.wanted == name for p in b.specifier.split(",")]) for name in own)
+    found = tuple(f"{name}{','.join(dict.fromkeys(parts))}" for name, parts in every)
+    return found or ((ended.asked_of_it,) if ended.asked_of_it else ())
 
 
 def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:

@@ -14,7 +14,7 @@ from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, normalise, parent
+from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import (
     GiveOtherName,
     InstallPackages,
@@ -180,7 +180,7 @@ def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: Sear
     """Return the remedy that renames files that nobody installed; None if a project or an installation needs them."""
     if entry.origin == "pth":
         return _line_out(home, entry)
-    if any(f.project or f.owner for f in some):
+    if any(f.project or f.owner for f in some) or is_of_packages(home, entry):
         return removal_remedy(home, entry) if entry.origin == "PYTHONPATH" else None
     sole = entry.origin == "PYTHONPATH" and all(f.alone for f in some)
     return GiveOtherName(files=tuple(_other_name(home, f) for f in some), entry=entry.path if sole else "")
@@ -240,6 +240,15 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
                 "Line {line} of {file} puts {folder} on the search path.",
                 line=entry.line,
                 file=entry.source,
+                folder=entry.path,
+            ),
+            restart="program",
+        )
+    if is_of_packages(home, entry):
+        return manual_fix(
+            _("Start programs in another folder"),
+            _(
+                "{folder} is the inside of an installed package, which Python searches by the folder that contains it.",
                 folder=entry.path,
             ),
             restart="program",
@@ -331,13 +340,20 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=entry.path,
                 fix=stop_shadowing(home, _own_path(home, some[0]), entry, owner="", foreign=True)
-                if _is_of_another_python(entry)
+                if _is_of_another_python(entry) or is_of_packages(home, entry)
                 else _out_of_the_way(home, some[0], entry),
                 remedy=removal_remedy(home, entry) if _is_of_another_python(entry) else _other_names(home, some, entry),
             )
 
 
 _LIBRARY = late_pattern(r"[\\/](?:lib[\\/]python3\.\d{1,3}|python[\d.-]{0,16}[\\/]lib)[\\/]?\Z", re.IGNORECASE)
+
+
+def is_of_packages(home: EnvironmentView, entry: SearchEntry) -> bool:
+    """Whether an entry is a folder inside a package that was installed, or that of an environment's packages: its files are the package's."""
+    system = home.seen.machine.system
+    places = (s for p in home.seen.pythons or () for s in p.site_packages)
+    return any(is_inside(system, entry.path, place) for place in places)
 
 
 def _is_of_another_python(entry: SearchEntry) -> bool:

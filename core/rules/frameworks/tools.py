@@ -18,6 +18,7 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
+from core.rules.system_packages import program_commands
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 SENTENCES: dict[ToolState, str] = {
@@ -119,7 +120,7 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
                 "system_library_missing",
                 _("{reader} in {prefix} needs the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("The package can be imported. It fails when it starts this program, which is no part of it."),
-                f"sudo apt-get install {one.package}",
+                *program_commands(seen, one.package, shows=f"command -v {one.name}"),
             )  # fmt: skip
 
 
@@ -143,7 +144,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                     home.concerns(one.reader.partition(" ")[0]),
                 ],
                 subject=home.python.prefix,
-                fix=manual_fix(_("Install {name}", name=one.name), f"sudo apt-get install {one.package}", restart="program")
+                fix=manual_fix(_("Install {name}", name=one.name), *program_commands(seen, one.package, shows=f"command -v {one.name}"), restart="program")
                 if one.package
                 else install_package(home, one.name, ""),
             )  # fmt: skip
@@ -198,8 +199,7 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
                 "build_tools_missing",
                 _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
-                f"sudo apt-get install {package}",
-                f"sudo dnf install {other}",
+                *program_commands(seen, package, other),
             )  # fmt: skip
 
 

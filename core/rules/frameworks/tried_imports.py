@@ -9,7 +9,6 @@ from collections.abc import Iterator, Sequence
 
 from core.common.i18n import N_, _, translate_fact
 from core.common.late_pattern import late_pattern
-from core.common.shell import shell_command
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import parse_library_name
@@ -45,6 +44,7 @@ from core.rules.frameworks.failed_files import (
 from core.rules.frameworks.fit import gpu_side
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
 from core.rules.frameworks.proved_changes import experiment_rows, proved_change
+from core.rules.system_packages import library_commands
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 _NOT_OPENED = late_pattern(
@@ -168,7 +168,7 @@ def _missing_library(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
     else:
         cause = "system_library_missing"
         why = _("The package leaves this library to the operating system, and it is not installed.")
-        steps = [shell_command("apt-file", "search", name), shell_command("sudo", "dnf", "install", f"{name}()(64bit)")]
+        steps = library_commands(home.seen, name)
         cure = Cure(manual_fix(_("Install the system's package with {name}", name=name), *steps, restart="program"))
     return ImportDiagnosis(
         failure=f,

@@ -22,6 +22,7 @@ from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.finding_ids import UNFIT_ID
 from core.rules.frameworks.imports import views_with_imports
 from core.rules.snapshot_queries import effective_variable
+from core.rules.system_packages import library_commands, program_commands
 from core.rules.windows_parts import (
     DEBUG_RUNTIME,
     MSVC_RUNTIME,
@@ -34,19 +35,6 @@ from core.rules.wording import WARNING, Concern, concern_row, make_finding, manu
 
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """Libraries that a wheel for musl needs: glibc's own file name has a number, and libc.so is a linker script."""
-
-FFMPEG = late_pattern(r"lib(?:av\w+|swscale|swresample|postproc)\.so\.\d+")
-
-DEBIANS = {
-    "libGL.so.1": "libgl1", "libEGL.so.1": "libegl1", "libespeak-ng.so.1": "espeak-ng", "libgthread-2.0.so.0": "libglib2.0-0", "libglib-2.0.so.0": "libglib2.0-0",
-    "libgomp.so.1": "libgomp1", "libSM.so.6": "libsm6", "libXext.so.6": "libxext6", "libXrender.so.1": "libxrender1",
-    "libX11.so.6": "libx11-6", "libxcb.so.1": "libxcb1", "libsndfile.so.1": "libsndfile1", "libcrypt.so.1": "libcrypt1",
-    "libstdc++.so.6": "libstdc++6", "libgcc_s.so.1": "libgcc-s1", "libffi.so.8": "libffi8", "libbz2.so.1.0": "libbz2-1.0",
-    "libportaudio.so.2": "libportaudio2", "libmagic.so.1": "libmagic1", "libzbar.so.0": "libzbar0", "libcairo.so.2": "libcairo2",
-    "libopenslide.so.1": "libopenslide0", "liblzma.so.5": "liblzma5", "libssl.so.3": "libssl3", "libsqlite3.so.0": "libsqlite3-0", "libexpat.so.1": "libexpat1",
-    "libmpi.so.12": "libmpich12", "libmpi.so.40": "libopenmpi3", "libnuma.so.1": "libnuma1", "libtbb.so.12": "libtbb12", "libibverbs.so.1": "libibverbs1",
-}  # fmt: skip
-"""Library -> package of Debian and Ubuntu; apt-file finds the others."""
 
 
 def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
@@ -285,11 +273,7 @@ def _cure(
     if home.seen.machine.system == "windows" and cause in ("system_library_missing", "vc_runtime_missing"):
         return install_part(library, owners, home.seen), None
     if cause == "system_library_missing":
-        known = DEBIANS.get(library) or ("ffmpeg" if FFMPEG.fullmatch(library) else None)
-        steps = [
-            f"sudo apt-get install {known}" if known else f"apt-file search {library}",
-            f'sudo dnf install "{library}()(64bit)"',
-        ]
+        steps = library_commands(home.seen, library)
         if name.startswith("opencv-") and "headless" not in name:
             headless = re.sub("python$", "python-headless", name)
             steps.append(framework_pip_command(home.seen, home.python, "install", f"{headless}=={version}"))
@@ -324,9 +308,11 @@ def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:
             _("Settings, Apps, Python, Modify, Repair; conda: conda install --force-reinstall python. A Python that was unpacked is unpacked again."),
             restart="program",
         )  # fmt: skip
-    headers = {"_lzma": "liblzma-dev", "_bz2": "libbz2-dev", "_ctypes": "libffi-dev", "_ssl": "libssl-dev", "_sqlite3": "libsqlite3-dev",
-               "zlib": "zlib1g-dev", "_uuid": "uuid-dev"}  # fmt: skip
-    steps = [f"sudo apt-get install {headers[one.wanted]}"] if one.wanted in headers else []
+    headers = {"_lzma": ("liblzma-dev", "xz-devel"), "_bz2": ("libbz2-dev", "bzip2-devel"), "_ctypes": ("libffi-dev", "libffi-devel"),
+               "_ssl": ("libssl-dev", "openssl-devel"), "_sqlite3": ("libsqlite3-dev", "sqlite-devel"), "zlib": ("zlib1g-dev", "zlib-devel"),
+               "_uuid": ("uuid-dev", "libuuid-devel")}  # fmt: skip
+    known = headers.get(one.wanted)
+    steps = program_commands(home.seen, *known) if known else []
     version = home.python.version or "3"
     return manual_fix(
         _("Build this Python again, or make the environment with another one"),

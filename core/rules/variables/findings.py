@@ -11,9 +11,10 @@ from core.knowledge.contracts import (
     Contract,
 )
 from core.model.facts import Snapshot, Variable
-from core.model.findings import Evidence, Finding
-from core.model.remedies import Unset
+from core.model.findings import Evidence, Finding, Fix
+from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity, Step
+from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -59,6 +60,9 @@ def contract_finding(
     """Return the finding about a value that breaks a contract."""
     windows = seen.machine.system == "windows"
     container = contract.kind in ("requirement", "capabilities", "devices")
+    cuda = _compiled_for(seen, contract, reading)
+    toolkit = fitting_toolkit(seen, cuda) if cuda else None
+    word = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
     return make_finding(
         Step.ENVIRONMENT,
         _severity(contract, reading),
@@ -80,7 +84,11 @@ def contract_finding(
             *(h.concerns(reader_of(h, contract)) for h in reading if h.near <= 2),
         ],
         subject=contract.variable,
-        fix=manual_fix(
+        fix=name_fitting_toolkit(seen, contract.variable, cuda)
+        if cuda
+        else _say_it_so(seen, contract.variable, word)
+        if word
+        else manual_fix(
             _("Start the container with what it needs of the driver")
             if container
             else _("Set the variable {name} to a folder that can be written to", name=contract.unless[-1])
@@ -99,10 +107,44 @@ def contract_finding(
             else _("In this terminal: unset {name}", name=contract.variable),
             restart="terminal",
         ),
-        remedy=None
-        if container or contract.inside or contract.kind == "local"
+        remedy=PointTo(variable=contract.variable, folder=right, right=(right,))
+        if (right := toolkit.root if toolkit else word)
+        else None
+        if container or contract.inside or contract.kind == "local" or cuda
         else _removal(contract, value.value, reading),
     )
+
+
+OFF = ("off", "false", "no", "none", "never", "0", "disabled", "disable")
+"""Words that say "do not"."""
+
+
+def word_for_off(value: str, words: tuple[str, ...]) -> str:
+    """Return the one word of a variable that says what a wrong value means by "off"; empty where it means another thing, or no single
+    word does.
+
+    Without the variable its reader would do what the person does not want: send results to a server, say.
+    """
+    meant = [w for w in words if w.lower() in OFF]
+    return meant[0] if value.strip().lower() in OFF and len(meant) == 1 else ""
+
+
+def _say_it_so(seen: Snapshot, variable: str, word: str) -> Fix:
+    line = (
+        _("Start menu: Edit environment variables. Set {name} to {root}", name=variable, root=word)
+        if seen.machine.system == "windows"
+        else _("In this terminal: export {name}={value}", name=variable, value=word)
+    )
+    return manual_fix(_("Set {name} to {root}", name=variable, root=word), line, restart="terminal")
+
+
+def _compiled_for(seen: Snapshot, contract: Contract, reading: list[EnvironmentView]) -> str:
+    """Return the CUDA for which the variable must name a toolkit; empty where it names none, or no compiler is here: without the variable
+    its reader takes the one that it finds, which may not fit either.
+    """
+    builds = (h.build("torch") for h in reading if contract.kind == "single")
+    cuda = next((b.cuda for b in builds if b and b.cuda), "")
+    return cuda if any(t.nvcc for t in seen.toolkits or ()) else ""
 
 
 BETWEEN = {"options": ", ", "flags": " ", "files": ":", "plugins": ","}

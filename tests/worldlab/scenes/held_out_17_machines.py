@@ -58,10 +58,11 @@ def by_setup(world: World) -> Ran:
 
 
 def by_name(name: str) -> Oracle:
-    """Run a script of this name."""
+    """Run a script of this name, or of the name that a cure gave it."""
 
     def oracle(world: World) -> Ran:
-        return said_by(world, [str(world.python), name])
+        there = (world.cwd or world.home) / name
+        return said_by(world, [str(world.python), name if there.is_file() else f"my_{name}"])
 
     return oracle
 

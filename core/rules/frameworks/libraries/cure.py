@@ -42,6 +42,7 @@ from core.rules.frameworks.libraries.packages import (
     needs_a_hook,
     packages_with,
     requirements,
+    rest_of_the_extra,
     unsearched_folders,
     wanted_packages,
     with_search,
@@ -127,6 +128,7 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     if cause == "cuda_toolkit_version_mismatch" and wanted:
         # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
+    wanted += rest_of_the_extra(lack, wanted)
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
 
@@ -194,8 +196,22 @@ def _from_elsewhere(lack: Lack, cause: OptionalCause, folders: list[str]) -> tup
         return InstallPackages(prefix=prefix, install=pinned), _install(lack, list(pinned))
     if needs_a_hook(lack):
         return AddDllFolders(prefix=prefix, folders=tuple(folders)), add_dll_directories(folders)
+    folders += [f for f in _sets_beside(lack, folders) if f not in folders]
     fix = add_to_search_path(home.seen, (";" if lack.system == "windows" else ":").join(folders))
     return AddFolder(folder=folders[0], more=tuple(folders[1:]), prefixes=(prefix,)), fix
+
+
+def _sets_beside(lack: Lack, folders: list[str]) -> list[str]:
+    """Return the further folders of NVIDIA's packages in the environment, where a program must be told one of them.
+
+    Each of these packages has a folder of its own. Who opens cuBLAS by its name opens cuDNN in the same way, and programs do so beside
+    their packages: with one folder alone the next library is not found.
+    """
+    seen, prefix = lack.home.seen, lack.home.python.prefix
+    sets = [t for t in seen.toolkits or () if t.origin == "wheel" and is_inside(lack.system, t.root, prefix)]
+    packages = [parent(lack.system, f.path) for t in sets for f in t.libraries]
+    packages += [c.folder for c in seen.cudnn or () if c.origin == "wheel" and c.environment == prefix]
+    return list(dict.fromkeys(packages)) if lack.system == "linux" and set(folders) & set(packages) else []
 
 
 def pinned_otherwise(lack: Lack) -> tuple[str, ...]:

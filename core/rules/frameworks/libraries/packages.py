@@ -24,9 +24,12 @@ from core.rules.frameworks.libraries.lacks import (
 
 PACKAGE_OF = {
     "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
-    "cufftw": "cufft", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
+    "cufftw": "cufft", "cutensormg": "cutensor", "cusolvermg": "cusolver", "nvtoolsext": "nvtx", "nvshmem_host": "nvshmem", "nvblas": "cublas",
 }  # fmt: skip
 """Stem of a library -> middle of the name of NVIDIA's wheel, if they differ: libcublasLt.so.12, nvidia-cublas-cu12."""
+
+CUTENSOR = "cutensor"
+"""Its wheel is no nvidia-... one, lies in a folder of its own, and has the number of its library: cutensor-cu12 2.2.0, libcutensor.so.2."""
 
 OF_EACH_CUDA = ("cudnn", "nccl", "nvshmem", "cusparselt")
 """Wheels that still name their CUDA for CUDA 13, of which the toolkit's own no longer do: nvidia-cudnn-cu13, nvidia-cublas."""
@@ -43,12 +46,31 @@ def wanted_packages(lack: Lack) -> Iterator[str]:
     """Yield the packages that contain the missing files, named as in the consumer's requirements."""
     its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
     wishes = requirements(lack, its)
-    for edge in lack.edges:
+    lost = [
+        e for e in lack.edges if not (e.state == "absent" and e.elsewhere)
+    ]  # what is here is searched, and not installed again
+    for edge in lost or lack.edges:
         yield from packages_with(edge.name, edge.path, lack, wishes)
     for gap in lack.gaps:
         if gap.provider and not COMPILER_VERSION.match(gap.version):
             yield from packages_with(file_name(lack.system, gap.provider), gap.provider, lack, wishes)
             yield from packages_with(file_name(lack.system, gap.wanted_by), gap.wanted_by, lack, wishes)
+
+
+def rest_of_the_extra(lack: Lack, wanted: list[str]) -> list[str]:
+    """Return what else the extra lists that all these packages come from, and that is not installed either: who was installed without it
+    lacks all of it, and a part leads to the next fault.
+    """
+    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    there = {d.name for d in lack.home.python.distributions}
+    lists: dict[str, dict[str, str]] = {}
+    for raw in its.requires if its else ():
+        wish, extra = parse_requirement(raw), re.search(r"extra\s*==\s*[\"']([^\"']+)", raw)
+        if wish and extra and wish.name.startswith("nvidia-"):
+            lists.setdefault(extra[1], {})[wish.name] = without_marker(raw, lack)
+    names = {wish.name for w in wanted if (wish := parse_requirement(w))}
+    one = next((its for its in lists.values() if len(names) > 1 and names <= its.keys()), {})
+    return [wish for name, wish in one.items() if name not in names and name not in there]
 
 
 def installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
@@ -134,6 +156,9 @@ def _folders_to_be(library: str, lack: Lack, wishes: list[str]) -> Iterator[str]
     if not sites or not any(packages_with(library, "", lack, wishes)):
         return
     for each in (middle, *(NEEDS.get(middle, ()) if lack.system == "windows" else ())):
+        if each == CUTENSOR:
+            yield join_path(lack.system, sites[0], CUTENSOR, "bin" if lack.system == "windows" else "lib")
+            continue
         shared = cuda and int(cuda) >= 13 and each not in OF_EACH_CUDA
         of_linux = (f"cu{cuda}" if shared else each.replace("-", "_"), "lib")
         of_windows = (of_linux[0], "bin", *(("x86_64",) if shared else ()))
@@ -146,6 +171,11 @@ def packages_with(library: str, path: str, lack: Lack, wishes: list[str]) -> Ite
     if path and not is_inside(lack.system, path, lack.home.python.prefix):
         return
     major, number = cuda_wanted(lack), _cudnn_number(library)
+    if middle == CUTENSOR:
+        release = re.search(r"\.so\.(\d+)", library)
+        if major:
+            yield f"{CUTENSOR}-cu{major}{f'=={release[1]}.*' if release else ''}"
+        return
     named = [
         w
         for w in wishes
