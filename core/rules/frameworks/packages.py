@@ -209,7 +209,9 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
 
 
 def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
+    """What its release breaks is told by itself: a framework alone says nothing of how it fails before it is used."""
     known: dict[tuple[str, str], list[str]] = {}
+    frameworks = {b.distribution for b in home.builds}
     bare = home.without_metadata() if home.near <= 3 else set()
     for d in (d for d in home.python.distributions if (d.location, d.version) not in bare):
         known.setdefault((d.name, d.location), []).append(d.version)
@@ -217,7 +219,7 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
         if len(versions) > 1 and home.near <= 3:
             yield make_finding(
                 Step.FRAMEWORKS,
-                WARNING if gpu_side(home.seen).there else NOTE,
+                WARNING if gpu_side(home.seen).there and name in frameworks else NOTE,
                 f"twice-{name}",
                 _(
                     "{name} is recorded twice in one folder: {versions}.",

@@ -16,6 +16,7 @@ from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity, Step
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.snapshot_queries import is_idle
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -39,7 +40,7 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     if not contract.readers:
         asked = contract.kind in ("requirement", "capabilities", "devices")
         return ERROR if contract.fails else WARNING if asked else NOTE
-    nearest = min((h.near for h in reading), default=4)
+    nearest = min((h.near for h in reading if not is_idle(h.seen, h.python.prefix, reader_of(h, contract))), default=4)
     if nearest > 2:
         return NOTE
     # A folder inside it, or what is loaded from it, is made when a kernel is compiled or a file is fetched: many programs do neither.
@@ -213,7 +214,11 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
     """Return the finding about a value that asks for what is not installed."""
     return make_finding(
         Step.ENVIRONMENT,
-        min(home.severity, WARNING) if contract.fetches else home.severity,
+        NOTE
+        if is_idle(home.seen, home.python.prefix, reader)
+        else min(home.severity, WARNING)
+        if contract.fetches
+        else home.severity,
         f"backend-{contract.variable.lower()}",
         _(
             "The variable {name} asks {reader} for {word}, which is not installed in {prefix}.",
