@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import SearchEntry
+from core.model.facts import Distribution, SearchEntry
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
@@ -186,6 +186,35 @@ def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
     done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
     if expected or case not in ("a package that is not installed", "a program that searches elsewhere"):
         assert (done.returncode != 0) == bool(expected), done.stderr
+
+
+@pytest.mark.parametrize(("place", "told"), [("site", True), ("work", False)])
+def test_zeros_in_an_installed_module_that_a_program_imports(tmp_path: Path, place: str, told: bool):
+    work, site = tmp_path / "work", tmp_path / "site"
+    for name, content in {
+        "kit/__init__.py": b"from kit import parts\n",
+        "kit/parts.py": b"x = 1\n" + bytes(40),
+    }.items():
+        (tmp_path / place / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place / name).write_bytes(content)
+    work.mkdir(exist_ok=True)
+    site.mkdir(exist_ok=True)
+    (work / "main.py").write_text("import kit\n")
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    where = Sysroot(system="linux")
+    mine = (Distribution(name="kit", version="1", location=str(site)),) if told else ()
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), mine, where)
+    assert [(e.kind, e.path, e.owner) for e in found] == (
+        [("damaged", f"{site}/kit/parts.py", "kit 1")] if told else []
+    )
+    code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    assert b"null bytes" in done.stderr
 
 
 KIT = {"kit/__init__.py": "", "kit/llama.py": "class Attention:\n    pass\n"}

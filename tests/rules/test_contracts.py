@@ -18,6 +18,7 @@ from core.model.facts import (
     Environment,
     FrameworkBuild,
     Frameworks,
+    ImportSearch,
     NamedPlace,
     Snapshot,
     Toolkit,
@@ -316,6 +317,15 @@ def test_certificates_that_are_gone(variable: str, reader: str, version: str, st
     here = Distribution(name=reader, version=version, location=SITE)
     its = found(machine(variable, "/opt/gone.pem", *TORCH, here, places=(place,)))
     assert [(f.subject, f.severity) for f in its] == [(variable, Severity.WARNING)] * wrong
+
+
+@pytest.mark.parametrize(("idle", "severity"), [((), Severity.ERROR), (("torch",), Severity.NOTE)])
+def test_a_variable_of_a_framework_that_no_program_of_the_folder_uses(idle: tuple[str, ...], severity: Severity):
+    contract = Contract(variable="A", readers="torch", kind="words", fails=True)
+    seen = machine("A", "b", *TORCH)
+    seen = replace(seen, imports=tuple(ImportSearch(prefix=p.prefix, idle=idle) for p in seen.pythons or ()))
+    near = [h for h in environment_views(seen) if h.near <= 1]
+    assert contract_finding(seen, contract, Variable(name="A", value="b"), "Wrong.", near).severity is severity
 
 
 def test_a_variable_that_its_readers_pass_over():

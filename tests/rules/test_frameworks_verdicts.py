@@ -110,6 +110,7 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("both in different folders", machine(distributions=(ORT_BOTH[0], replace(ORT_BOTH[1], location="/elsewhere"))), []),
     ("two cuDNN wheels", machine(build(), distributions=(dist("torch", "2.6.0"), dist("nvidia-cudnn-cu11", "8.9.6.50"), dist("nvidia-cudnn-cu12", "9.1.0.70"))), [("warning", "duplicate_framework_packages")]),
     ("torch recorded twice", machine(build(), distributions=(dist("torch", "2.6.0"), dist("torch", "2.8.0"))), [("warning", "duplicate_framework_packages")]),
+    ("another package recorded twice", machine(build(), distributions=(dist("torch", "2.6.0"), dist("tqdm", "4.66.0"), dist("tqdm", "4.67.1"))), [("note", "duplicate_framework_packages")]),
     ("empty stub of tensorflow-gpu", machine(distributions=(dist("tensorflow", "2.18.0"), dist("tensorflow-gpu", "2.12.0"))), []),
     ("two opencvs", machine(distributions=(dist("opencv-python", "4.12.0"), dist("opencv-python-headless", "4.12.0"))), [("note", "duplicate_framework_packages")]),
     ("built for a newer CUDA", m.with_driver(machine(build(version="2.9.1+cu130", cuda="13.0", sass=(80, 86))), cuda=m.CudaInit(status=0, driver_cuda="12.4")), [("error", "driver_too_old")]),

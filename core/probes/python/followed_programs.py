@@ -148,8 +148,10 @@ def _frameworks(distributions: Iterable[Distribution]) -> frozenset[str]:
 
 def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
     """Whether an end lies in what is installed."""
+    if ended.kind == "damaged":
+        return bool(ended.owner)  # of what is installed; a text of one's own may be half written
     if ended.kind not in ("absent", "no name", "refused"):
-        return False  # what is damaged is told whoever asks
+        return False  # what else is damaged is told whoever asks
     if ended.hidden:  # and so is what hides a package, unless only this program puts it there
         return _is_added(ended.path, search, where)
     inner = where.path_module.sep

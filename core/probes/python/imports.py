@@ -88,6 +88,12 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     parts = SearchParts(python, interpreter, path, request, where)
     ended = parts.ended(lambda frameworks, seconds: request.miss(_cut_short(python, seconds, named=frameworks)))
     modules = parts.modules
+    of_programs = (
+        *ended_programs(modules, python.distributions, where, home=home),
+        *ends_of_programs(
+            modules, python.distributions, where, hub=hub_cache(request.env, home), home=home, known=parts.known
+        ),
+    )
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short_version,
@@ -101,10 +107,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         hidden_standard=parts.hidden,
         ended=(
             *ended,
-            *ended_programs(modules, python.distributions, where, home=home),
-            *ends_of_programs(
-                modules, python.distributions, where, hub=hub_cache(request.env, home), home=home, known=parts.known
-            ),
+            *(e for e in of_programs if e.kind != "damaged" or e.path not in {known.path for known in ended}),
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, parts.known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),

@@ -145,7 +145,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     If an extension lacks something that it does not require, few programs need it.
     """
     if _is_of_programs(ended):
-        return min(home.severity, WARNING)
+        return home.severity if ended.kind == "damaged" else min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _requirers(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
@@ -203,6 +203,8 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
             other=ended.owner,
             **values,
         )
+    if ended.kind == "damaged":
+        return _("{who} ends at its start with the Python of {prefix}: the file of {module} is damaged.", **values)
     return _("{who} ends at its start with the Python of {prefix}: there is no module {module}.", **values)
 
 

@@ -1,4 +1,5 @@
-"""What an upgrade, a power cut or an image's last step leaves behind: a second record of a package, zeros in a module, no headers.
+"""What an upgrade, a power cut or an image's last step leaves behind: a second record of a package, zeros in a module; and variables
+that nobody reads.
 
 Each fault has a twin that does no harm.
 """
@@ -7,10 +8,8 @@ from __future__ import annotations
 
 import shutil
 
-from tests.worldlab.scene import Scene, World, imports, runs, then
-from tests.worldlab.scenes.held_out_8 import ONES, Plant, layered, sets, writes
-from tests.worldlab.scenes.held_out_12 import NEW_LINKER, OLD_LINKER
-from tests.worldlab.scenes.held_out_14 import slim
+from tests.worldlab.scene import Scene, World, then
+from tests.worldlab.scenes.held_out_8 import Plant, layered, sets, writes
 from tests.worldlab.scenes.held_out_15 import by_run
 from tests.worldlab.scenes.starters import program, started
 
@@ -70,25 +69,8 @@ def zeros(pattern: str, part: float = 0.5) -> Plant:
     return plant
 
 
-HEADERS = (
-    "from cupy.cuda import compiler\n"
-    "compiler.compile_using_nvrtc('#include <cuda_fp16.h>\\nextern \"C\" __global__ void f(__half *x) { x[0] = 1; }', arch='80')"
-)
-"""What CuPy does with a kernel for half precision; it needs no GPU."""
-NO_GPU = "import cupy._environment as e\ne._get_include_dir_from_conda_or_wheel(12, 8)\nfrom cupy.cuda import nvrtc\nnvrtc.getVersion()"
-OPENS = "import ctypes\nctypes.CDLL('{home}/%s/libnvJitLink.so.12', mode=ctypes.RTLD_GLOBAL)"
-NAMES = "import ctypes\n\n\ndef old():\n    ctypes.CDLL('{home}/cuda-12.1/lib64/libnvJitLink.so.12')"
 MAKE = "export TRITON_OVERRIDE_ARCH = 90\n\n.PHONY: run\nrun:\n\t{env}/bin/python main.py\n"
 TABLE = ("0.19.1", "0.20.0", "0.19.0", "0.20.1", "0.20.3", "0.15.2", "0.14.1", "0.13.3", "0.19.4", "0.18.0")
-
-
-def opening(code: str) -> Plant:
-    """Write a program that opens a library before it imports torch."""
-
-    def plant(world: World) -> None:
-        program(ONES, code.replace("{home}", str(world.home)))(world)
-
-    return plant
 
 
 SCENES: tuple[Scene, ...] = (
@@ -101,18 +83,10 @@ SCENES: tuple[Scene, ...] = (
     Scene("odd-record-of-an-older-requests-in-a-folder", "healthy", "hub", by_run, then(program(MODELS), recorded("requests", "2.32.3", into="libs"))),
     # --- zeros
     Scene("zeros-in-the-middle-of-charset-normalizer", "A", "hub", by_run, then(program("from datasets import Dataset"), zeros("charset_normalizer/api.py")), ZEROS, "", "charset_normalizer", "null bytes"),
-    Scene("zeros-in-the-middle-of-tqdm", "A", "hub", imports("transformers.trainer_utils"), then(writes({}, "work"), zeros("tqdm/std.py", 0.9)), ZEROS, "", "tqdm", "null bytes"),
-    Scene("zeros-in-the-middle-of-sympy", "A", "torch-2.8", imports("torch", "torch.fx.experimental.symbolic_shapes"), zeros("sympy/core/expr.py", 0.3), ZEROS, "", "sympy", "null bytes"),
-    Scene("zeros-in-the-middle-of-networkx", "A", "torch-2.8", imports("torch", "torch._functorch.partitioners", "networkx"), zeros("networkx/classes/graph.py", 0.7), ZEROS, "", "networkx", "null bytes"),
-    Scene("zeros-in-the-middle-of-ones-own-module", "A", "torch-2.6", by_run, then(program("import torch, model"), lambda w: (w.home / "work/model.py").write_bytes(b"import torch\n" + bytes(300)) and None), (*ZEROS, "program_error"), "", "model.py", "null bytes"),
-    Scene("zeros-in-the-middle-of-a-package-of-jax", "A", "jax", imports("jax", "scipy.linalg"), zeros("scipy/linalg/_basic.py", 0.4), ZEROS, "", "scipy", "null bytes"),
-    # --- headers
-    Scene("cupy-without-headers", "A", "cupy", runs(HEADERS), then(program(HEADERS), slim("nvidia/cuda_runtime/include")), ("cuda_runtime_missing", "build_tools_missing", "corrupt_or_truncated_file", "installation_interrupted", "toolkit_headers_missing"), "", "include", ""),
-    Scene("odd-cupy-without-headers-of-others", "healthy", "cupy", runs(HEADERS), then(program(HEADERS), slim("nvidia/cublas/include", "nvidia/cusparse/include"))),
-    # --- a program that opens a library first
-    Scene("program-opens-an-older-linker-first", "A", "torch-2.8", by_run, then(OLD_LINKER, opening(OPENS % "cuda-12.1/lib64")), ("cuda_lib_shadowed", "program_error", "cuda_toolkit_version_mismatch", "requirement_broken", "ld_library_path_override"), "", "libnvJitLink.so.12", "nvJitLink"),
-    Scene("odd-program-opens-a-newer-linker-first", "healthy", "torch-2.8", by_run, then(NEW_LINKER, opening(OPENS % "cuda-12.9/lib64"))),
-    Scene("odd-program-opens-an-older-linker-never", "healthy", "torch-2.8", by_run, then(OLD_LINKER, opening(NAMES))),
+    Scene("zeros-in-the-middle-of-tqdm", "A", "hub", by_run, then(program("import transformers.trainer_utils"), zeros("tqdm/std.py", 0.9)), ZEROS, "", "tqdm", "null bytes"),
+    Scene("zeros-in-the-middle-of-sympy", "A", "torch-2.8", by_run, then(program("import torch, sympy"), zeros("sympy/core/expr.py", 0.3)), ZEROS, "", "sympy", "null bytes"),
+    Scene("zeros-in-the-middle-of-networkx", "A", "torch-2.8", by_run, then(program("import torch\nimport networkx as nx"), zeros("networkx/classes/graph.py", 0.7)), ZEROS, "", "networkx", "null bytes"),
+    Scene("zeros-in-the-middle-of-a-package-of-jax", "A", "jax", by_run, then(program("import jax\nfrom scipy import linalg"), zeros("scipy/linalg/_basic.py", 0.4)), ZEROS, "", "scipy", "null bytes"),
     # --- variables
     Scene("jax-guard-of-another-word", "E", "jax", by_run, then(program("import jax; jax.devices('cpu')"), sets(JAX_TRANSFER_GUARD="verbose")), VALUE, "", "JAX_TRANSFER_GUARD", "verbose"),
     Scene("odd-jax-guard-that-logs", "healthy", "jax", by_run, then(program("import jax; jax.devices('cpu')"), sets(JAX_TRANSFER_GUARD="log"))),
