@@ -102,6 +102,24 @@ def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path
 
 
 @pytest.mark.parametrize(
+    ("lines", "name", "value"),
+    [
+        (('set CUDA_VISIBLE_DEVICES="0"',), "CUDA_VISIBLE_DEVICES", '"0"'),
+        (("set CUDA_VISIBLE_DEVICES=0 & echo x",), "CUDA_VISIBLE_DEVICES", "0 "),
+        (('set "CUDA_VISIBLE_DEVICES=0" & echo x',), "CUDA_VISIBLE_DEVICES", "0"),
+        (("cd /d C:\\work", r"set PYTHONPATH=%CD%\src"), "PYTHONPATH", r"C:\work\src"),
+        (("set BASE=C:\\b", "set PYTHONPATH=!BASE!\\src"), "PYTHONPATH", r"C:\b\src"),
+        (("set A=1 & set PYTHONPATH=%A%",), "PYTHONPATH", None),
+        (("if exist x set PYTHONPATH=C:\\x & set CUDA_PATH=C:\\y",), "CUDA_PATH", None),
+        ((r'start "" /d C:\work /b echo', r"set PYTHONPATH=%CD%"), "PYTHONPATH", r"C:\work"),
+    ],
+)
+def test_a_value_is_what_cmd_makes_of_it(lines: tuple[str, ...], name: str, value: str | None, tmp_path: Path) -> None:
+    put(tmp_path, PROJECT + r"\run.bat", "\r\n".join((*lines, r"C:\ML\Scripts\python.exe train.py")))
+    assert ways(tmp_path)["script"][1].get(name) == value
+
+
+@pytest.mark.parametrize(
     ("value", "told"),
     [(r"C:\tools", r"C:\tools"), (r"C:\tools;${env:PATH}", r"C:\tools;C:\Windows\System32")],
     ids=["instead", "before"],

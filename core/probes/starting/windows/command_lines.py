@@ -95,11 +95,17 @@ def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> N
     state.exported.add(known)
 
 
+DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
+
+
 def expanded(text: str, state: State, file: str = "") -> str:
-    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), and %~dp0 within a batch file."""
+    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), the folder as %CD%, and %~dp0 within a batch file. !NAME! is
+    replaced where such a variable is set.
+    """
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
-    return expanded_line(filled, lambda name: value_of(state, name))
+    filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name))
+    return DELAYED.sub(lambda m: m[0] if (value := value_of(state, m[1])) is None else value, filled)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
@@ -214,7 +220,7 @@ def commands_of_line(
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
             state.values["PWD"] = _within(moved[1], state, ground)
             continue
-        started = _program(_behind_starters(words_of_line(command)), at, state, ground, depth)
+        started = _program(_behind_starters(words_of_line(command), state, ground), at, state, ground, depth)
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
@@ -233,14 +239,17 @@ def _divided(line: str) -> Iterator[str]:
         yield line[start:]
 
 
-def _behind_starters(words: list[str]) -> list[str]:
-    """Leave out ``call``, and ``start`` with its title and its options."""
+def _behind_starters(words: list[str], state: State, ground: Ground) -> list[str]:
+    """Leave out ``call``, and ``start`` with its title and its options; ``/d`` names the folder to start in."""
     rest = list(words)
     while rest and rest[0].lower() in ("call", "start"):
         is_start = rest.pop(0).lower() == "start"
         while rest and is_start and (rest[0].startswith("/") or not rest[0] or _is_title(rest)):
-            if rest.pop(0).lower() == "/d" and rest:
-                rest.pop(0)
+            option = rest.pop(0)
+            if option.lower() == "/d" and rest:
+                state.values["PWD"] = _within(rest.pop(0), state, ground)
+            elif option.lower().startswith("/d") and len(option) > 2:
+                state.values["PWD"] = _within(option[2:], state, ground)
     return rest
 
 
