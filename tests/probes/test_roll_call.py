@@ -119,6 +119,7 @@ def test_a_child_that_hangs_is_not_tried_again() -> None:
     roll = run_roll_call(ROLL, {}, KNOWN, hang)
     assert len(asked) == 1
     assert roll.ended.startswith("cudnnGetVersion: did not end")
+    assert roll.timed_out
 
 
 def test_statuses_have_names() -> None:

@@ -556,3 +556,19 @@ def test_a_folder_that_a_framework_finds_by_its_own_means(file: str, lacks: bool
     seen = replace(seen, closures=(Closure(consumer=consumer, files=(f"{copy.folder}/{file}",), edges=edges),))
     told = [f.severity for f in diagnose(seen) if f.id == "cudnn.not-on-search-path"]
     assert told == [severity]
+
+
+@pytest.mark.parametrize(
+    ("timed_out", "other", "severity"), [(True, "", UNKNOWN), (False, "", ERROR), (True, "file too short", ERROR)]
+)
+def test_a_child_that_was_stopped_for_want_of_time_proves_nothing(timed_out: bool, other: str, severity: Severity):
+    late = "did not end within 60 seconds and was stopped"
+    calls = [Call(function="dlopen", library="libcudnn_cnn.so.9", meaning=f"The process {late}.")]
+    calls += [Call(function="dlopen", library="libcudnn_adv.so.9", meaning=other)] if other else []
+    whole = m.wheel_machine()
+    roll = (whole.loads or ())[0].roll_call
+    assert roll is not None
+    seen = m.with_load(
+        whole, roll_call=replace(roll, calls=tuple(calls), ended=f"libcudnn_cnn.so.9: {late}", timed_out=timed_out)
+    )
+    assert [f.severity for f in diagnose(seen) if f.id == "cudnn.roll-call-failed"] == [severity]

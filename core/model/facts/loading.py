@@ -191,6 +191,8 @@ class RollCall(Frozen, frozen=True, kw_only=True):
     """What the libraries printed."""
     ended: str = ""
     """How the child ended, in one sentence; empty when it ended well."""
+    timed_out: bool = False
+    """Whether it was stopped for want of time, which proves nothing: a slow disk, a virus scanner, or a library that hangs."""
     uncaged: bool = False
     """The system offers no sandbox (seccomp is missing, or another processor): the child could start programs and use
     the network."""

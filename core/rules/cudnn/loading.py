@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.knowledge.horizon import is_beyond_horizon
-from core.model.facts import Snapshot
+from core.model.facts import RollCall, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name
 from core.model.remedies import join_remedies
@@ -72,12 +72,18 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     by_path = roll is not None and file_name(c.system, roll.library) != roll.library
     if not rows or not (c.winner or by_path):
         return
+    late = roll is not None and _ran_out_of_time(roll)
+    label = translate_fact(c.load.consumer.label)
     yield make_finding(
         Step.CUDNN,
-        ERROR,
+        UNKNOWN if late else ERROR,
         "roll-call-failed",
-        _("cuDNN does not load completely for {label}.", label=translate_fact(c.load.consumer.label)),
-        why=_(
+        _("Whether cuDNN loads for {label} is not known: the child process took too long.", label=label)
+        if late
+        else _("cuDNN does not load completely for {label}.", label=label),
+        why=_("A slow disk, a virus scanner or a busy machine can be the reason. The files look intact.")
+        if late
+        else _(
             "A child process loaded cuDNN as this program does and called every part. The files look intact, so the reason is unknown; the loader's message is shown."
         ),
         evidence=[*rows, *candidate_evidence(c.main)],
@@ -86,6 +92,13 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
             _("Find out more"), _("Run: convalesce scan --thorough, which also checks every file's checksum.")
         ),
     )
+
+
+def _ran_out_of_time(roll: RollCall) -> bool:
+    """Whether nothing failed but what the child was stopped in."""
+    said = [c.meaning for c in roll.calls if c.result is None and c.meaning]
+    end = roll.ended.rpartition(": ")[2]
+    return roll.timed_out and all(end in meaning for meaning in said)
 
 
 def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:

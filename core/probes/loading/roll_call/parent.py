@@ -58,12 +58,12 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
     They come last, lower numbers first, and after the first crash no more of that kind are tried. ``asking`` runs one
     child.
     """
-    tally, load = _Tally(), LOAD_FUNCTION[roll.system]
+    tally, load, timed_out = _Tally(), LOAD_FUNCTION[roll.system], False
     functions = sorted(roll.functions, key=lambda f: fragile.get(f, 0))  # Stable sort: healthy ones keep their order.
     parts = sorted(roll.parts, key=lambda p: fragile.get(p.name, 0))
     for _n in range(MAX_CHILDREN):
         said = asking(replace(roll, functions=tuple(functions), parts=tuple(parts)))
-        fatal = _count(said, tally, roll, known)
+        fatal, timed_out = _count(said, tally, roll, known), said.timed_out
         tried = {e.name for e in said.events if e.kind == "begin"}
         functions = [f for f in functions if f not in tried]
         parts = [p for p in parts if p.name not in tried]
@@ -87,6 +87,7 @@ def run_roll_call(roll: RollCallRequest, fragile: Mapping[str, int], known: Cudn
         mapped=tuple(Mapped(path=path, name=file_name(roll.system, path)) for path in tally.mapped),
         output=tally.output[:MAX_OUTPUT_BYTES],
         ended=tally.ended,
+        timed_out=timed_out,
         uncaged=tally.guards is not None and sandbox.FILTER not in tally.guards,
         guards=tally.guards or (),
     )
