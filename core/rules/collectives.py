@@ -130,7 +130,7 @@ def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
         "nccl-without-infiniband",
         _("NCCL_NET asks for InfiniBand, which is not active here."),
         cause="variable_value_wrong",
-        why=_("NCCL then takes no other network, and programs that use several GPUs end: Failed to initialize any NET plugin."),
+        why=_("NCCL then uses no other network, and programs that use several GPUs end: Failed to initialize any NET plugin."),
         evidence=[
             observation(asked.name, repr(asked.value), asked.source or asked.scope),
             observation("InfiniBand", _("no active port"), "/sys/class/infiniband"),

@@ -139,7 +139,7 @@ def _complete(toolkit: Toolkit) -> Fix:
             version=toolkit.version or "",
             root=toolkit.root,
         ),
-        _("Libraries of different releases do not complete each other: take all of them from one."),
+        _("Libraries of different releases cannot be combined: use all of them from one release."),
     )
 
 

@@ -219,7 +219,7 @@ def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[st
     install = "" if _has_kernel(home) else framework_pip_command(home.seen, home.python, "install", "ipykernel")
     if one.why == "kernel":
         return (
-            _("Choose a kernel that is here, or make one of this name"),
+            _("Choose an existing kernel, or create one of this name"),
             install,
             _(
                 "{prefix}/bin/python -m ipykernel install --prefix {prefix} --name {name}",

@@ -106,7 +106,7 @@ def install_part(name: str, owners: Iterable[str], seen: Snapshot) -> Fix:
         if re.fullmatch(pattern, stem):
             return manual_fix(_(title), _(advice, who=who), restart="program")
     return manual_fix(
-        _("Install what brings {name}", name=name),
+        _("Install a package that includes {name}", name=name),
         _("Neither {who} nor Windows includes {name}: the website of {who} says which program or package to install.", who=who, name=name),
         _("Python does not search PATH for it: it must lie beside the module, beside python.exe, or in a folder given to os.add_dll_directory."),
         restart="program",

@@ -171,7 +171,7 @@ def test_a_report_from_elsewhere_at_the_help_desk(keyboard: bool, wizard: Opened
     assert "Another computer's report" in person.reads
     assert window.road.report is not None
     assert not any(f.fix and f.fix.changes for f in window.road.report.findings), "nothing of it can be changed here"
-    assert "An older or foreign cuDNN comes before the right one" in person.reads
+    assert "An older cuDNN, or another program's, is found before the right one" in person.reads
     window._compare()
     dialog = window.findChild(TextDialog)
     assert dialog is not None

@@ -336,7 +336,7 @@ def test_an_import_that_worked_in_a_trial_is_a_note() -> None:
     ("fields", "words"),
     [
         ({"kind": "no name"}, "made from another text"),
-        ({"kind": "damaged"}, "instead of the source, and it is cut off"),
+        ({"kind": "damaged"}, "instead of the source, and that file is cut off"),
         ({"kind": "damaged", "path": f"{SITE}/x.pyc"}, "made by another Python"),
     ],
     ids=str,

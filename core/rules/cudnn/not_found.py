@@ -190,7 +190,7 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
             name,
             _(words, path=winner.path),
             cause=cause,
-            why=_("The loader takes the first file of this name and stops there, even if a good one comes later."),
+            why=_("The loader uses the first file of this name and stops there, even if a good one comes later."),
             evidence=[*candidate_evidence(search), *load_failures(c)],
             subject=winner.path,
             fix=manual_fix(

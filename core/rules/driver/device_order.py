@@ -83,7 +83,7 @@ def use_alone(fit: list[Gpu], seen: Snapshot) -> Fix:
     value = ",".join(g.uuid if all(one.uuid for one in fit) else str(gpus.index(g)) for g in fit)
     windows = seen.machine.system == "windows"
     return manual_fix(
-        _("Leave the other GPU out"),
+        _("Exclude the other GPU"),
         f"set CUDA_VISIBLE_DEVICES={value}" if windows else f"export CUDA_VISIBLE_DEVICES={value}",
         _("Programs that are started from this terminal then get no other GPU."),
         restart="program",

@@ -188,10 +188,10 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
             )  # fmt: skip
         case "another library":
             return (
-                _("The Python of {prefix} takes the standard library of Python {version} in {path}.",
+                _("The Python of {prefix} uses the standard library of Python {version} in {path}.",
                   prefix=prefix, version=fault.detail, path=fault.path)
                 if fault.detail
-                else _("The Python of {prefix} takes the standard library of another Python in {path}.",
+                else _("The Python of {prefix} uses the standard library of another Python in {path}.",
                        prefix=prefix, path=fault.path),
                 _("A standard library fits one release of the interpreter only, and {way} puts this one first: imports fail with errors such as \"SRE module mismatch\".",
                   way=_("the folder in which the program is started") if fault.source == fault.path else fault.source),
@@ -202,7 +202,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                 _("The Python of {prefix} does not search {folder}, where its packages are.", prefix=prefix, folder=fault.detail),
                 _("An embeddable Python searches only what its ._pth file names. This file leaves out the folder into which pip installs."),
                 manual_fix(
-                    _("Let {file} name the packages", file=fault.path),
+                    _("Add the packages' folder to {file}", file=fault.path),
                     _("In {file}, remove the # before \"import site\", or add this line: {line}", file=fault.path, line="Lib\\site-packages"),
                     restart="program",
                 ),
@@ -356,7 +356,7 @@ def compiled_remains(seen: Snapshot) -> Iterator[Finding]:
                 f"left-modules-{name}",
                 _("{package} in {prefix} has compiled modules that it did not bring.", package=package, prefix=home.python.prefix),
                 cause="installation_interrupted",
-                why=_("Python takes a compiled module before the module of the same name beside it, and this one belongs to another release."),
+                why=_("Python prefers a compiled module to a module of the same name beside it, and the compiled one belongs to another release."),
                 evidence=[
                     *(observation(_("Compiled module, not recorded"), m.path, _("RECORD of {package}", package=package)) for m in its[:4]),
                     *(observation(_("Hidden behind it"), m.hides) for m in its[:4]),

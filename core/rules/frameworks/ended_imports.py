@@ -336,11 +336,11 @@ def _asks_another(home: EnvironmentView, ended: EndedImport) -> bool:
 def _why_byte_code(ended: EndedImport) -> str:
     if ended.kind == "no name":
         return _(
-            "Python takes {path} without comparing it with the source, and it was made from another text.",
+            "Python uses {path} without comparing it with the source, and that file was made from another text.",
             path=ended.path,
         )
     if "__pycache__" in ended.path:
-        return _("Python takes {path} instead of the source, and it is cut off.", path=ended.path)
+        return _("Python uses {path} instead of the source, and that file is cut off.", path=ended.path)
     return _("{path} is cut off, or was made by another Python.", path=ended.path)
 
 

@@ -130,7 +130,7 @@ def _without_place(home: EnvironmentView, its: Suspect, file: str) -> tuple[Fix,
         ) if entry else Unset(variable=its.name)
     if its.kind == "user packages":
         fix = manual_fix(
-            _("Leave the user's own packages out"), _("In this terminal: export {line}", line="PYTHONNOUSERSITE=1")
+            _("Exclude the user's own packages"), _("In this terminal: export {line}", line="PYTHONNOUSERSITE=1")
         )
         return fix, SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(prefix,))
     inner = file_name(system, file).startswith("__init__.")

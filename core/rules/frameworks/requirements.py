@@ -98,7 +98,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         ),
         cause=cause,
         why=join_sentences(
-            _("Python takes the first record on its search path: that in {folder}.", folder=in_front.location)
+            _("Python uses the first record on its search path: that in {folder}.", folder=in_front.location)
             if in_front
             else _("Something that was installed later brought another version."),
             _("The loaded library decides whether it matters.")

@@ -289,7 +289,7 @@ def _whole_toolkit(home: EnvironmentView, one: UnfitTool) -> Fix:
     name = its.name if its else "CUDA_HOME"
     others = [t.root for t in seen.toolkits or () if t.nvcc and t.root and not is_inside(system, one.path, t.root)]
     return manual_fix(
-        _("Let CUDA_HOME name a whole CUDA toolkit"),
+        _("Set CUDA_HOME to a complete CUDA toolkit"),
         *(
             _("In this terminal: export {name}={value}", name=name, value=quote(root))
             for root in others[:1]

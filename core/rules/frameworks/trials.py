@@ -187,7 +187,7 @@ def _takes_all(home: EnvironmentView, trial: FrameworkTrial, greedy: FrameworkTr
         ],
         subject=home.python.prefix,
         fix=manual_fix(
-            _("Let {name} take only the memory that it needs", name=_name(trial)),
+            _("Let {name} use only the memory that it needs", name=_name(trial)),
             shell_command("export", f"{growth.variable}={growth.value}"),
             restart="program",
         ),
@@ -275,7 +275,7 @@ def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         _("{name} in {prefix} fails because of LD_LIBRARY_PATH.", name=_name(trial), prefix=home.python.prefix)
         if proved
         else _(
-            "{name} in {prefix} takes libraries from LD_LIBRARY_PATH instead of its own.",
+            "{name} in {prefix} loads libraries from LD_LIBRARY_PATH instead of its own.",
             name=_name(trial),
             prefix=home.python.prefix,
         ),

@@ -76,7 +76,7 @@ def contract_finding(
         if container
         else _("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
         if contract.fetches
-        else _("Programs that read the variable fail with this value.")
+        else _("Programs that read the variable fail because of this value.")
         if contract.fails
         else _("Programs that read the variable ignore this value, or use another one."),
         evidence=[

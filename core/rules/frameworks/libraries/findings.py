@@ -129,7 +129,7 @@ STATES: tuple[tuple[str, Cause, str, str], ...] = (
     ("wrong architecture", "dll_wrong_architecture", N_("{who} in {prefix} needs {names}, and what is there was built for another processor."),
      N_("The loader skips a library for another architecture, and finds no other.")),
     ("damaged", "corrupt_or_truncated_file", N_("{who} in {prefix} cannot load {names}: the file is damaged."),
-     N_("The loader takes the first file of this name and stops there with an error.")),
+     N_("The loader uses the first file of this name and stops there with an error.")),
     ("too old", "vc_runtime_missing", N_("{who} in {prefix} does not start with {names}: Microsoft's C++ runtime is older than it needs."),
      N_("Its libraries are found, but their initialization fails. The runtime must be at least as recent as the compiler that built them.")),
     ("executable stack", "upstream_packaging_bug", N_("{who} in {prefix} cannot load {names}: the file asks for an executable stack."),
@@ -284,7 +284,7 @@ def _misfit(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str
     overridden = gap.how == "LD_LIBRARY_PATH" and (not own or bool(gap.others))
     if gap.how == How.LD_PRELOAD:
         why = _(
-            "LD_PRELOAD puts {path} into every program, before the library that the program would take.",
+            "LD_PRELOAD puts {path} into every program, before the library that the program would use.",
             path=gap.provider,
         )
         return "cxx_runtime_too_old" if COMPILER_VERSION.match(gap.version) else "cuda_lib_shadowed", title, why
