@@ -151,7 +151,8 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
 
 
 def _concerns(finding: Finding, prefix: str) -> bool:
-    return any(c.endswith(f":{prefix}") for c in finding.consumers)
+    """Whether a finding is about an environment, or about programs of any kind that none is known of."""
+    return finding.consumers == ("plain",) or any(c.endswith(f":{prefix}") for c in finding.consumers)
 
 
 def _gives(start: Start, names: tuple[str, ...]) -> bool:

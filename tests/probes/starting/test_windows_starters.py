@@ -242,7 +242,7 @@ def test_a_batch_file_that_activates_an_environment_of_condas(line: str, activat
 
 
 def test_a_line_in_a_condition_makes_its_variable_unknown(tmp_path: Path) -> None:
-    put(tmp_path, r"C:\project\run.bat", f"if exist x (\nset PATH=C:\\a\n)\n{PYTHON}\n")
+    put(tmp_path, r"C:\project\run.bat", f'if "%1"=="x" (\nset PATH=C:\\a\n)\n{PYTHON}\n')
     its = request(tmp_path, system="windows", env=ENV)
     state = State(dict(ENV), set(ENV), separator=";")
     python_of_batch(r"C:\project\run.bat", state, ground_of(its, sysroot_of(its.host), r"C:\project"))

@@ -19,6 +19,7 @@ from tests.windows.worldlab.held_out_2 import (
     project,
     script,
     short_path,
+    then,
 )
 from tests.windows.worldlab.held_out_3 import ct2s
 from tests.windows.worldlab.held_out_9 import wheels_alone
@@ -55,7 +56,7 @@ MORE_SCENES: tuple[Scene, ...] = (
     Scene(f"{MORE}program-registers-another-folder", "module", (NOT_SEARCHED, "python_dll_search_change"), spoilt(alone("of_cuda", start="from fastthing import _core\n"), on_path, project("train.py", REGISTERS.format(folder=HOME))), names="cublas64_12.dll", runs=script(), folder=PROJECT),
     # healthy
     Scene(f"{ODD}path-in-quotation-marks", "ctranslate2", (), starts(f'set "PATH={BIN};%PATH%" && echo started'), runs=batch(), folder=PROJECT),
-    Scene(f"{ODD}program-registers-the-folder", "module", (), spoilt(alone("of_cuda", start="from fastthing import _core\n"), on_path, project("train.py", REGISTERS.format(folder=BIN))), runs=script(), folder=PROJECT),
+    Scene(f"{ODD}program-registers-the-folder", "module", (), then(alone("of_cuda", start="from fastthing import _core\n"), on_path, project("train.py", REGISTERS.format(folder=BIN))), runs=script(), folder=PROJECT),
     Scene(f"{ODD}program-loads-the-wheels", "ctranslate2", (), spoilt(wheels_alone, project("train.py", f"{LOADS_BY_HAND}{ASKS_BLAS}\n")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}toolkit-path-with-a-bracket", "ctranslate2", (), starts("if not defined NOTHING (", f'  set "PATH={BIN};%PATH%"', ")"), runs=batch(), folder=PROJECT),
 )  # fmt: skip

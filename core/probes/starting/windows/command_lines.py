@@ -124,7 +124,8 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
     if text is None or depth >= MOST_STEPS:
         return None
     state.files.append(path)
-    level, ended = 0, ""
+    blocks: list[bool | None] = []
+    ended = ""
     tried: list[StartedFile] = []
     lost: list[StartedFile] = []
     for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
@@ -132,8 +133,13 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
         if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
             continue
         at = Place(path, number)
-        calls = not ended and level == 0 and _never_comes_back(line, at, state, ground, text)
-        started = commands_of_line(line, at, state, ground, depth, in_block=level > 0)
+        if False in blocks:
+            _open_and_close(line, blocks, None)
+            continue
+        level = sum(b is not True for b in blocks)
+        holds = _holds(line, path, state, ground)
+        calls = not ended and not blocks and _never_comes_back(line, at, state, ground, text)
+        started = commands_of_line(line, at, state, ground, depth, in_block=bool(blocks), sure=level == 0)
         if started is not None and TRIES.match(" ".join(started.arguments[:2])):
             tried.append(started)
         elif started is not None and started.relative:
@@ -143,8 +149,41 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
             its = msgspec.structs.replace(first, arguments=started.arguments) if first else started
             return msgspec.structs.replace(its, ended_at=ended) if ended else its
         ended = f"{path}:{number}" if calls else ended
-        level = max(0, level + line.count("(") - line.count(")"))
+        _open_and_close(line, blocks, holds)
     return next(iter((*tried, *lost)), None)
+
+
+ASKS_WHETHER = late_pattern(
+    r"(?i)if\s+(not\s+)?(?:defined\s+([^\s(]{1,100})|exist\s+(\"[^\"]{1,400}\"|[^\s(\"]{1,400}))\s*\(\s*\Z"
+)
+"""The head of a block that this machine decides: whether a variable is set, or a file is there."""
+
+
+def _holds(line: str, file: str, state: State, ground: Ground) -> bool | None:
+    """Return whether the block that a line opens is run; None where reading does not show it."""
+    found = ASKS_WHETHER.match(line)
+    if found is None:
+        return None
+    if found[2]:
+        name = next((n for n in state.values if n.upper() == found[2].upper()), found[2])
+        its = None if name in state.open or "%" in name else bool(state.values.get(name))
+    else:
+        path = expanded(found[3].strip('"'), state, file)
+        asked = any(n in path for n in "%*?!") or any(n in state.open for n in re.findall(r"%(\w+)%", found[3]))
+        its = None if asked or not path else ground.where.exists(_within(path, state, ground))
+    return its if its is None or not found[1] else not its
+
+
+def _open_and_close(line: str, blocks: list[bool | None], holds: bool | None) -> None:
+    """Follow the brackets of a line. ``holds``: whether the block that it opens is run."""
+    quoted, last = False, None
+    for at, char in enumerate(line):
+        quoted = quoted != (char == '"')
+        if char == "(" and not quoted:
+            is_else = re.search(r"(?i)\)\s*else\s*\Z", line[:at])
+            blocks.append((None if last is None else not last) if is_else else holds)
+        elif char == ")" and not quoted and blocks:
+            last = blocks.pop()
 
 
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
@@ -204,10 +243,13 @@ def _up_to_bracket(text: str) -> str:
 
 
 def commands_of_line(
-    line: str, at: Place, state: State, ground: Ground, depth: int = 0, *, in_block: bool = False
+    line: str, at: Place, state: State, ground: Ground, depth: int = 0, *, in_block: bool = False, sure: bool = True
 ) -> StartedFile | None:
-    """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts."""
-    sure, before = not in_block, State(dict(state.values), separator=";")
+    """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts.
+
+    ``in_block``: a bracket ends it. ``sure``: whether the line is reached.
+    """
+    before = State(dict(state.values), separator=";")
     for divided in _divided(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, sure=sure, in_block=in_block):
