@@ -137,7 +137,10 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
     at_fault = finding.severity >= Severity.WARNING and finding.cause in LACKS and THIS_SESSION in finding.ways
     if not at_fault:
         return finding
-    theirs = [s for s in seen.starts or () if s.kind in CONCRETE and s.prefix and _concerns(finding, s.prefix)]
+    of_any = finding.consumers == ("plain",) and seen.machine.system == "windows"  # programs that none is known of
+    theirs = [
+        s for s in seen.starts or () if s.kind in CONCRETE and s.prefix and (of_any or _concerns(finding, s.prefix))
+    ]
     active = {value_of(seen, n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     if any(s.id in finding.ways or s.prefix in active for s in theirs):
         return finding
@@ -151,8 +154,7 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
 
 
 def _concerns(finding: Finding, prefix: str) -> bool:
-    """Whether a finding is about an environment, or about programs of any kind that none is known of."""
-    return finding.consumers == ("plain",) or any(c.endswith(f":{prefix}") for c in finding.consumers)
+    return any(c.endswith(f":{prefix}") for c in finding.consumers)
 
 
 def _gives(start: Start, names: tuple[str, ...]) -> bool:

@@ -6,7 +6,17 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
-from core.model.facts import CudaInit, Environment, PythonEnvironment, Snapshot, Start, StartLine, StartLook, Variable
+from core.model.facts import (
+    CudaInit,
+    Environment,
+    PythonEnvironment,
+    Snapshot,
+    Start,
+    StartLine,
+    StartLook,
+    System,
+    Variable,
+)
 from core.model.findings import Finding
 from core.model.steps import Severity, Step
 from core.rules.decisive_variables import Comparison
@@ -256,7 +266,13 @@ def test_variables_of_the_loader_are_compared_together_and_others_alone() -> Non
     assert [set(g) for g in groups] == [{"LD_LIBRARY_PATH", "LD_PRELOAD"}, {"HF_HOME"}]
 
 
-def lost_libraries(*kinds: str, own: dict[str, str], here: dict[str, str] | None = None) -> list[Finding]:
+def lost_libraries(
+    *kinds: str,
+    own: dict[str, str],
+    here: dict[str, str] | None = None,
+    whose: str = "python/x:/env",
+    system: System = "linux",
+) -> list[Finding]:
     """Return what is told where the libraries of an environment are found by LD_LIBRARY_PATH alone; each of these ways starts it with
     its own variables, this session with those of ``here``."""
     made = two_worlds(here or {}, own)
@@ -267,17 +283,19 @@ def lost_libraries(*kinds: str, own: dict[str, str], here: dict[str, str] | None
         for k in kinds
     )
     look = replace(look, starts=tuple(s.id for s in starts), loads=())
-    finds = bool((here or {}).get("LD_LIBRARY_PATH"))
+    loaders = "PATH" if system == "windows" else "LD_LIBRARY_PATH"
+    finds = bool((here or {}).get(loaders))
     bad = Finding(
         id="x.lost", cause="cuda_not_on_search_path", severity=Severity.ERROR, title="It is lost.", step=Step.FRAMEWORKS,
-        consumers=("python/x:/env",),
+        consumers=(whose,),
     )  # fmt: skip
 
     def judge(its: Snapshot) -> list[Finding]:
         there = its.loads == () and its.loads != made.loads
-        return [] if (own.get("LD_LIBRARY_PATH") if there else finds) else [bad]
+        return [] if (own.get(loaders) if there else finds) else [bad]
 
     its = replace(made, starts=starts, start_looks=(look,), pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),))
+    its = replace(its, machine=replace(its.machine, system=system))
     return with_other_ways(judge(made), its, judge)
 
 
@@ -291,6 +309,15 @@ def test_what_a_service_gives_its_environment_itself_is_no_fault_of_a_terminal()
     assert found.severity is Severity.ERROR, "nothing starts the environment so"
     (found,) = lost_libraries("service", own={"NCCL_DEBUG": "INFO"})
     assert found.severity is Severity.ERROR, "the service lacks it, too"
+
+
+@pytest.mark.parametrize(("system", "severity"), [("windows", Severity.NOTE), ("linux", Severity.ERROR)])
+def test_what_every_start_leads_to_is_no_fault_of_programs_that_none_is_known_of(
+    system: System, severity: Severity
+) -> None:
+    own = {"PATH" if system == "windows" else "LD_LIBRARY_PATH": "/a"}
+    (found,) = lost_libraries("script", own=own, whose="plain", system=system)
+    assert found.severity is severity
 
 
 def test_a_kernel_gets_what_its_server_has() -> None:
