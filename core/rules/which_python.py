@@ -55,18 +55,20 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
     elif one.fault == "no source":
         title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
-        why = _("/bin/sh is dash here, which reads a file by a dot alone; what stands behind && does not run.")
+        why = _(
+            '/bin/sh is dash here, which has no command source and reads a file with "." alone; what follows && does not run.'
+        )
         fix = manual_fix(
             _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
         )
     elif one.fault == "not in this folder":
         title = _("{name} is not in {folder}, where this starts.", name=one.name, folder=one.source)
         why = _(
-            "It is named without a folder, and lies in {folder}. What has no folder to start in starts in System32.",
+            "It is named without a folder, and is in {folder}. A program without a start folder starts in System32.",
             folder=one.program,
         )
         fix = manual_fix(
-            _("Give it the folder {folder} to start in", folder=one.program),
+            _("Set its start folder to {folder}", folder=one.program),
             _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),
         )
     else:
@@ -133,7 +135,12 @@ def _finding(
         cause, name = "variable_value_wrong", row.name.strip()
         why = join_sentences(why, _kept_words(row))
         advice = (
-            _("Take what surrounds {name} away in line {line} of {file}", name=name, line=row.line, file=row.file),
+            _(
+                "Remove the blanks or quotation marks around {name} in line {line} of {file}",
+                name=name,
+                line=row.line,
+                file=row.file,
+            ),
             f'set "{name}={row.value.strip().strip(chr(34))}"',
         )
     told = make_finding(
@@ -175,7 +182,7 @@ def _kept_words(row: StartLine) -> str:
             line=row.line, file=row.file, name=repr(row.name), meant=row.name.strip(),
         )  # fmt: skip
     return _(
-        "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks behind the equals sign belong to it.",
+        "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks after the equals sign are a part of it.",
         line=row.line, file=row.file, name=row.name, value=repr(row.value),
     )  # fmt: skip
 

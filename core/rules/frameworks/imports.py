@@ -248,7 +248,7 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
         return manual_fix(
             _("Start programs in another folder"),
             _(
-                "{folder} is the inside of an installed package, which Python searches by the folder that contains it.",
+                "{folder} is inside an installed package; Python finds the package through the folder that contains it.",
                 folder=entry.path,
             ),
             restart="program",
