@@ -38,3 +38,33 @@ def test_what_it_does_not_import(name: str, lacks: tuple[str, ...], argv: tuple[
     problem = import_problem((change,), seen, LinuxHost(), Progress())
     assert says in problem
     assert bool(problem) is bool(says)
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("raise SystemExit('it ran')\n", ""),
+        ("print 'of Python 2'\n", "SyntaxError"),
+        (None, "No such file or directory"),
+    ],
+)
+def test_the_program_is_read_and_not_run(tmp_path: Path, text: str | None, says: str):
+    program = tmp_path / "main.py"
+    if text is not None:
+        program.write_text(text)
+    one = StartedPython(
+        name="python3", path="/usr/bin/python3", prefix="/usr", seems="/e", why="imports", program=str(program)
+    )
+    starts = (Start(id="service:s", kind="service", at="s", runs=(one,)),)
+    change = EditLine(
+        path="/s",
+        form="systemd",
+        line=1,
+        name=INTERPRETER,
+        entry="/usr/bin/python3",
+        value=sys.executable,
+        starts=("service:s",),
+    )
+    problem = import_problem((change,), replace(wheel_machine(), starts=starts), LinuxHost(), Progress())
+    assert says in problem
+    assert bool(problem) is bool(says)

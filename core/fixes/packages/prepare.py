@@ -7,6 +7,7 @@ import hashlib
 import os
 import re
 import shutil
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -112,8 +113,8 @@ def prepare_exchange(
     return _with_older_releases(change, tried, journal)
 
 
-MOST_RELEASES = 8
-"""Releases of one package that are tried one after the other."""
+MOST_RELEASES, MOST_SECONDS = 8, 300.0
+"""Releases of one package that are tried one after the other, and seconds after which no further one is begun."""
 
 
 def _with_older_releases(
@@ -122,9 +123,12 @@ def _with_older_releases(
     """Return the change with the newest release that can be imported in the twin: what a package's metadata do not say (for which PyTorch
     it was built), its import shows.
     """
+    end = time.monotonic() + MOST_SECONDS
     made = first = tried(change)
     count, more = 1, ""
-    while made.failed and count < MOST_RELEASES and (older := _one_series_older(change, made)):
+    while (
+        made.failed and count < MOST_RELEASES and time.monotonic() < end and (older := _one_series_older(change, made))
+    ):
         try:
             made_of_older = tried(older)
         except ChangeError:
@@ -136,7 +140,8 @@ def _with_older_releases(
         return made
     if count > 1:
         more = n_("{n} older release failed, too.", "{n} older releases failed, too.", count - 1)
-    return replace(made, problem=join_sentences(first.problem, more))
+    said = first.problem if first.problem.endswith((".", "!", "?")) else f"{first.problem}."
+    return replace(made, problem=join_sentences(said, more))
 
 
 def _one_series_older(change: ExchangePackages, made: Prepared) -> ExchangePackages | None:
