@@ -111,6 +111,9 @@ def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path
         (("set BASE=C:\\b", "set PYTHONPATH=!BASE!\\src"), "PYTHONPATH", r"C:\b\src"),
         (("set A=1 & set PYTHONPATH=%A%",), "PYTHONPATH", None),
         (("if exist x set PYTHONPATH=C:\\x & set CUDA_PATH=C:\\y",), "CUDA_PATH", None),
+        ((r'if exist "%~dp0run.bat" set CUDA_PATH=C:\y',), "CUDA_PATH", r"C:\y"),
+        ((r"if exist C:\nothing set CUDA_PATH=C:\x",), "CUDA_PATH", None),
+        ((r"set CUDA_PATH=C:\y", r"if not defined CUDA_PATH (set CUDA_PATH=C:\x)"), "CUDA_PATH", r"C:\y"),
         (("if not defined NOTHING (", "  set CUDA_PATH=C:\\y", ")"), "CUDA_PATH", r"C:\y"),
         (
             ("if defined NOTHING (", "  set CUDA_PATH=C:\\x", ") else (", "  set CUDA_PATH=C:\\y", ")"),

@@ -35,7 +35,6 @@ BATCH = (".bat", ".cmd")
 IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
-UNLESS_SET = re.compile(r"if\s+not\s+defined\s+(\w+)\s*\Z", re.IGNORECASE)
 TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
 """Options of a Python that is only tried, or installs something: the program comes behind it."""
 BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
@@ -200,7 +199,7 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     return False
 
 
-def _assigned(part: str, at: Place, state: State, before: State, *, sure: bool, in_block: bool) -> bool:
+def _assigned(part: str, at: Place, state: State, before: State, ground: Ground, *, sure: bool, in_block: bool) -> bool:
     """Apply a command that is ``set``; one that is not sure to be reached makes its variable unknown.
 
     ``before``: the variables at the start of the line, which is expanded as a whole.
@@ -219,11 +218,10 @@ def _assigned(part: str, at: Place, state: State, before: State, *, sure: bool, 
         state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
     value = expanded(its.value, before, at.file if at.line else "")
-    unless = UNLESS_SET.match(condition) if sure else None
-    if unless and unless[1].upper() == name.upper() and name not in state.open:
-        if not state.values.get(name):
-            give(state, name, value, at)
-    elif condition or not sure or its.open:
+    holds = _holds(f"{condition} (", at.file, state, ground) if condition and sure else None
+    if holds is False:
+        return True
+    if (condition and not holds) or not sure or its.open:
         state.open.add(name)
     elif value:
         give(state, name, value, at)
@@ -252,7 +250,7 @@ def commands_of_line(
     before = State(dict(state.values), separator=";")
     for divided in _divided(line):
         part = divided.lstrip().lstrip("@").lstrip()
-        if _assigned(part, at, state, before, sure=sure, in_block=in_block):
+        if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
             sure = sure and not IS_CONDITION.match(part)
             continue
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
