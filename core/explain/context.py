@@ -45,12 +45,14 @@ _MODELS: tuple[tuple[str, int], ...] = (
     (r"rtx\s?30\d0|\ba(?:10|30|40|100)\b|rtx\s?a\d{4}|ampere", 86),
     (r"rtx\s?20\d0|gtx\s?16[56]0|\bt4\b|turing", 75),
     (r"\bv100\b|titan v\b|volta", 70),
-    (r"gtx\s?10[5678]0|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx1[35]0\b", 61),
-    (r"gtx\s?9[5678]0|gtx\s?750|\bm(?:40|60)\b|maxwell|9[34]0m", 52),
+    (r"gtx\s?10[5678]0|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx[1-3][1-5]0\b|quadro p\d{3,4}\b", 61),
+    (r"gtx\s?9[5678]0|gtx\s?750|\bm(?:40|60)\b|maxwell|9[34]0m|quadro m\d{3,4}\b", 52),
     (r"gtx\s?[67][0-9]0|\bk(?:20|40|80)\b|kepler|gt\s?7\d0|quadro k", 35),
     (r"gtx\s?[45][0-9]0|fermi|quadro (?:[456]000|600)\b", 20),
 )
 
+_CUDA_OF_CUDNN = ((7, 8, 10), (8, 10, 12), (9, 11, 13))
+"""A major version of cuDNN, and the first and the last major version of CUDA that it was published for."""
 _FIRST_BUILDS: tuple[tuple[int, Version, Version], ...] = (
     # compute capability x 10, and the first CUDA (of nvcc and NVRTC) and PyTorch whose wheels have code for its generation
     (100, (12, 8), (2, 7)),
@@ -134,7 +136,7 @@ def _systems(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName
 
 
 def _frameworks(
-    _text: str, low: str, versions: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
+    _text: str, low: str, versions: dict[str, Version], libraries: tuple[LibraryName, ...], _m: set[str]
 ) -> set[str]:
     """Return what the version of a framework or of Python implies."""
     found: set[str] = set()
@@ -158,6 +160,10 @@ def _frameworks(
     cudnn, wanted = versions.get("cudnn"), _wanted_cudnn(ort, ct2, tf)
     if cudnn and wanted and cudnn[0] in (7, 8, 9) and cudnn[0] != wanted:
         found.add("cudnn-not-wanted")
+    cuda = versions.get("build", versions.get("cuda", ()))
+    asked = {x.major for x in libraries if x.family == "cudnn" and x.major}
+    if cuda and any(not first <= cuda[0] <= last for major, first, last in _CUDA_OF_CUDNN if asked == {major}):
+        found.add("cudnn-other-cuda")
     python = versions.get("python")
     if python and python[0] == 3 and len(python) > 1:
         found.add("python>=3.8" if python >= (3, 8) else "python<3.8")
@@ -208,7 +214,8 @@ def _capabilities(
     rest = _LEAST_CAPABILITY.sub("", rest)
     inside = listed or [int(m[1] + m[2]) for m in _CAPABILITY.finditer(low[span[0] : span[1]])]
     outside = [int(m[1] + m[2]) for m in _CAPABILITY.finditer(rest)]
-    model = next((cc for pattern, cc in _MODELS if re.search(pattern, low)), 0)
+    named = [(m.start(), cc) for pattern, cc in _MODELS if (m := re.search(pattern, low))]
+    model = min(named, default=(0, 0))[1]
     gpu = outside[0] if outside else model
     pair = _CAPABILITY_PAIR.search(low)
     inside, gpu = ([int(pair[1] + pair[2])], int(pair[3] + pair[4])) if pair else (inside, gpu)

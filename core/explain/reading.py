@@ -119,7 +119,9 @@ def read_text(text: str) -> ParsedText:
     xids = logged_xids(low)
     marks |= _xid_marks(xids) if xids else set()
     libraries, blamed, loaded, of_files = _files(low)
-    marks |= of_files
+    # error 127: the file was found, and a function is missing
+    found_all = "win:127" in marks and "win:126" not in marks
+    marks |= {m for m in of_files if not (found_all and m.startswith("missing:"))}
     unknown = [m[1] for m in _SYSTEM_LIBRARY.finditer(low) if parse_library_name(m[1]) is None]
     marks |= {"missing:other-library"} if unknown else set()
     marks |= context.comparison_marks(kept, low, libraries, marks)

@@ -10,6 +10,34 @@ LISTED = (
     "The current PyTorch install supports CUDA capabilities {}\nis not compatible with the current PyTorch installation"
 )
 TAKEN_FOR = {
+    # as PyTorch, Triton, JAX and Transformers write them
+    "RuntimeError: The current installed version of g++ (14.2) is greater than the maximum required version by CUDA 12.4.": (
+        "host_compiler_unsupported",
+        "",
+    ),
+    "torch._inductor\nRuntimeError: Compiler: cl is not found.": ("build_tools_missing", ""),
+    "ValueError: TRITON_OVERRIDE_ARCH must have the form sm\\d+": ("variable_value_wrong", ""),
+    "ValueError: You have a version of `bitsandbytes` that is not compatible with 4bit inference and training": (
+        "requirement_broken",
+        "",
+    ),
+    # an option that passes the GPU is no failure; the engine's daemon is no service; a lost device comes back with the container
+    "docker run --gpus all image\nImportError: libjpeg.so.62: file too short": ("corrupt_or_truncated_file", ""),
+    "Error response from daemon: failed to parse CDI Spec /etc/cdi/nvidia.yaml": ("container_cdi_unresolved", ""),
+    "Docker: the GPU works, then the model runs on the CPU; restarting the container fixes it": (
+        "container_lost_devices",
+        "",
+    ),
+    # error 127: the file was found, and does not fit
+    'Windows\nOSError: [WinError 127] The specified procedure could not be found. Error loading "cudnn_cnn64_9.dll"': (
+        "mixed_cudnn_sublibraries",
+        "",
+    ),
+    "Windows, CUDA 11.8\nCould not locate cudnn64_7.dll": ("cudnn_major_mismatch", ""),
+    "Two cards: Quadro P4000 fails, RTX A4000 works\nno kernel image is available for execution on the device": (
+        "gpu_arch_too_old",
+        "",
+    ),
     # versions that do not go together, whatever the message is
     "Windows\nTensorFlow 2.3, CUDA 11.2, GTX 1660\nlist_physical_devices('GPU') gives []": (
         "cuda_toolkit_version_mismatch",
