@@ -107,7 +107,7 @@ class Sysroot(msgspec.Struct, frozen=True):
 
     def exists(self, path: str) -> bool:
         """Whether anything exists at ``path``, a broken link included."""
-        return self.stat(path) is not None or self.is_link(path)
+        return path in self.planned or self.stat(path) is not None or self.is_link(path)
 
     def is_folder(self, path: str) -> bool:
         """Whether ``path`` is a folder, links followed."""
@@ -116,6 +116,8 @@ class Sysroot(msgspec.Struct, frozen=True):
 
     def is_file(self, path: str) -> bool:
         """Whether ``path`` is a regular file, links followed."""
+        if path in self.planned:
+            return True
         seen = self.stat(path)
         return seen is not None and stat.S_ISREG(seen.st_mode)
 

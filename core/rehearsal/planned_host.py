@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
 
 from core.host import activation_scripts
 from core.host.windows.environment import compose_environment, renewed_values
@@ -10,6 +12,17 @@ from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, EditLine, EditPath, FileSet, SetVariable
 from core.model.facts import Variable
 from core.transaction.line_edit import planned_assignments, planned_texts, value_after
+
+MOST_TEXT_BYTES = 64 << 10
+"""Bytes of a file that gets another name and that probes may read: a program, a file of variables."""
+
+
+def _small_text(path: str) -> str | None:
+    """Return the text of a small file that a change would put elsewhere; None for anything else, such as a library."""
+    with suppress(OSError, UnicodeDecodeError):
+        its = Path(path)
+        return its.read_text(encoding="utf-8") if its.stat().st_size <= MOST_TEXT_BYTES else None
+    return None
 
 
 class PlannedHost(HostWithEnvironment, frozen=True):
@@ -24,6 +37,11 @@ class PlannedHost(HostWithEnvironment, frozen=True):
         """The small texts that the changes would write."""
         sets = (c for c in self.changes if isinstance(c, FileSet))
         texts = {i.path: i.text for c in sets for i in c.items if i.text is not None}
+        sets = (c for c in self.changes if isinstance(c, FileSet))
+        renamed = (
+            (i.path, _small_text(i.source)) for c in sets for i in c.items if i.after and i.source and i.text is None
+        )
+        texts |= {path: text for path, text in renamed if text is not None}
         if self.system == "linux":
             texts |= planned_assignments(self.changes)
         return texts | planned_texts(self.changes)

@@ -120,3 +120,12 @@ def test_a_file_of_variables_that_was_renamed_gets_its_name_back(work: Path, bes
     )
     assert not files_of_variables_back(replace(finding, cause="module_shadowed"), seen)
     assert not files_of_variables_back(replace(finding, ways=("terminal:bash",)), seen)
+
+
+def test_a_renamed_file_is_read_by_its_new_name_on_the_planned_machine(work: Path) -> None:
+    changes = changes_of(GiveOtherName(files=((str(work / "random.py"), "my_random.py"),)), SEEN)
+    changes = resolve_changes(changes, LinuxVariables("/", str(work)))
+    where = sysroot_of(PlannedHost(LinuxHost(environ={}), changes=changes))
+    assert where.text(str(work / "my_random.py"), 1 << 10) == "import torch\n"
+    assert where.is_file(str(work / "my_random.py"))
+    assert not where.is_file(str(work / "random.py"))
