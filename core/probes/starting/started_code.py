@@ -266,7 +266,8 @@ UNKNOWN_COMMAND = late_pattern(r"[ \t@]{0,40}((source|\.)[ \t]{1,20}[^\s&|]{1,40
 
 def _dead_call(row: str, way: Reached, ground: Ground) -> str:
     """Return the file that one line calls, and that is not there; or such a line of another system's shell, which cmd.exe does not know."""
-    foreign = UNKNOWN_COMMAND.match(row) if ground.where.system == "windows" and way.kind != "notebook" else None
+    by_cmd = ground.where.system == "windows" and not any(f.lower().endswith(".ps1") for f in way.state.files)
+    foreign = UNKNOWN_COMMAND.match(row) if by_cmd and way.kind != "notebook" else None  # PowerShell has a dot, too
     if foreign and not find_named(
         foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
     ):
