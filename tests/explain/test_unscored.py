@@ -1,4 +1,4 @@
-"""Threads that wait for their score: each is new, has a known cause or none, and is of no set that has been scored."""
+"""Threads that are not learned from yet: each is new, has a known cause or none, and is of no set of the corpus."""
 
 from __future__ import annotations
 

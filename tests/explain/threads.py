@@ -35,9 +35,9 @@ from typing import Literal, get_args
 
 FILE = Path(__file__).parent / "threads.jsonl"
 UNSCORED = FILE.with_name("unscored.jsonl")
-"""Threads that no answer was asked for yet; each row says besides whether its ``label`` is certain or weak, i.e. how clearly the thread ends, and which causes would be right ``also``.
+"""Threads that are not learned from yet: they wait for their one score, or for somebody who learns from them after it (docs/explain.md); each row says besides whether its ``label`` is certain or weak, i.e. how clearly the thread ends, and which causes would be right ``also``.
 
-A row goes to ``FILE`` without that word once it is scored. The cause "none" means that the vocabulary has no word for it.
+A row goes to ``FILE`` without these words when it is learned from. The cause "none" means that the vocabulary has no word for it.
 """
 SetName = Literal[
     "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
@@ -76,7 +76,7 @@ def all_threads(sets: Sequence[str] = SETS) -> tuple[Thread, ...]:
 
 
 def unscored_threads(labels: Sequence[str] = ("certain", "weak")) -> tuple[Thread, ...]:
-    """Return the threads that wait for their one score, by how sure their label is."""
+    """Return the threads that are not learned from yet, by how sure their label is."""
     rows = [json.loads(line) for line in UNSCORED.read_text(encoding="utf-8").splitlines()]
     return tuple(
         Thread(**{k: v for k, v in row.items() if k not in ("label", "also")}) for row in rows if row["label"] in labels
