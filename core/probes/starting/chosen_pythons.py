@@ -1,4 +1,4 @@
-"""Programs that run a person's files in a Python that their own settings name: Spyder, Thonny, PyCharm, and R's sessions by reticulate.
+"""Programs that run a person's files in a Python that their own settings name: Spyder, Thonny, PyCharm, VS Code's Code Runner, and R's sessions by reticulate.
 
 Where that Python lacks a framework that a program of the working folder imports, and an environment here has it, the way says so.
 Sources: Spyder's documentation, "Using an existing environment"; Thonny's configuration.ini; JetBrains' jdk.table.xml; reticulate's
@@ -42,6 +42,8 @@ class Chosen(msgspec.Struct, frozen=True):
     line: int = 0
     sure: bool = True
     """Whether somebody chose it for this folder or for all; a program's own choice may be one that nobody uses."""
+    name: str = ""
+    """What starts it, where the file has settings of several."""
 
 
 def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -53,10 +55,12 @@ def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnv
     editors = (
         *chosen_in_spyder(map(ground.at_home, SPYDER), ground),
         *chosen_in_thonny(map(ground.at_home, THONNY), ground),
+        *chosen_for_code_runner(ground),
         *chosen_in_pycharm(posixpath.join(ground.folder, ".idea/misc.xml"), ground.config("JetBrains"), home, ground),
     )
     for chosen in editors if programs else ():
-        yield from _lacking("editor", chosen.at, chosen, [(n,) for n in programs], terminal, ground, pythons)
+        at = f"{chosen.at}: {chosen.name}" if chosen.name else chosen.at
+        yield from _lacking("editor", at, chosen, [(n,) for n in programs], terminal, ground, pythons)
     for name in [n for n in ground.around.names(ground.folder) if n.endswith((".R", ".r", ".Rmd", ".qmd"))][:MOST_PROGRAMS]:  # fmt: skip
         path = posixpath.join(ground.folder, name)
         text = re.sub(r"(?m)#.*$", "", ground.read(path) or "")
@@ -142,6 +146,21 @@ def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
         if python.strip("\"'"):
             yield Chosen(path, python.strip("\"'"), _line(text, python), sure=False)
         return
+
+
+def chosen_for_code_runner(ground: Ground) -> Iterator[Chosen]:
+    """Yield the interpreter that the extension Code Runner of VS Code starts, where the folder's settings name it by its path.
+
+    Without such a line it starts ``python`` of the terminal (the extension's documentation, "code-runner.executorMap").
+    """
+    path = posixpath.join(ground.folder, ".vscode/settings.json")
+    text = ground.read(path) or ""
+    told = json_value(text) if "executorMap" in text else None
+    commands = told.get("code-runner.executorMap") if isinstance(told, dict) else None
+    command = commands.get("python") if isinstance(commands, dict) else None
+    word = command.split()[0].strip("\"'") if isinstance(command, str) and command.strip() else ""
+    if word.startswith("/"):
+        yield Chosen(path, word, _line(text, word), name="Code Runner")
 
 
 def chosen_in_pycharm(path: str, above: str, person: str, ground: Ground) -> Iterator[Chosen]:

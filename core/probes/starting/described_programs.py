@@ -212,7 +212,7 @@ class _Reader:
                     (v for k in ("name", "label") if isinstance(each, dict) and isinstance(v := each.get(k), str)), ""
                 )
                 yield from self.programs(each, called or name, above)
-        if not isinstance(node, dict) or (self._is_contained(node) and not self._mounts(node)):
+        if not isinstance(node, dict) or (self._is_contained(node) and not (self._mounts(node) or self._names(node))):
             return
         state = self._given(node, above)
         seen: dict[str, State] = {}
@@ -247,6 +247,14 @@ class _Reader:
                 return True
         return False
 
+    def _names(self, node: dict[str, Described]) -> bool:
+        """Whether a service of Compose runs the Python of an environment that has the same path here: what the image brings does not show,
+        but a switch that the file sets means the same in both.
+        """
+        command = node.get("command") if self.compose else None
+        words = command if isinstance(command, list) else str(command or "").split()
+        return any(str(words[0]).startswith(f"{p.prefix}/bin/python") for p in self.pythons) if words else False
+
     def _environment(self, command: str, state: State) -> str:
         """Return the environment that a text leads to: it is the folder itself, or the Python that runs is in it."""
         bare = _at_home(command.strip(), self.ground)
@@ -277,7 +285,7 @@ class _Reader:
                         state.miss(place, self.path, self._line(key), ends=self.compose)
         for key, its in node.items():
             if _plain(key) in OF_VARIABLES:
-                for name, value in _pairs(its):
+                for name, value in _pairs(its, whole=self.compose and isinstance(its, list)):
                     if name.startswith(OF_A_ROOT) and self._is_contained(node):
                         continue
                     filled = re.sub(
@@ -349,8 +357,11 @@ def _pairs_of_line(line: str) -> list[tuple[str, str]]:
     return pairs if at == len(line) else []
 
 
-def _pairs(node: Described) -> Iterator[tuple[str, str]]:
-    """Yield the variables of a mapping, of a list ("A=b", or name and value), or of a text ("A=b,C=d")."""
+def _pairs(node: Described, *, whole: bool = False) -> Iterator[tuple[str, str]]:
+    """Yield the variables of a mapping, of a list ("A=b", or name and value), or of a text ("A=b,C=d").
+
+    ``whole``: an entry of a list is one variable with all that stands behind the equals sign, quotation marks, too (Compose).
+    """
     if isinstance(node, dict):
         yield from ((n, v) for n, v in node.items() if isinstance(v, str) and _NAME.fullmatch(n))
     elif isinstance(node, list):
@@ -361,6 +372,10 @@ def _pairs(node: Described) -> Iterator[tuple[str, str]]:
                 and isinstance(value := each.get("value"), str)
             ):
                 yield name, value
+            elif whole and isinstance(each, str):
+                name, equals, value = each.partition("=")
+                if equals and _NAME.fullmatch(name):
+                    yield name, value
             elif isinstance(each, str | dict):
                 yield from _pairs(each)
     else:
