@@ -44,8 +44,13 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
                 break
 
 
-ENDS = ("without call", "folder not searched", "not in this folder", "no source")
+ENDS = ("without call", "folder not searched", "not in this folder", "no source", "activation ends")
 """Faults of a start that leads to the right Python."""
+OF_EVERY_START = ("no source", "activation ends")
+CAUSES: dict[str, Cause] = {
+    "folder not searched": "python_environment_broken",
+    "activation ends": "wrong_environment_active",
+}
 
 
 def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
@@ -53,6 +58,17 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         title = _("{source} ends this file: the lines after it do not run.", source=one.source)
         why = _('A batch file that starts another one without "call" does not continue afterwards.')
         fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
+    elif one.fault == "activation ends":
+        title = _(
+            "{source} activates {prefix} for its own step alone, and then another Python starts.",
+            source=one.source,
+            prefix=one.seems,
+        )
+        why = _("Each RUN of a Dockerfile has a shell of its own, and what it activates ends with it.")
+        file = one.source.rpartition(":")[0]
+        fix = manual_fix(
+            _("Put the environment first in PATH in {file}", file=file), f'ENV PATH="{one.seems}/bin:$PATH"'
+        )
     elif one.fault == "no source":
         title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
         why = _(
@@ -83,10 +99,10 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         )
     told = make_finding(
         Step.ENVIRONMENT,
-        home.severity if one.fault == "no source" else WARNING if home.near <= 2 else NOTE,
+        home.severity if one.fault in OF_EVERY_START else WARNING if home.near <= 2 else NOTE,
         "start-ends",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
-        cause="python_environment_broken" if one.fault == "folder not searched" else "process_env_not_inherited",
+        cause=CAUSES.get(one.fault, "process_env_not_inherited"),
         why=why,
         evidence=[
             observation(_("Seen"), one.source, start.at),

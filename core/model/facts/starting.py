@@ -109,9 +109,18 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Of imports: the modules that the Python lacks."""
     sure: bool = True
     """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
-    fault: Literal["", "without call", "folder not searched", "not in this folder", "opens the Store", "no source"] = ""
+    fault: Literal[
+        "",
+        "without call",
+        "folder not searched",
+        "not in this folder",
+        "opens the Store",
+        "no source",
+        "activation ends",
+    ] = ""
     """What ends it, other than a Python that is another or gone. no source: the shell that reads ``source`` (file and line) has no command of
-    this name, and so does not come to this Python. On Windows: without call: a batch file ends at ``source``, before it comes to
+    this name, and so does not come to this Python. activation ends: a Dockerfile activates the environment in the step ``source`` alone, and
+    starts the first Python of the image's PATH. On Windows: without call: a batch file ends at ``source``, before it comes to
     this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. not in this
     folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. opens the
     Store: the name is that of the Store's alias."""

@@ -196,6 +196,10 @@ def _programs(  # noqa: PLR0917 - what is read, and with what
         yield Reached(kind=kind, at=f"{path}: {name}" if name else path, state=its, prefix=prefix)
 
 
+_QUOTED = late_pattern(r"\"[^\"]*\"|'[^']*'")
+"""A value with its quotation marks."""
+
+
 class _Reader:
     """One file: its text tells the lines."""
 
@@ -249,9 +253,11 @@ class _Reader:
 
     def _names(self, node: dict[str, Described]) -> bool:
         """Whether a service of Compose runs the Python of an environment that has the same path here: what the image brings does not show,
-        but a switch that the file sets means the same in both.
+        but quotation marks that reach the program are wrong in any.
         """
-        command = node.get("command") if self.compose else None
+        given = node.get("environment")
+        quoted = any(_QUOTED.fullmatch(v) for _n, v in _pairs(given, whole=True)) if isinstance(given, list) else False
+        command = node.get("command") if self.compose and quoted else None
         words = command if isinstance(command, list) else str(command or "").split()
         return any(str(words[0]).startswith(f"{p.prefix}/bin/python") for p in self.pythons) if words else False
 
@@ -287,6 +293,8 @@ class _Reader:
             if _plain(key) in OF_VARIABLES:
                 for name, value in _pairs(its, whole=self.compose and isinstance(its, list)):
                     if name.startswith(OF_A_ROOT) and self._is_contained(node):
+                        continue
+                    if self._is_contained(node) and not self._mounts(node) and not _QUOTED.fullmatch(value):
                         continue
                     filled = re.sub(
                         r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground)

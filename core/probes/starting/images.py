@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment, StartLine
+from core.model.facts import PythonEnvironment, StartedPython, StartLine
 from core.probes.starting.commands import Line, python_of_command, words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import own_prefix
@@ -23,6 +23,10 @@ NAMES = late_pattern(r"(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|[\w-]+\.Dockerf
 MOST_FILES = 8
 _ENDS = late_pattern(r"(?:^|&&|;)\s*export\s+([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*$")
 """An export behind which its shell runs nothing more."""
+_ACTIVATES = late_pattern(
+    r"(?:^|&&|;)\s*(?:(?:\.|source)\s+(\S+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s;&|]+))"
+)
+_PYTHON = late_pattern(r"python[\d.]*")
 _PAIR = late_pattern(r"(?<!\w)([A-Za-z_]\w*)=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:\\.|[^\s\"'\\])*)")
 
 
@@ -34,6 +38,44 @@ def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
         text = ground.read(path)
         if text and re.search(r"\bexport\s", text):
             yield from _of_file(text, path, ground, pythons)
+        if text and "activate" in text:
+            yield from _activated_for_a_step(text, path, ground, pythons)
+
+
+def _activated_for_a_step(
+    text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile that activates an environment in a RUN, and then starts the first Python of PATH by its name."""
+    activated: tuple[str, int] | None = None
+    starts: dict[str, list[str]] = {}
+    path_of_env = ""
+    for word, told, line in _instructions(text):
+        if word == "FROM":
+            activated, starts, path_of_env = None, {}, ""
+        elif word == "ENV" and re.search(r"(?:^|\s)PATH[= ]", told):
+            path_of_env = told
+        elif word in ("CMD", "ENTRYPOINT"):
+            starts[word] = _command(told)
+        elif word == "RUN" and (found := _ACTIVATES.search(told)):
+            named = found[1] or found[2]
+            known = (p.prefix for p in pythons if p.kind in ("venv", "conda"))
+            its = (p for p in known if p == named or (found[2] and posixpath.basename(p) == named))
+            activated = (prefix, line) if (prefix := next(its, "")) else activated
+    words = starts.get("ENTRYPOINT", []) + starts.get("CMD", [])
+    names_it = activated and (f"{activated[0]}/bin" in path_of_env or re.search(r"\$\{?(?!PATH\b)\w", path_of_env))
+    if activated and not names_it and words and _PYTHON.fullmatch(words[0]):
+        state = State(dict(ground.env), set(ground.env))
+        state.files.append(path)
+        ends = StartedPython(
+            name=words[0],
+            path=f"{activated[0]}/bin/python",
+            prefix=activated[0],
+            seems=activated[0],
+            why="activated",
+            source=f"{path}:{activated[1]}",
+            fault="activation ends",
+        )
+        yield Reached(kind="task", at=path, state=state, argv=tuple(words), runs=(ends,))
 
 
 def _of_file(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:

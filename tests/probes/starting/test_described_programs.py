@@ -80,6 +80,12 @@ def test_a_variable_is_found_with_its_line(name: str, text: str, line: int, home
     assert found(home) == [(VALUE, [line])]
 
 
+def test_quotation_marks_in_a_list_of_compose_reach_the_program(home: Path):
+    rows = "services:\n  a:\n    image: x\n    command: {env}/bin/python main.py\n    environment:\n"
+    write(home, "work/compose.yml", rows + f'      - PYTHONUNBUFFERED=1\n      - {NAME}="{VALUE}"\n')
+    assert found(home) == [(f'"{VALUE}"', [7])]
+
+
 QUIET = {
     "a container": ("work/job.yml", "services:\n  a:\n    image: x\n    command: {env}/bin/python main.py\n    environment:\n      XLA_FLAGS: --xla_x=1\n"),
     "compose": ("work/compose.yml", "services:\n  a:\n    build: .\n    command: {env}/bin/python main.py\n    environment:\n      XLA_FLAGS: --xla_x=1\n"),

@@ -35,3 +35,25 @@ def test_a_step_that_exports(lines: tuple[str, ...], ignored: list[tuple[str, in
     found = list(image_ways(in_project(tmp_path, LD_LIBRARY_PATH="/session"), (python,)))
     assert [(r.value, r.line) for w in found for r in w.state.ignored] == ignored
     assert all("LD_LIBRARY_PATH" not in w.state.environment() and w.prefix == str(env) for w in found)
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (("RUN . {env}/bin/activate && pip install -r a.txt", 'CMD ["python3", "main.py"]'), 2),
+        (("RUN apt-get update", "RUN echo a; source {env}/bin/activate", "CMD python main.py"), 3),
+        (("RUN . {env}/bin/activate", "ENV PATH={env}/bin:$PATH", 'CMD ["python3", "main.py"]'), 0),
+        (("ENV VIRTUAL_ENV={env}", "ENV A=b PATH=$VIRTUAL_ENV/bin:$PATH", "RUN . {env}/bin/activate", 'CMD ["python", "a.py"]'), 0),
+        (("RUN . {env}/bin/activate", 'CMD ["{env}/bin/python", "main.py"]'), 0),
+        (("RUN . {env}/bin/activate", 'CMD ["bash", "-c", ". {env}/bin/activate && python main.py"]'), 0),
+        (("RUN . {env}/bin/activate", "FROM other", 'CMD ["python3", "main.py"]'), 0),
+        (("RUN . /opt/other/bin/activate", 'CMD ["python3", "main.py"]'), 0),
+    ],
+)  # fmt: skip
+def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path):
+    env = project(tmp_path)
+    text = "\n".join(("FROM python:3.11-slim", *lines, ""))
+    (tmp_path / "work/Dockerfile").write_text(text.replace("{env}", str(env)))
+    found = list(image_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),)))
+    told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
+    assert told == ([("activation ends", str(env), str(line))] if line else [])
