@@ -383,6 +383,31 @@ def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: 
     assert advice in f"{found.fix.title}\n{found.fix.advice}"
 
 
+CALLS: list[tuple[dict[str, Any], str, str]] = [
+    ({"wanted": "onnxruntime", "importer": f"{SITE}/torchvision/vad.py", "call": "torchvision.filter"},
+     "torchvision.filter() needs the module onnxruntime, which is not installed.", "install onnxruntime"),
+    ({"wanted": "torchvision", "kind": "no parameter", "name": "size", "function": "torchvision.Resize", "importer": MAIN,
+      "call": "torchvision.Resize", "path": f"{SITE}/torchvision/__init__.py", "owner": "torchvision 0.21.0"},
+     "torchvision.Resize() of torchvision 0.21.0 does not take size=.", "asks for torchvision.Resize(size=...), which torchvision 0.21.0"),
+    ({"wanted": "torch", "kind": "no parameter", "name": "proxies", "function": "torch.Client", "importer": f"{SITE}/torchvision/io.py",
+      "call": "torchvision.load", "path": TORCH, "owner": "torch 2.6.0"},
+     "torch.Client() of torch 2.6.0 does not take proxies=.", "torchvision"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("fields", "title", "advice"), CALLS)
+def test_where_a_call_of_a_program_ends_is_told_with_the_call(fields: dict[str, Any], title: str, advice: str) -> None:
+    machine = seen(ended(starts=(MAIN,), called_at=f"{MAIN}:12", **fields))
+    (its,) = machine.pythons or ()
+    named = tuple(replace(d, location=SITE) for d in its.distributions)
+    found = card(replace(machine, pythons=(replace(its, distributions=named),)))
+    assert (found.severity, found.cause) == (Severity.WARNING, "requirement_broken")
+    assert found.title == f"{MAIN} fails with the Python of {PREFIX}: {title}"
+    assert (f"{fields['call']}()", f"{MAIN}:12") in [(row.value, row.source) for row in found.evidence]
+    assert found.fix is not None
+    assert advice in f"{found.fix.title}\n{found.fix.advice}"
+
+
 @pytest.mark.parametrize(
     ("version", "owner", "told"),
     [("1.23.5", "numpy 1.26.4", ["module_shadowed"]), ("2.0.0", "numpy 1.26.4", []), ("", "numpy 1.26.4", [])],

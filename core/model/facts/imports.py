@@ -85,16 +85,23 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
     kind: Literal[
-        "absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused", "no module"
-    ]
+        "absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused", "no module",
+        "no parameter",
+    ]  # fmt: skip
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     byte code: a .pyc that Python takes, and that is cut off or for another Python.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
     refused: the importer's own code compares the module's release, and raises. no module: a library that has no start of a
-    Python module."""
+    Python module. no parameter: a function of it is called with a keyword that it does not take."""
     name: str = ""
-    """The name that is imported from it, if it lacks that."""
+    """The name that is imported from it, if it lacks that, or the keyword that its function does not take."""
+    function: str = ""
+    """no parameter: the function that does not take the keyword: "httpx.Client"."""
+    call: str = ""
+    """The function of a package that a program calls, if the end is in what it does: "openai.OpenAI"."""
+    called_at: str = ""
+    """File and line of the program that call it: "/home/ada/train.py:12"."""
     path: str = ""
     """What was found in its place: a file, or a folder."""
     entry: int = -1

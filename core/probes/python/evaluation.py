@@ -374,6 +374,25 @@ def is_harmless(node: ast.With) -> bool:
     return len(names) == len(node.items) and all(n == ("catch_warnings",) for n in names)
 
 
+_SWALLOWING = late_pattern(r"(?i)suppress|ignor|raises|assert|catch|exitstack|retry|timeout")
+"""Names of context managers that may stop an exception."""
+
+
+def swallows_errors(node: ast.With) -> bool:
+    """Whether a with statement may stop an exception, as ``contextlib.suppress`` does; judged by its name alone."""
+    return any(_SWALLOWING.search(ast.unparse(item.context_expr)) for item in node.items)
+
+
+def evaluated(node: ast.stmt) -> ast.expr | None:
+    """Return the expression that a simple statement, or the head of a loop, evaluates."""
+    match node:
+        case ast.Expr(value=value) | ast.Assign(value=value) | ast.AugAssign(value=value) | ast.AnnAssign(value=value):
+            return value
+        case ast.For(iter=over):
+            return over
+    return None
+
+
 def has_future_annotations(body: Iterable[ast.stmt]) -> bool:
     """Whether the module postpones the evaluation of annotations (``from __future__ import annotations``)."""
     return any(

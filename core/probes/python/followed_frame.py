@@ -8,6 +8,7 @@ from collections.abc import Generator, Iterable
 import msgspec
 
 from core.model.facts import EndedImport
+from core.probes.python.called_code import Class, Scope
 from core.probes.python.evaluation import Values
 
 Steps = Generator[str, bool, bool]
@@ -39,6 +40,20 @@ class Frame(msgspec.Struct):
     """The modules of whose releases Python came to the block that is being followed."""
     annotated: bool = True
     """Whether annotations are evaluated."""
+    scope: Scope | None = None
+    """What its module's names stand for, if calls are followed: in a program, and in what it calls."""
+    is_program: bool = False
+    """Whether its text is the person's own."""
+    depth: int = 0
+    """How many calls lead here from the program's own statements."""
+    own: frozenset[str] = frozenset()
+    """The local names of the function that is being followed."""
+    instances: dict[str, Class] = msgspec.field(default_factory=dict)
+    """Names that stand for an object of a class."""
+    passed_on: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    """Names of ``**`` parameters -> the keywords that the call put there."""
+    owner: Class | None = None
+    """The class that defines the method that is being followed."""
 
     @property
     def where(self) -> int:
@@ -58,7 +73,7 @@ class Frame(msgspec.Struct):
     def forget(self, names: Iterable[str]) -> None:
         """Let names stand for nothing that is known."""
         for name in names:
-            for known in (self.modules, self.values, self.functions, self.releases):
+            for known in (self.modules, self.values, self.functions, self.releases, self.instances):
                 known.pop(name, None)
 
     def inner(self, own: Iterable[str]) -> Frame:
@@ -69,6 +84,7 @@ class Frame(msgspec.Struct):
             values=dict(self.values),
             functions=dict(self.functions),
             releases=dict(self.releases),
+            instances=dict(self.instances),
         )
         made.forget(own)
         return made

@@ -128,6 +128,7 @@ def _followed(
         closed=frameworks | {"numpy"},
         whole=(asked | search.top_names(folder)) - frameworks,
         end=(time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING),
+        calls=True,
     )
     found: dict[EndedImport, list[str]] = {}
     for name in programs:
@@ -150,7 +151,7 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
     """Whether an end lies in what is installed."""
     if ended.kind == "damaged":
         return bool(ended.owner)  # of what is installed; a text of one's own may be half written
-    if ended.kind not in ("absent", "no name", "refused"):
+    if ended.kind not in ("absent", "no name", "no parameter", "refused"):
         return False  # what else is damaged is told whoever asks
     if ended.hidden:  # and so is what hides a package, unless only this program puts it there
         return _is_added(ended.path, search, where)

@@ -68,6 +68,7 @@ class Follower:
         suspects: Suspects = NOTHING_SUSPECT,
         end: tuple[float, float] | None = None,
         known: Iterable[str] = (),
+        calls: bool = False,
     ) -> None:
         self._search, self._distributions, self._where = search, distributions, where
         self._found = DottedModules(search, where, left)
@@ -75,6 +76,8 @@ class Follower:
         """Modules at the top level: those that are followed elsewhere, of which only what others enter is read; if any, the only
         ones that are followed; and those of which every statement is read. Of all others the left margin is."""
         self.limit = TimeLimit(end)
+        self._follows_calls = calls
+        """Whether what a start calls is followed, too."""
         self._entered: dict[str, Ended | None] = dict.fromkeys(known)
         """Modules that were entered, each with where its import ends; ``known``: those that another follower came through."""
         self._start = ""
@@ -194,7 +197,7 @@ class Follower:
                 self._entered[frame.name] = ended = e
                 continue
             try:
-                sent = self._begin(wanted, frame, stack)
+                sent = self._begin(wanted, self._doing.asking, stack)
             except Ended as e:
                 ended = e
         for frame, _steps in stack:
@@ -251,7 +254,8 @@ class Follower:
             raise ended
         in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and has_guard(text)
         whole = self._is_read_with_care(dotted, its) or in_doubt
-        stack.append((frame, self._doing.whole(frame) if whole else self._doing.margin(frame)))
+        its_way = self._doing.whole if whole else self._doing.margin
+        stack.append((frame, self._doing.program(frame) if self._follows_calls and by is None else its_way(frame)))
         return None
 
     def _refused_by_protobuf(self, dotted: str, text: str) -> int | None:

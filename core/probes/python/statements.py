@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterable, Mapping
 
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
 from core.probes.python.absence import Absence
 from core.probes.python.bound_names import ends_with_raise, stored_names
+from core.probes.python.called_code import CalledCode
+from core.probes.python.calls import Calls
 from core.probes.python.dotted_modules import (
     NONE,
     DottedModules,
@@ -20,11 +23,13 @@ from core.probes.python.evaluation import (
     attribute_chains,
     catches_error,
     definition_expressions,
+    evaluated,
     handler_of_unbound_name,
     has_future_annotations,
     is_harmless,
     may_return,
     name_of_error,
+    swallows_errors,
     truth_of,
     value_of,
 )
@@ -47,6 +52,7 @@ _ERRORS = {
     "damaged": "SyntaxError",
     "unreadable": "PermissionError",
     "byte code": "EOFError",
+    "no parameter": "TypeError",
 }
 
 
@@ -71,6 +77,9 @@ class Statements:
         """Modules whose release the evaluation of expressions came to."""
         self._proofs: dict[str, frozenset[int]] = {}
         """Files -> the lines on which statements of the top level begin."""
+        self._calls = Calls(CalledCode(found, self), self)
+        self.asking: Frame | None = None
+        """The frame whose statement asks for a module: that of the function, where a program calls one."""
 
     def margin(self, frame: Frame) -> Steps:
         """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
@@ -119,6 +128,7 @@ class Statements:
         parts = module.split(".")
         for n in range(1, len(parts) + 1):
             above = ".".join(parts[:n])
+            self.asking = frame
             if self._is_to_enter(above) and not (yield above):
                 return True
         its = self._found.find(module)
@@ -131,6 +141,7 @@ class Statements:
                 if self._is_to_enter(inner_name) and (
                     module in (frame.name, frame.package) or not self._found.binds(its, name)
                 ):
+                    self.asking = frame
                     yield inner_name
             elif inner.kind == "foreign":
                 raise self.end("foreign", frame, f"{module}.{name}", inner)
@@ -157,10 +168,17 @@ class Statements:
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return True
         frame.annotated = not has_future_annotations(body) and self.python < (3, 14)
-        yield from self._block(body, frame)
+        yield from self.block(body, frame)
         return True
 
-    def _block(self, body: Iterable[ast.stmt], frame: Frame) -> Steps:
+    def program(self, frame: Frame) -> Steps:
+        """Do what a program surely does, and what the functions of packages that it calls do."""
+        frame.scope, frame.is_program = self._calls.scope_of(frame), True
+        frame.values["__name__"] = "__main__"
+        yield from self.whole(frame)
+        return True
+
+    def block(self, body: Iterable[ast.stmt], frame: Frame) -> Steps:
         """Do statements; say whether Python may come to what follows them for certain."""
         for node in body:
             frame.lines[0] = node.lineno
@@ -172,7 +190,8 @@ class Statements:
         match node:
             case ast.Import() | ast.ImportFrom():
                 yield from self._import_statement(node, frame)
-            case ast.Return():
+            case ast.Return(value=value):
+                yield from self._calls.made_by(value, frame)
                 return False
             case ast.Raise(exc=raised):
                 raise self.refused(frame, frame.refused, name_of_error(raised))
@@ -185,23 +204,34 @@ class Statements:
                 return (yield from self._try(node, frame))
             case ast.If():
                 return (yield from self._if(node, frame))
-            case ast.With(body=inner) if is_harmless(node):
-                return (yield from self._block(inner, frame))
+            case ast.With() if is_harmless(node) or (frame.scope and not swallows_errors(node)):
+                return (yield from self._with(node, frame))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from self._definition(node, frame)
             case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if (
-                name in frame.functions and not any(ast.iter_child_nodes(frame.functions[name].args))
+                not frame.scope
+                and name in frame.functions
+                and not any(ast.iter_child_nodes(frame.functions[name].args))
             ):
                 its_body = frame.functions[name].body
-                yield from self._block(its_body, frame.inner(stored_names(its_body)))
+                yield from self.block(its_body, frame.inner(stored_names(its_body)))
             case _:
                 yield from self._late(node, frame)
+                yield from self._calls.made_by(evaluated(node), frame)
                 self._others(node, frame)
+                self._calls.note_object(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
 
+    def _with(self, node: ast.With, frame: Frame) -> Steps:
+        for item in node.items:
+            yield from self._calls.made_by(item.context_expr, frame)
+        frame.forget(stored_names(item.optional_vars for item in node.items if item.optional_vars))
+        return (yield from self.block(node.body, frame))
+
     def _if(self, node: ast.If, frame: Frame) -> Steps:
         """Do the branch that is taken, if that is known."""
+        yield from self._calls.made_by(node.test, frame)
         self._look_up(node.test, frame)
         its, releases = self._judged(node.test, frame)
         if its is None:
@@ -209,7 +239,7 @@ class Statements:
             return not may_return(node)
         before, frame.refused = frame.refused, releases or frame.refused
         try:
-            return (yield from self._block(node.body if its else node.orelse, frame))
+            return (yield from self.block(node.body if its else node.orelse, frame))
         finally:
             frame.refused = before
 
@@ -228,6 +258,8 @@ class Statements:
         """Return the end at a line that raises; without a release that it is for, nothing is told of it."""
         if not modules:
             return Ended(None, error)
+        if (its := self._found.find(modules[0])).kind == "none":
+            return self.end("absent", frame, modules[0], its)
         return self.end("refused", frame, modules[0], self._found.find(modules[0]), error=error or "Exception")
 
     def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Steps:
@@ -250,7 +282,7 @@ class Statements:
         for expression in definition_expressions(node, annotated=frame.annotated):
             self._look_up(expression, frame)
         if isinstance(node, ast.ClassDef):
-            yield from self._block(node.body, frame.inner(stored_names(node.body)))
+            yield from self.block(node.body, frame.inner(stored_names(node.body)))
         frame.forget([node.name])
         if isinstance(node, ast.FunctionDef) and not node.decorator_list:
             frame.functions[node.name] = node
@@ -286,10 +318,10 @@ class Statements:
     def _try(self, node: ast.Try, frame: Frame) -> Steps:
         """Do what is tried; where that surely ends, what the handler does that catches it."""
         if (surely := handler_of_unbound_name(node, frame.text)) is not None:
-            return (yield from self._block(surely.body, frame))
+            return (yield from self.block(surely.body, frame))
         goes_on = True
         try:
-            goes_on = yield from self._block(node.body, frame)
+            goes_on = yield from self.block(node.body, frame)
         except Ended as e:
             caught = [(h, catches_error(h, e.error)) for h in node.handlers]
             handler, its = next(((h, its) for h, its in caught if its is not False), (None, False))
@@ -298,7 +330,7 @@ class Statements:
             frame.forget(stored_names([node]))
             if its:
                 try:
-                    goes_on = yield from self._block(handler.body, frame)
+                    goes_on = yield from self.block(handler.body, frame)
                 except Ended as again:
                     raise (e if again.what is None else again) from None
         else:
@@ -306,9 +338,9 @@ class Statements:
             if not found and not all(ends_with_raise(h.body) for h in node.handlers):
                 frame.forget(stored_names([node]))
             elif goes_on:
-                goes_on = yield from self._block(node.orelse, frame)
+                goes_on = yield from self.block(node.orelse, frame)
         if node.finalbody and goes_on:
-            goes_on = yield from self._block(node.finalbody, frame)
+            goes_on = yield from self.block(node.finalbody, frame)
         return goes_on
 
     def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
@@ -348,6 +380,21 @@ class Statements:
     def platform(self) -> str:
         """sys.platform."""
         return {"windows": "win32"}.get(self._where.system, self._where.system)
+
+    def is_replaced(self, name: str) -> bool:
+        """Whether a text that was read puts something else in the place of a function, a class or a method: "Client.send"."""
+        last = name.rpartition(".")[2]
+        spelt = name if last != name else f".{name}"
+        assigned = re.compile(rf"{re.escape(spelt)}[ \t]*=(?!=)")
+        by_name = re.compile(rf"setattr\([^)\n]*[\"']{last}[\"']")
+        return any(
+            (spelt in text and assigned.search(text)) or ("setattr(" in text and last in text and by_name.search(text))
+            for text in self._found.texts.values()
+        )
+
+    def module(self, dotted: str) -> Module:
+        """Return the module that a dotted name resolves to."""
+        return self._found.find(dotted)
 
     def is_installed(self, module: str) -> bool | None:
         """Whether a module can be found; None where that is open."""

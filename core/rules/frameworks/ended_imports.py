@@ -192,7 +192,38 @@ def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str
     return list(dict.fromkeys((*found, *read)))
 
 
+def _call_title(ended: EndedImport, values: dict[str, str]) -> str:
+    """Return what is told of an end that a call in a program comes to, after its imports."""
+    if ended.kind == "no parameter":
+        return _(
+            "{who} fails with the Python of {prefix}: {function} of {owner} does not take {parameter}.",
+            function=f"{ended.function}()",
+            owner=ended.owner or ended.wanted,
+            parameter=f"{ended.name}=",
+            **values,
+        )
+    call = f"{ended.call}()"
+    if ended.kind == "no name":
+        return _(
+            "{who} fails with the Python of {prefix} in {call}: {module} has no {name}.",
+            call=call,
+            name=ended.name,
+            **values,
+        )
+    if ended.kind == "refused":
+        return _(
+            "{who} fails with the Python of {prefix}: {call} refuses {other}.", call=call, other=ended.owner, **values
+        )
+    return _(
+        "{who} fails with the Python of {prefix}: {call} needs the module {module}, which is not installed.",
+        call=call,
+        **values,
+    )
+
+
 def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
+    if ended.call or ended.kind == "no parameter":
+        return _call_title(ended, values)
     if ended.kind == "no name":
         return _(
             "{who} ends at its start with the Python of {prefix}: {module} has no {name}.", name=ended.name, **values
@@ -269,7 +300,7 @@ def _cause_and_why(
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
-    if ended.kind == "no name" or _asks_another(home, ended):
+    if ended.kind in ("no name", "no parameter") or _asks_another(home, ended):
         return "requirement_broken", _(
             "The program was written for another release of {package}, or for another project's module of that name.",
             package=package,
@@ -290,7 +321,9 @@ def _cause_and_why(
         return "installation_interrupted", _("Only a folder without __init__.py is left of the package.")
     if ended.owner:
         return "corrupt_or_truncated_file", _("The package is recorded, but its files are gone.")
-    return "requirement_broken", _("The import stops at this line, and nothing after it runs.")
+    return "requirement_broken", _("The package imports it only when this function is called.") if ended.call else _(
+        "The import stops at this line, and nothing after it runs."
+    )
 
 
 def _is_edited(ended: EndedImport, entry: SearchEntry | None) -> bool:
@@ -345,8 +378,11 @@ def _why_byte_code(ended: EndedImport) -> str:
 
 
 def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) -> Iterator[Evidence]:
+    if ended.call:
+        yield observation(_("Called by the program"), f"{ended.call}()", ended.called_at)
     if ended.importer:
         what = f"{ended.wanted}.{ended.name}" if ended.name else f"import {ended.wanted}"
+        what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.path:
         way = describe_origin(entry) if entry else ""
@@ -434,6 +470,7 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     """Return which line of a program asks for what, and whose package does not have it."""
     name = ended.owner.partition(" ")[0]
     what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
+    what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
     owner = ended.owner or ended.path
     return manual_fix(
         _("Install what the program was written for, or adapt the program"),

@@ -1,0 +1,464 @@
+"""Which function of an installed package a call comes to, found in the text: through imports, star imports, classes and their bases.
+
+Where the text leaves it open - an unknown decorator, a metaclass, a base that is compiled - nothing is found.
+
+Source: https://docs.python.org/3/reference/expressions.html#calls and datamodel.html, "Customizing class creation".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from core.common.syntax_tree import children, walk
+from core.probes.python.dotted_modules import DottedModules, Module, package_of
+from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, chain_of, truth_of, value_of
+from core.probes.python.module_text import absolute_name
+
+MOST_SCOPES, MOST_LINKS = 80, 12
+"""Modules whose names are read for the calls of one environment, and imports from one module to the next for one name."""
+
+_KEEPS_PARAMETERS = frozenset(
+    ("staticmethod", "classmethod", "lru_cache", "cache", "no_grad", "inference_mode", "override", "final", "abstractmethod")
+)  # fmt: skip
+"""Decorators that run the function's body with what it is given."""
+
+_PLAIN_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "PushToHubMixin"))
+"""Bases that take no part in making an object. PushToHubMixin: huggingface_hub's, methods alone."""
+
+_PLAIN_METACLASSES = frozenset(("ABCMeta",))
+
+
+class Scope(NamedTuple):
+    """What the names at the top of a module's text stand for."""
+
+    dotted: str
+    path: str
+    package: str
+    text: str
+    modules: dict[str, str]
+    """Name -> the module, or the name of a module, that it was imported from."""
+    values: dict[str, object]
+    sources: dict[str, str]
+    """Name whose value says that a module is not installed -> this module."""
+    definitions: dict[str, ast.FunctionDef | ast.ClassDef]
+    stars: list[str]
+    has_future_annotations: bool
+
+
+class Class(NamedTuple):
+    """A class, and the module whose names it uses."""
+
+    scope: Scope
+    node: ast.ClassDef
+
+
+class Callee(NamedTuple):
+    """What a call runs."""
+
+    scope: Scope
+    node: ast.FunctionDef
+    name: str
+    """As the field writes it: "httpx.Client"."""
+    of: Class | None = None
+    """The class whose object it makes, or whose method it is."""
+    owner: Class | None = None
+    """The class that defines it: the same, or a base."""
+    is_bound: bool = False
+    """Whether its first parameter is filled already."""
+    fields: tuple[str, ...] = ()
+    """What a data class takes, in place of the function's parameters."""
+
+
+class CalledCode:
+    """The functions and classes of one environment."""
+
+    def __init__(self, found: DottedModules, around: Surroundings) -> None:
+        self._found, self._around = found, around
+        self._scopes: dict[str, Scope | None] = {}
+
+    # --- modules ------------------------------------------------------------------------------------------------------
+
+    def scope(self, dotted: str) -> Scope | None:
+        """Return what the names of a module stand for; None for one without text, or once too many were read."""
+        if dotted not in self._scopes:
+            its = self._found.find(dotted)
+            text = self._found.text(its) if its.kind in ("package", "module") else ""
+            may_read = text and len(self._scopes) < MOST_SCOPES and its.path not in self._found.of_other_text
+            self._scopes[dotted] = self.scope_of(dotted, its, text) if may_read else None
+        return self._scopes[dotted]
+
+    def scope_of(self, dotted: str, its: Module, text: str) -> Scope | None:
+        """Return what the names in a text stand for; None where it cannot be parsed."""
+        try:
+            body = ast.parse(text).body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        future = any(
+            isinstance(n, ast.ImportFrom) and n.module == "__future__" and any(a.name == "annotations" for a in n.names)
+            for n in body
+        )
+        made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [], future)
+        self._bind(body, made)
+        return made
+
+    def _bind(self, body: Iterable[ast.stmt], scope: Scope) -> None:
+        for node in body:
+            match node:
+                case ast.Import(names=names):
+                    for one in names:
+                        first = one.name.partition(".")[0]
+                        self._stand(scope, one.asname or first, one.name if one.asname else first)
+                case ast.ImportFrom(module=module, level=dots, names=[ast.alias(name="*")]):
+                    scope.stars.append(absolute_name(dots, module or "", scope.package))
+                case ast.ImportFrom(module=module, level=dots, names=names):
+                    source = absolute_name(dots, module or "", scope.package)
+                    for one in names:
+                        self._stand(scope, one.asname or one.name, f"{source}.{one.name}")
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    _forget(scope, name)
+                    scope.definitions[name] = node
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    self._assign(scope, name, value)
+                case ast.If():
+                    self._bind_branch(node, scope)
+                case ast.Try():
+                    self._bind_tried(node, scope)
+                case _:
+                    _forget(scope, *_stored(node))
+
+    def _bind_branch(self, node: ast.If, scope: Scope) -> None:
+        """Bind what the branch binds that is taken; nothing where that is open."""
+        its = truth_of(node.test, Values(scope.modules, scope.values), self._around)
+        if its is None:
+            _forget(scope, *_stored(node))
+        else:
+            self._bind(node.body if its else node.orelse, scope)
+
+    def _bind_tried(self, node: ast.Try, scope: Scope) -> None:
+        """Bind what is tried; where a module that it imports is not installed, what the handlers bind."""
+        wanted = [m for n in node.body for m in _imported(n, scope.package)]
+        absent = [m for m in wanted if self._around.is_installed(m.partition(".")[0]) is False]
+        if not absent:
+            self._bind([*node.body, *node.orelse, *node.finalbody], scope)
+            return
+        _forget(scope, *(name for n in node.body for name in _stored(n)))
+        before = set(scope.values)
+        self._bind((n for h in node.handlers for n in h.body), scope)
+        scope.sources.update((name, absent[0].partition(".")[0]) for name in scope.values if name not in before)
+
+    def _assign(self, scope: Scope, name: str, value: ast.expr) -> None:
+        chain = chain_of(value)
+        found = value_of(value, Values(scope.modules, scope.values), self._around)
+        _forget(scope, name)
+        if found is not UNKNOWN:
+            scope.values[name] = found
+        elif chain and chain[0] in scope.modules:
+            scope.modules[name] = ".".join((scope.modules[chain[0]], *chain[1:]))
+        elif len(chain) == 1 and chain[0] in scope.definitions:
+            scope.definitions[name] = scope.definitions[chain[0]]
+
+    @staticmethod
+    def _stand(scope: Scope, name: str, what: str) -> None:
+        _forget(scope, name)
+        scope.modules[name] = what
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def defined_at(self, dotted: str, links: int = 0) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
+        """Return the definition that a full name leads to, and the rest of the name: ("httpx.Client.get" -> Client, ["get"])."""
+        parts = dotted.split(".")
+        cut = next(
+            (n for n in range(len(parts), 0, -1) if self._found.find(".".join(parts[:n])).kind in ("package", "module")), 0
+        )  # fmt: skip
+        if not cut or cut == len(parts) or links > MOST_LINKS:
+            return None
+        module = ".".join(parts[:cut])
+        return self._in_module(module, parts[cut:], links)
+
+    def _in_module(
+        self, module: str, names: list[str], links: int
+    ) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
+        scope = self.scope(module)
+        if scope is None:
+            return None
+        first, *rest = names
+        if first in scope.definitions:
+            return scope, scope.definitions[first], rest
+        if first in scope.modules:
+            return self.defined_at(".".join((scope.modules[first], *rest)), links + 1)
+        if first in scope.values:
+            return None
+        its = self._found.find(module)
+        if home := self._found.lazy_home(module, its, first):
+            return self._in_module(home, names, links + 1) if links < MOST_LINKS else None
+        for star in scope.stars:
+            if links < MOST_LINKS and (found := self._in_module(star, names, links + 1)) is not None:
+                return found
+        return None
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def callee(self, scope: Scope, modules: dict[str, str], chain: tuple[str, ...]) -> Callee | None:
+        """Return what a call of this chain of names runs, where ``modules`` has what the names stand for at that line."""
+        first, *rest = chain
+        if first in modules:
+            found = self.defined_at(".".join((modules[first], *rest)))
+        elif first in scope.definitions:
+            found = scope, scope.definitions[first], rest
+        else:
+            found = None
+        if found is None:
+            return None
+        where, node, left = found
+        name = ".".join((where.dotted.partition(".")[0], node.name, *left))
+        if isinstance(node, ast.FunctionDef):
+            return Callee(where, node, name) if not left and _runs_as_it_is(node) else None
+        its = Class(where, node)
+        if not left:
+            return self.constructor(its, name)
+        return self.method(its, left[0], name, by_class=True) if len(left) == 1 else None
+
+    def class_at(self, scope: Scope, modules: dict[str, str], chain: tuple[str, ...]) -> Class | None:
+        """Return the class that a chain of names stands for."""
+        first, *rest = chain
+        if first in modules:
+            found = self.defined_at(".".join((modules[first], *rest)))
+        else:
+            found = (scope, scope.definitions[first], rest) if first in scope.definitions else None
+        return Class(found[0], found[1]) if found and isinstance(found[1], ast.ClassDef) and not found[2] else None
+
+    def constructor(self, its: Class, name: str) -> Callee | None:
+        """Return the function that makes an object of a class; None where anything else has a part in it."""
+        line = self.bases_in_order(its)
+        if line is None or any(_has(c.node, "__new__") or _metaclass(c.node) for c in line):
+            return None
+        if any(_decorators(c.node) - {"dataclass", "final"} for c in line):
+            return None
+        if (fields := self._fields(line)) is not None:
+            after = next((f for c in line if (f := _method(c.node, "__post_init__"))), None)
+            owner = next((c for c in line if _method(c.node, "__post_init__")), its)
+            empty = ast.FunctionDef(
+                name="__init__", args=_SELF, body=[ast.Pass(lineno=its.node.lineno)], decorator_list=[]
+            )
+            return Callee(
+                owner.scope if after else its.scope, after or empty, name, its, owner, is_bound=True, fields=fields
+            )
+        for one in line:
+            if (own := _method(one.node, "__init__")) is not None:
+                return Callee(one.scope, own, name, its, one, is_bound=True) if _runs_as_it_is(own) else None
+        return None
+
+    def method(
+        self, its: Class, wanted: str, name: str, *, by_class: bool = False, behind: Class | None = None
+    ) -> Callee | None:
+        """Return a method of a class, as an object of it finds it; ``behind``: as ``super()`` in this class does.
+
+        ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
+        """
+        line = self.bases_in_order(its)
+        if line is None:
+            return None
+        at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
+        if behind and not at:
+            return None
+        for one in line[at:]:
+            if any(wanted in _stored(n) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
+                return None
+            if (own := _method(one.node, wanted)) is not None:
+                words = _decorators(own)
+                bound = "staticmethod" not in words and (not by_class or "classmethod" in words)
+                return Callee(one.scope, own, name, its, one, is_bound=bound) if _runs_as_it_is(own) else None
+        return None
+
+    def bases_in_order(self, its: Class) -> list[Class] | None:
+        """Return a class and its bases, each before its own; None where one is not known, or has two bases of one kind."""
+        found, todo, seen = list[Class](), [its], set[int]()
+        while todo:
+            one = todo.pop(0)
+            if id(one.node) in seen:
+                return None  # the order of a diamond is not simply that of the text
+            seen.add(id(one.node))
+            found.append(one)
+            inner: list[Class] = []
+            for base in one.node.bases:
+                chain = chain_of(base.value if isinstance(base, ast.Subscript) else base)
+                if chain and chain[-1] in _PLAIN_BASES:
+                    continue
+                above = self.class_at(one.scope, one.scope.modules, chain) if chain else None
+                if above is None or len(found) > MOST_LINKS:
+                    return None
+                inner.append(above)
+            todo = [*inner, *todo]
+        return found
+
+    @staticmethod
+    def _fields(line: list[Class]) -> tuple[str, ...] | None:
+        """Return what a data class takes; None for any other class, or one that writes its own __init__."""
+        first = line[0].node
+        if "dataclass" not in _decorators(first) or _method(first, "__init__") is not None:
+            return None
+        if any(isinstance(d, ast.Call) and any(w.arg == "init" for w in d.keywords) for d in first.decorator_list):
+            return None
+        fields = (
+            n.target.id
+            for c in line
+            for n in c.node.body
+            if isinstance(n, ast.AnnAssign)
+            and isinstance(n.target, ast.Name)
+            and "ClassVar" not in ast.unparse(n.annotation)
+        )
+        return tuple(dict.fromkeys(fields))
+
+
+_SELF = ast.arguments(posonlyargs=[], args=[ast.arg(arg="self")], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def names_of(its: Callee) -> tuple[str, ...]:
+    """Return the names under which something else may be put in a function's place: of itself, and of its class."""
+    if its.owner is None:
+        return (its.node.name,)
+    classes = {c.node.name for c in (its.of, its.owner) if c}
+    return (*classes, *(f"{name}.{its.node.name}" for name in classes))
+
+
+def parameters(its: Callee) -> frozenset[str] | None:
+    """Return the keywords that a function takes; None where it takes any."""
+    if its.fields:
+        return frozenset(its.fields)
+    given = its.node.args
+    return None if given.kwarg else frozenset(a.arg for a in (*given.args, *given.kwonlyargs))
+
+
+def given_values(its: Callee, call: ast.Call, value: Callable[[ast.expr], object]) -> dict[str, object]:
+    """Return the parameters whose value a call decides, or their default; ``value``: of an expression at the call."""
+    args = its.node.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args)][1 if its.is_bound else 0 :]
+    if its.fields or any(isinstance(a, ast.Starred) for a in call.args) or any(w.arg is None for w in call.keywords):
+        return {}
+    found: dict[str, object] = {}
+    for name, default in (
+        *zip(reversed(names), reversed(args.defaults), strict=False),
+        *((a.arg, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None),
+    ):
+        if isinstance(default, ast.Constant):
+            found[name] = default.value
+    given = {**dict(zip(names, call.args, strict=False)), **{w.arg: w.value for w in call.keywords if w.arg}}
+    for name, node in given.items():
+        found[name] = value(node)
+    return {name: its for name, its in found.items() if its is not UNKNOWN}
+
+
+def takes_out(node: ast.FunctionDef, name: str) -> bool:
+    """Whether a function may take something out of what its ``**`` parameter got, or put another in its place."""
+    for n in walk(node):
+        match n:
+            case ast.Name(id=its, ctx=ast.Store() | ast.Del()) if its == name:
+                return True
+            case ast.Subscript(value=ast.Name(id=its), ctx=ast.Del()) if its == name:
+                return True
+            case ast.Attribute(value=ast.Name(id=its), attr="pop" | "popitem" | "clear") if its == name:
+                return True
+            case ast.Call(args=several) if any(isinstance(a, ast.Name) and a.id == name for a in several):
+                return True  # another function may
+    return False
+
+
+def sure_calls(node: ast.AST | None, judge: Callable[[ast.expr], bool | None]) -> Iterator[ast.Call]:
+    """Yield each call that evaluating an expression surely makes, in order; ``judge``: the truth of a condition, if it is known."""
+    match node:
+        case None | ast.Constant() | ast.Name() | ast.Lambda():
+            return
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from sure_calls(node.generators[0].iter, judge)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            yield from sure_calls(test, judge)
+            if (its := judge(test)) is not None:
+                yield from sure_calls(body if its else other, judge)
+        case ast.BoolOp(op=op, values=several):
+            for one in several:
+                yield from sure_calls(one, judge)
+                if judge(one) is not isinstance(op, ast.And):
+                    return
+        case ast.Compare(left=left, comparators=several):
+            yield from sure_calls(left, judge)
+            yield from sure_calls(several[0], judge)
+        case ast.Call():
+            for part in children(node):
+                yield from sure_calls(part, judge)
+            yield node
+        case _:
+            for part in children(node):
+                yield from sure_calls(part, judge)
+
+
+# --- what a definition says -------------------------------------------------------------------------------------------
+
+
+def _runs_as_it_is(node: ast.FunctionDef) -> bool:
+    """Whether a call runs the body at once: no unknown decorator, no generator."""
+    own = (n for top in node.body for n in _own(top))
+    return _decorators(node) <= _KEEPS_PARAMETERS and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own)
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, functions and classes apart."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return
+    yield node
+    for part in children(node):
+        yield from _own(part)
+
+
+def _decorators(node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
+    chains = (chain_of(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list)
+    return frozenset(c[-1] if c else "?" for c in chains)
+
+
+def _metaclass(node: ast.ClassDef) -> bool:
+    """Whether a class names a metaclass that may do anything."""
+    named = (chain_of(w.value)[-1:] for w in node.keywords if w.arg == "metaclass")
+    return any(not its or its[0] not in _PLAIN_METACLASSES for its in named)
+
+
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """Return the last definition of a method at the top of a class; overloads come before it."""
+    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
+    return found[-1] if found else None
+
+
+def _has(node: ast.ClassDef, name: str) -> bool:
+    return any(name in _stored(n) for n in node.body)
+
+
+def _stored(node: ast.AST) -> set[str]:
+    """Return the names that a statement binds, those of functions and classes in it among them."""
+    found: set[str] = set()
+    for n in walk(node):
+        match n:
+            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
+                found.add(name)
+            case ast.alias(name=name, asname=other):
+                found.add(other or name.partition(".")[0])
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+    return found
+
+
+def _imported(node: ast.stmt, package: str) -> list[str]:
+    match node:
+        case ast.Import(names=names):
+            return [one.name for one in names]
+        case ast.ImportFrom(module=module, level=dots):
+            return [absolute_name(dots, module or "", package)]
+    return []
+
+
+def _forget(scope: Scope, *names: str) -> None:
+    for name in names:
+        for known in (scope.modules, scope.values, scope.definitions, scope.sources):
+            known.pop(name, None)

@@ -1,0 +1,187 @@
+"""What the calls of a program do, and what the functions do that they come to: the modules that these import, and the keywords that
+they do not take.
+
+Statements in conditions and loops that the text leaves open are ignored, as in modules.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.knowledge.modules import module_of
+from core.model.facts import path_text
+from core.probes.python.bound_names import stored_names
+from core.probes.python.called_code import (
+    CalledCode,
+    Callee,
+    Class,
+    Scope,
+    given_values,
+    names_of,
+    parameters,
+    sure_calls,
+    takes_out,
+)
+from core.probes.python.evaluation import chain_of, truth_of, value_of
+from core.probes.python.followed_frame import Ended, Frame, Steps
+
+if TYPE_CHECKING:
+    from core.probes.python.statements import Statements
+
+MOST_DEPTH, MOST_CALLS = 8, 400
+"""Calls from the program to a function that is followed, and functions that are followed for all programs of one environment."""
+
+
+class Calls:
+    """Follows calls; ``doing`` does the statements of what is called."""
+
+    def __init__(self, code: CalledCode, doing: Statements) -> None:
+        self._code, self._doing = code, doing
+        self._active: list[tuple[str, int]] = []
+        self._made = 0
+
+    def scope_of(self, frame: Frame) -> Scope | None:
+        """Return what the names of a program stand for."""
+        return self._code.scope_of(frame.name, self._doing.module(frame.name), frame.text)
+
+    def made_by(self, node: ast.expr | None, frame: Frame) -> Steps:
+        """Make the calls that evaluating an expression surely makes.
+
+        Raises:
+            Ended: one of them fails.
+        """
+        if frame.scope is None or node is None:
+            return True
+        for call in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):
+            self._ask_for_release(call, frame)
+            if (its := self._callee(call, frame)) is not None:
+                yield from self._call(its, call, frame)
+        return True
+
+    def note_object(self, node: ast.stmt, frame: Frame) -> None:
+        """Note what class the object is of that a statement binds to a name."""
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if frame.scope:
+                if (its := self._class_of(func, frame)) is not None:
+                    frame.instances[name] = its
+
+    def _class_of(self, func: ast.expr, frame: Frame) -> Class | None:
+        chain = chain_of(func)
+        if not chain or frame.scope is None or (chain[0] in frame.own and chain[0] not in frame.modules):
+            return None
+        return self._code.class_at(frame.scope, frame.modules, chain)
+
+    def _callee(self, call: ast.Call, frame: Frame) -> Callee | None:
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
+                first = frame.instances.get("self")
+                if first is None or frame.owner is None:
+                    return None
+                return self._code.method(first, name, f"{frame.owner.node.name}.{name}", behind=frame.owner)
+            case ast.Attribute(value=ast.Call(func=inner), attr=name):
+                its = self._class_of(inner, frame)
+                return self._code.method(its, name, f"{its.node.name}.{name}") if its else None
+        chain = chain_of(call.func)
+        if not chain or frame.scope is None:
+            return None
+        if len(chain) == 2 and chain[0] in frame.instances:
+            its = frame.instances[chain[0]]
+            return self._code.method(its, chain[1], f"{its.node.name}.{chain[1]}")
+        if chain[0] in frame.own and chain[0] not in frame.modules:
+            return None
+        return self._code.callee(frame.scope, frame.modules, chain)
+
+    def _call(self, its: Callee, call: ast.Call, frame: Frame) -> Steps:
+        frame.lines[0] = call.lineno
+        mine, top = frame.name.partition(".")[0], its.scope.dotted.partition(".")[0]
+        key = its.scope.path, its.node.body[0].lineno
+        try:
+            if top != mine:
+                self._check_keywords(its, call, frame, top)
+            if key not in self._active and frame.depth < MOST_DEPTH and self._made < MOST_CALLS:
+                self._made += 1
+                self._active.append(key)
+                try:
+                    yield from self._doing.block(its.node.body, self._inner(its, call, frame))
+                finally:
+                    self._active.remove(key)
+        except Ended as e:
+            if any(map(self._doing.is_replaced, names_of(its))):
+                return True
+            if e.what is None or e.what.call or not frame.is_program or top == mine:
+                raise
+            at = path_text(f"{frame.path}:{call.lineno}")
+            raise Ended(msgspec.structs.replace(e.what, call=its.name, called_at=at), e.error) from None
+        frame.lines[0] = call.lineno
+        return True
+
+    def _check_keywords(self, its: Callee, call: ast.Call, frame: Frame, top: str) -> None:
+        """Raise Ended where a function of another package does not take a keyword of a call."""
+        taken = parameters(its)
+        if taken is None:
+            return
+        for word in _keywords(call, frame):
+            if word not in taken:
+                ended = self._doing.end("no parameter", frame, top, self._doing.module(top), word)
+                if ended.what is not None:
+                    made = f"{top}.{its.owner.node.name}" if its.owner and its.node.name == "__init__" else its.name
+                    ended = Ended(msgspec.structs.replace(ended.what, function=made), ended.error)
+                raise ended
+
+    def _inner(self, its: Callee, call: ast.Call, frame: Frame) -> Frame:
+        """Return the frame of a function that is called."""
+        scope, args = its.scope, its.node.args
+        names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a]
+        own = frozenset((*names, *stored_names(its.node.body)))
+        made = Frame(
+            name=scope.dotted,
+            path=scope.path,
+            package=scope.package,
+            text=scope.text,
+            modules=dict(scope.modules),
+            values=dict(scope.values),
+            releases={name: (module,) for name, module in scope.sources.items()},
+            annotated=False,
+            scope=scope,
+            is_program=frame.is_program and scope.path == frame.path,
+            depth=frame.depth + 1,
+            own=own,
+            owner=its.owner,
+        )
+        made.forget(own)
+        if args.kwarg and not takes_out(its.node, args.kwarg.arg):
+            left = [word for word in _keywords(call, frame) if word not in names]
+            made.passed_on[args.kwarg.arg] = tuple(left)
+        made.values |= given_values(its, call, lambda node: value_of(node, frame.known, self._doing))
+        if its.of is not None and its.is_bound and (args.args or its.fields):
+            made.instances[args.args[0].arg if args.args else "self"] = its.of
+        return made
+
+    def _ask_for_release(self, call: ast.Call, frame: Frame) -> None:
+        """Raise Ended where a call asks for the release of a distribution that is not installed."""
+        match chain_of(call.func), call.args:
+            case [first, *rest], [ast.Constant(value=str(name))] if first in frame.modules:
+                if ".".join((frame.modules[first], *rest)) not in (
+                    "importlib.metadata.version",
+                    "importlib_metadata.version",
+                ):
+                    return
+                module = module_of(name)
+                if self._doing.is_installed(module) is False and frame.depth:
+                    frame.lines[0] = call.lineno
+                    raise self._doing.end("absent", frame, module, self._doing.module(module))
+
+
+def _keywords(call: ast.Call, frame: Frame) -> list[str]:
+    """Return the keywords that a call gives, as far as they are known."""
+    found: list[str] = []
+    for word in call.keywords:
+        match word.arg, word.value:
+            case str(name), _:
+                found.append(name)
+            case None, ast.Name(id=several):
+                found += frame.passed_on.get(several, ())
+    return found

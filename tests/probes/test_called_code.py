@@ -1,0 +1,208 @@
+"""What calls of a program come to in installed packages: told by reading, borne out by Python."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.model.facts import Distribution, SearchEntry
+from core.probes.python.followed_programs import ends_of_programs
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+
+INSTALLED = {
+    "speech/__init__.py": """
+import functools, importlib.metadata
+from speech.models import *
+from .models import Reader as Recognizer
+try:
+    import not_there
+except ImportError:
+    not_there = None
+
+def filter_silence():
+    return Detector()
+
+class Detector:
+    def __init__(self):
+        try:
+            import silence_runtime
+        except ImportError as e:
+            raise RuntimeError("the filter needs silence_runtime") from e
+
+def transcribe(path, vad=False):
+    if vad:
+        filter_silence()
+
+def rotate(angle):
+    if not_there is None:
+        raise ImportError("rotate needs not_there")
+
+def four_bits():
+    if importlib.metadata.version("no-such-quantizer") < "0.40":
+        raise ValueError
+
+def may_do_without():
+    try:
+        import silence_runtime
+    except ImportError:
+        silence_runtime = None
+
+def traced(function):
+    return lambda *args: None
+
+@traced
+def replaced():
+    import silence_runtime
+
+@functools.lru_cache
+def kept():
+    import silence_runtime
+
+def parts():
+    import silence_runtime
+    yield 1
+
+def keyword(*, device="cpu"):
+    if device != "cpu":
+        import silence_runtime
+""",
+    "speech/models.py": """
+class Base:
+    def prepare(self):
+        import silence_runtime
+
+class Reader(Base):
+    def listen(self):
+        return self.prepare()
+
+    @classmethod
+    def load(cls, name):
+        import silence_runtime
+
+class Meta(type):
+    def __call__(cls, *args, **kwargs):
+        return object()
+
+class Made(metaclass=Meta):
+    def __init__(self):
+        import silence_runtime
+""",
+    "client/__init__.py": """
+import transport
+
+class Wrapper(transport.Client):
+    pass
+
+class Defaults(Wrapper):
+    def __init__(self, **kwargs):
+        kwargs.setdefault("timeout", 5)
+        super().__init__(**kwargs)
+
+class Base:
+    def __init__(self, url, client=None, proxies=None):
+        self._client = client or Defaults(url=url, proxies=proxies)
+
+class Client(Base):
+    def __init__(self, *, url="a", client=None):
+        super().__init__(url, client=client)
+
+class Taking(Base):
+    def __init__(self, **kwargs):
+        kwargs.pop("proxies", None)
+        transport.Client(**kwargs)
+""",
+    "transport/__init__.py": "from ._client import *\n",
+    "transport/_client.py": """
+from typing import overload
+__all__ = ["Client", "anything"]
+
+class Client:
+    def __init__(self, *, url="", timeout=1):
+        pass
+
+def anything(**kwargs):
+    pass
+""",
+    "training/__init__.py": """
+from dataclasses import dataclass, field
+
+@dataclass
+class Common:
+    output: str = "out"
+
+@dataclass
+class Arguments(Common):
+    eval_strategy: str = field(default="no")
+
+    def __post_init__(self):
+        if self.eval_strategy == "steps":
+            import silence_runtime
+""",
+}
+ABSENT = ("absent", "silence_runtime", "")
+CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
+    "a module that a called function imports": ("import speech\nspeech.filter_silence()\n", ABSENT),
+    "by its own name": ("from speech import filter_silence as f\nf()\n", ABSENT),
+    "in a function of the program": ("import speech\ndef main(path):\n    speech.filter_silence()\nmain('a')\n", ABSENT),
+    "in a function that nobody calls": ("import speech\ndef main():\n    speech.filter_silence()\n", None),
+    "in a with statement": ("import io, speech\nwith io.StringIO() as f:\n    speech.filter_silence()\n", ABSENT),
+    "in one that stops errors": ("import contextlib, speech\nwith contextlib.suppress(RuntimeError):\n    speech.filter_silence()\n", None),
+    "in a try": ("import speech\ntry:\n    speech.filter_silence()\nexcept Exception:\n    pass\n", None),
+    "an argument decides": ("import speech\nspeech.transcribe('a', vad=True)\n", ABSENT),
+    "its default decides": ("import speech\nspeech.transcribe('a')\n", None),
+    "a keyword's default decides": ("import speech\nspeech.keyword()\n", None),
+    "a keyword decides": ("import speech\nspeech.keyword(device='cuda')\n", ABSENT),
+    "a module that was tried": ("import speech\nspeech.rotate(20)\n", ("absent", "not_there", "")),
+    "a distribution that is asked for its release": ("import speech\nspeech.four_bits()\n", ("absent", "no_such_quantizer", "")),
+    "a module that is not needed": ("import speech\nspeech.may_do_without()\n", None),
+    "behind an unknown decorator": ("import speech\nspeech.replaced()\n", None),
+    "behind one that keeps results": ("import speech\nspeech.kept()\n", ABSENT),
+    "a generator that nobody asks": ("import speech\nspeech.parts()\n", None),
+    "a method of an object": ("import speech\nmodel = speech.Reader()\nmodel.listen()\n", ABSENT),
+    "a method of a new object": ("from speech import Recognizer\nRecognizer().listen()\n", ABSENT),
+    "a method of a class": ("from speech import Recognizer\nRecognizer.load('a')\n", ABSENT),
+    "a class with a metaclass": ("import speech\nspeech.Made()\n", None),
+    "a keyword that is no longer taken": ("import client\nclient.Client()\n", ("no parameter", "transport", "proxies")),
+    "by the program itself": ("import transport\ntransport.Client(proxies=None)\n", ("no parameter", "transport", "proxies")),
+    "a client that is given": ("import client\nclient.Client(client=object())\n", None),
+    "a keyword that is taken out before": ("import client\nclient.Taking(proxies=None)\n", None),
+    "a function that takes any": ("import transport\ntransport.anything(proxies=None)\n", None),
+    "a field that a data class lost": ("import training\ntraining.Arguments(evaluation_strategy='no')\n", ("no parameter", "training", "evaluation_strategy")),
+    "fields of a data class and its base": ("import training\ntraining.Arguments(eval_strategy='no', output='a')\n", None),
+    "another function of that name": ("import speech\nspeech.filter_silence = print\nspeech.filter_silence()\n", None),
+    "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
+    program, expected = CASES[case]
+    work, site = tmp_path / "work", tmp_path / "site"
+    for folder, files in ((work, {"main.py": program}), (site, INSTALLED)):
+        for name, text in files.items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    where = Sysroot(system="linux")
+    its = (Distribution(name="transport", version="2.0", location=str(site)),)
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), its, where)
+    assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
+    code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    assert (done.returncode != 0) == bool(expected), done.stderr
+    if expected and expected[0] == "absent":
+        assert found[0].call
+        line = int(found[0].called_at.rpartition(":")[2])
+        assert "(" in program.splitlines()[line - 1]
