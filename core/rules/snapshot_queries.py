@@ -231,3 +231,9 @@ def is_idle(seen: Snapshot, prefix: str, name: str) -> bool:
     """Whether programs in the working folder use an environment, and none of them names a distribution, nor what uses it."""
     mine = normalise(seen.machine.system, prefix)
     return any(name in s.idle for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine)
+
+
+def is_on_cpu(seen: Snapshot, prefix: str, name: str) -> bool:
+    """Whether the programs in the working folder use a distribution on the CPU alone."""
+    mine = normalise(seen.machine.system, prefix)
+    return any(name in s.on_cpu for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine)

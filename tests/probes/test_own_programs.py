@@ -12,6 +12,7 @@ from core.model.findings import Finding
 from core.model.steps import Severity
 from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.misfits import is_of_another_series, misfits
+from core.probes.python.on_cpu import on_cpu_alone
 from core.probes.python.own_programs import idle_frameworks, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
@@ -57,6 +58,43 @@ def test_a_framework_that_no_program_names(files: dict[str, str], idle: bool, tm
     assert ("ctranslate2" in idle_frameworks(its.seen.pythons[0], its, where)) is idle
     home = replace(its, script_folder="/home/ada")  # people keep everything there
     assert idle_frameworks(its.seen.pythons[0], home, where) == ()
+
+
+SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"
+CUDA_FIRST = SESSION.replace("['CPU", "['CUDAExecutionProvider', 'CPU")
+WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device='cpu', compute_type='int8')\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "files", "on_cpu"),
+    [
+        ("onnxruntime-gpu", {"main.py": SESSION}, True),
+        ("onnxruntime-gpu", {"main.py": SESSION, "requirements.txt": "onnxruntime-gpu==1.23.2\n"}, True),
+        ("onnxruntime-gpu", {"main.py": CUDA_FIRST}, False),
+        ("onnxruntime-gpu", {"main.py": SESSION, "other.py": CUDA_FIRST}, False),
+        ("onnxruntime-gpu", {"main.py": SESSION.replace(", providers=['CPUExecutionProvider']", "")}, False),
+        ("onnxruntime-gpu", {"main.py": SESSION.replace("['CPUExecutionProvider']", "chosen")}, False),
+        ("onnxruntime-gpu", {"main.py": f"{SESSION}make = onnxruntime.InferenceSession\n"}, False),
+        ("onnxruntime-gpu", {"main.py": SESSION, "run.ipynb": '"import onnxruntime"'}, False),
+        ("onnxruntime-gpu", {"main.py": f"import rembg\n{SESSION}"}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime\n"}, False),
+        ("onnxruntime-gpu", {"main.py": f"{SESSION}("}, False),
+        ("onnxruntime-gpu", {}, False),
+        ("ctranslate2", {"main.py": WHISPER}, True),
+        ("ctranslate2", {"main.py": WHISPER.replace("'cpu'", "'auto'")}, False),
+        ("ctranslate2", {"main.py": WHISPER, "run.sh": "python main.py --device cuda\n"}, False),
+        ("ctranslate2", {"main.py": "import ctranslate2\nctranslate2.Translator('m', device='cpu')\n"}, True),
+    ],
+)  # fmt: skip
+def test_a_framework_that_programs_use_on_the_cpu_alone(name: str, files: dict[str, str], on_cpu: bool, tmp_path: Path):
+    others = (
+        Distribution(name="onnxruntime-gpu", version="1.23.2", location=SITE),
+        Distribution(name="rembg", version="2.0", location=SITE, pins=("onnxruntime",)),
+    )
+    its = asked(tmp_path, *SPEECH, *others)
+    for file, text in files.items():
+        write(tmp_path, f"/home/ada/work/{file}", text)
+    assert (name in on_cpu_alone(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is on_cpu
 
 
 @pytest.mark.parametrize(

@@ -470,7 +470,7 @@ def test_a_framework_that_was_seen_to_compute_right_is_no_fault() -> None:
         assert (card(machine(its, trials=(trial,))).severity is Severity.NOTE) is noted
 
 
-def test_without_a_gpu_only_what_the_import_needs_is_a_fault() -> None:
+def test_without_a_gpu_or_on_the_cpu_alone_only_what_the_import_needs_is_a_fault() -> None:
     tensorflow = edge(name="libcublas.so.12", by_name=True)
     provider = f"{SITE}/onnxruntime/capi/libonnxruntime_providers_cuda.so"
     gap = Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL)
@@ -483,7 +483,13 @@ def test_without_a_gpu_only_what_the_import_needs_is_a_fault() -> None:
         (closure(edges=(edge(),)), False),
     ):
         assert (card(machine(its, driver=machines.without_gpu())).severity is Severity.NOTE) is noted
-        assert card(machine(its)).severity is Severity.ERROR
+        name = its.consumer.framework.partition(" ")[0]
+        on_cpu = ImportSearch(prefix=PYTHON.prefix, on_cpu=(name,))
+        assert (card(machine(its, imports=(on_cpu,))).severity is Severity.NOTE) is noted
+        assert (
+            card(machine(its, imports=(ImportSearch(prefix=PYTHON.prefix, on_cpu=("odd",)),))).severity
+            is Severity.ERROR
+        )
 
 
 def test_an_environment_without_nvidias_packages_uses_what_the_machine_has() -> None:

@@ -237,3 +237,5 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     misfits: tuple[Misfit, ...] = ()
     idle: tuple[str, ...] = ()
     """Distributions of frameworks that nothing in the working folder names, although programs there use other packages of the environment."""
+    on_cpu: tuple[str, ...] = ()
+    """Distributions of frameworks that programs of the working folder use, each time on the CPU by name."""

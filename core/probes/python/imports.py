@@ -17,6 +17,7 @@ from core.probes.python.locations import working_folder
 from core.probes.python.misfits import misfits
 from core.probes.python.modules import known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
+from core.probes.python.on_cpu import on_cpu_alone
 from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.own_programs import idle_frameworks
@@ -116,4 +117,5 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         left=compiled_remains(python, request, where),
         misfits=misfits(python, request, where),
         idle=idle_frameworks(python, request, where),
+        on_cpu=on_cpu_alone(python, request, where),
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_of, module_table
@@ -42,7 +43,7 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
 
     What uses a framework stands for it: who names faster-whisper uses CTranslate2. Nothing is said of a folder that was not read whole.
     """
-    its = _texts(request, where)
+    its = own_texts(request, where)
     if not its:
         return ()
     there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
@@ -56,7 +57,7 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
 
 def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
     """Return the program, or settings, of the folder that ask a DataLoader for processes of its own; empty for none."""
-    its = _texts(request, where) or {}
+    its = own_texts(request, where) or {}
     return next((path_text(path) for path, text in its.items() if _WORKERS.search(text)), "")
 
 
@@ -66,12 +67,18 @@ def _is_named(distribution: str, python: PythonEnvironment, texts: dict[str, str
         names |= {
             d.name for d in python.distributions if any(required_name(w) in names for w in (*d.requires, *d.pins))
         }
-    spelt = {s for name in names for s in (name, name.replace("-", "_"), module_of(name))}
-    word = re.compile(rf"(?<![\w-])(?:{'|'.join(map(re.escape, sorted(spelt)))})(?![\w-])", re.IGNORECASE)
-    return any(word.search(text) for text in texts.values())
+    return any(is_spelt(names, text) for text in texts.values())
 
 
-def _texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
+def is_spelt(distributions: Iterable[str], text: str) -> bool:
+    """Whether a text names one of these distributions, or its module."""
+    spelt = sorted({s for name in distributions for s in (name, name.replace("-", "_"), module_of(name))})
+    return bool(spelt) and bool(
+        re.search(rf"(?<![\w-])(?:{'|'.join(map(re.escape, spelt))})(?![\w-])", text, re.IGNORECASE)
+    )
+
+
+def own_texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
     """Return the text of each program and setting below the folder of the scan; None where there are too many, or where people keep
     everything.
     """

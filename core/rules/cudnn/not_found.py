@@ -45,6 +45,7 @@ from core.rules.snapshot_queries import (
     installed_programs,
     is_idle,
     is_of_environment,
+    is_on_cpu,
     near_misses,
     python_of,
 )
@@ -271,7 +272,8 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
     """Yield that a complete copy is not on the search path: only a note if nothing needs it."""
     best = max(here, key=lambda x: (bool(c.own and x.folder == c.own.folder), x.version or ""))
     its = c.load.consumer
-    calm = not misses_cudnn(c) or is_idle(c.seen, its.prefix, its.framework.partition(" ")[0])
+    name = its.framework.partition(" ")[0]
+    calm = not misses_cudnn(c) or is_idle(c.seen, its.prefix, name) or is_on_cpu(c.seen, its.prefix, name)
     calm = calm or (not c.is_requested and _is_found_otherwise(c, best))
     yield make_finding(
         Step.CUDNN,

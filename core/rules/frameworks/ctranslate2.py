@@ -112,7 +112,11 @@ def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Tool
         )
     return make_finding(
         Step.FRAMEWORKS,
-        UNKNOWN if helped else NOTE if places and home.is_idle("ctranslate2") else home.severity,
+        UNKNOWN
+        if helped
+        else NOTE
+        if (places and home.is_idle("ctranslate2")) or home.is_on_cpu("ctranslate2")
+        else home.severity,
         "cublas-not-searched",
         title,
         cause=cause,

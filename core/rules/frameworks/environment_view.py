@@ -22,7 +22,7 @@ from core.model.facts import (
 from core.model.paths import normalise, parent
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
-from core.rules.snapshot_queries import is_idle
+from core.rules.snapshot_queries import is_idle, is_on_cpu
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
 
 
@@ -73,6 +73,10 @@ class EnvironmentView(msgspec.Struct, frozen=True):
     def is_idle(self, name: str) -> bool:
         """Whether programs in the working folder use this environment, and none of them a distribution, as far as their text shows."""
         return is_idle(self.seen, self.python.prefix, name)
+
+    def is_on_cpu(self, name: str) -> bool:
+        """Whether the programs in the working folder use a distribution on the CPU alone, as they say themselves."""
+        return is_on_cpu(self.seen, self.python.prefix, name)
 
     def trial(self, distribution: str) -> FrameworkTrial | None:
         """Return the trial of a framework; None if there was none."""

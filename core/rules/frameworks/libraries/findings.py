@@ -97,12 +97,13 @@ def _severity(lack: Lack, cause: Cause) -> Severity:
     )
     of_a_part = cause == "driver_component_missing" or _of_a_part(lack)
     severity = min(lack.home.severity, WARNING) if of_a_part else lack.home.severity
-    return NOTE if worked or _for_a_card_alone(lack) else severity
+    unused = has_gpu_on_bus(lack.home.seen) is False or lack.home.is_on_cpu(lack.name)
+    return NOTE if worked or (unused and _for_a_card_alone(lack)) else severity
 
 
 def _for_a_card_alone(lack: Lack) -> bool:
-    """Whether this machine has no NVIDIA GPU, and the import goes on without what is lacking: it is opened by name, or with the GPU."""
-    if has_gpu_on_bus(lack.home.seen) is not False or lack.gaps or any(o.ended for o in lack.closure.openings or ()):
+    """Whether the import goes on without what is lacking: it is opened by name, or with the GPU."""
+    if lack.gaps or any(o.ended for o in lack.closure.openings or ()):
         return False
     rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
     later = [s.file for r in rows for s in r.linux if s.hosted or s.later]
