@@ -633,10 +633,16 @@ def test_a_hub_that_is_closed_matters_to_a_program_that_names_a_model_of_it(
 ASKS = "import requests\nrequests.get('http://127.0.0.1:8000/v1/models')\n"
 
 
+MADE = "import os\nfrom openai import OpenAI\nclient = OpenAI(base_url='http://127.0.0.1:8000/v1', api_key=os.environ.get('KEY'))\n"
+
+
 @pytest.mark.parametrize(
     ("program", "env", "told"),
     [
         (ASKS, {"http_proxy": "http://proxy.lab:3128"}, True),
+        (MADE, {"http_proxy": "http://proxy.lab:3128"}, False),
+        (f"{MADE}client.chat.completions.create(model='m')\n", {"http_proxy": "http://proxy.lab:3128"}, True),
+        ("from requests import get\nget('http://localhost:8000/v1')\n", {"http_proxy": "http://proxy.lab:3128"}, True),
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,.lab"}, True),
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,127.0.0.1"}, False),
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "NO_PROXY": "127.0.0.0/8"}, False),

@@ -52,13 +52,18 @@ _SENDS_TO_PROXIES = late_pattern(
     r"(?m)^[ \t]*(?:import|from)[ \t]+(?:requests|httpx|openai|ollama|huggingface_hub|langchain_ollama|langchain_openai)\b"
 )
 """Clients that take proxies from variables unless somebody forbids it."""
+_SENDS = late_pattern(
+    r"(?<!environ)\.(?:get|post|put|patch|delete|head|request|send|stream|create|chat|chat_completion|text_generation|generate|embed|embeddings"
+    r"|invoke|ainvoke|batch|list|retrieve|parse|pull|complete|predict)\(|(?<![\w.])(?:get|post|request|chat|generate|embed|list|pull)\("
+)
+"""Calls that send a request; a client that is only made sends none."""
 _LISTENS = late_pattern(r"(?m)^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:0000 0A ")
 LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield a program of the working folder that asks a server of this machine and sends that to a proxy, which is another machine, or
-    at which nobody answers; ``holds``: the name that it asks for.
+    """Yield a program of the working folder that asks a server of this machine, where a program there sends requests: they go to a proxy,
+    which is another machine, or at which nobody answers; ``holds``: the name that it asks for.
     """
     given, here = env.get(contract.variable, "").strip(), working_folder(where)
     if not given or where.system != "linux" or here in ("", "/", env.get("HOME", "")):
@@ -67,8 +72,11 @@ def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysro
     if proxy is None or (_is_here(proxy[1]) and _listens(int(proxy[2] or 80), where)):
         return
     exceptions = [e.strip().lstrip(".").partition(":")[0] for e in env.get("NO_PROXY", "").split(",")]
-    for path, text in (texts_below(here, where) or {}).items():
-        if not path.endswith(".py") or "trust_env" in text or "proxies" in text or "_proxy" in text.lower():
+    texts = {path: text for path, text in (texts_below(here, where) or {}).items() if path.endswith(".py")}
+    if not any(_SENDS.search(text) for text in texts.values()):
+        return
+    for path, text in texts.items():
+        if "trust_env" in text or "proxies" in text or "_proxy" in text.lower():
             continue
         asks = _OF_THIS_MACHINE.search(text) if _SENDS_TO_PROXIES.search(text) else None
         if asks and not any(
