@@ -39,6 +39,8 @@ ContractKind = Literal[
     "offline",
     "sockets",
     "debugging",
+    "locale",
+    "tensors",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -52,6 +54,8 @@ have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
 offline: a switch that forbids downloads, so that files come from the hub's cache alone.
 debugging: a value that has the ``pattern`` is right, and helps to find errors: with it, programs end that work without it.
 sockets: a folder in which programs make sockets, whose whole path a socket's address must hold; one that is not there is passed over.
+locale: a name that a program gives to setlocale(), and that the C library must have. tensors: with a value that has the ``pattern``,
+checkpoints are loaded that hold tensors alone, whatever a program asks for.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
+import collections
 import os
+import pickle
+import struct
 import subprocess
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -16,6 +21,7 @@ from core.model.facts import Distribution, Environment, Start, StartLook, Variab
 from core.probes.python import tools
 from core.probes.sysroot import Sysroot
 from core.probes.variables import vocabulary
+from core.probes.variables.locales import lacks_locale
 from core.probes.variables.places import places_of_contracts
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from tests.machines import python
@@ -689,3 +695,80 @@ def test_a_value_that_matters_to_programs_that_ask(
     before = len(rows())
     write(tmp_path, "/home/ada/work/more.py", program)
     assert len(rows()) == before + 1
+
+
+ASKS_FOR_IT = "import locale\nlocale.setlocale(locale.LC_ALL, '')\n"
+
+
+def archive(*names: str) -> bytes:
+    """Return a locale-archive with these names."""
+    text = b"".join(n.encode() + b"\0" for n in names)
+    return struct.pack("=7I", 0xDE020109, 1, 28, 0, 0, 60, len(text)) + bytes(32) + text
+
+
+@pytest.mark.parametrize(
+    ("program", "env", "there", "told"),
+    [
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8",), True),
+        (ASKS_FOR_IT, {"LANG": "de_DE.UTF-8"}, ("C.utf8",), True),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8", "de_DE.utf8"), False),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8", "de_DE"), False),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8", "de_AT.utf8"), True),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.ISO-8859-1"}, ("de_DE.utf8",), True),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8", "LOCPATH": "/opt/locales"}, ("C.utf8",), False),
+        (ASKS_FOR_IT, {"LC_ALL": "de_DE.UTF-8"}, (), False),
+        (ASKS_FOR_IT, {"LC_ALL": "C.UTF-8"}, ("C.utf8",), False),
+        (ASKS_FOR_IT, {"LC_ALL": ""}, ("C.utf8",), False),
+        (ASKS_FOR_IT.replace("''", "'C'"), {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8",), False),
+        ("import locale\ntry:\n    locale.setlocale(locale.LC_ALL, '')\nexcept locale.Error:\n    pass\n", {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8",), False),
+        ("import torch\n", {"LC_ALL": "de_DE.UTF-8"}, ("C.utf8",), False),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("archived", [False, True])
+def test_a_locale_that_is_not_installed_and_that_a_program_asks_for(
+    program: str, env: dict[str, str], there: tuple[str, ...], told: bool, archived: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):  # fmt: skip
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    if archived and there:
+        (tmp_path / "usr/lib/locale").mkdir(parents=True)
+        (tmp_path / "usr/lib/locale/locale-archive").write_bytes(archive(*there))
+    for name in () if archived else there:
+        write(tmp_path, f"/usr/lib/locale/{name}/LC_CTYPE", "")
+    found = places_of_contracts({"HOME": "/home/ada"} | env, Sysroot(system="linux", root=str(tmp_path)))
+    assert any(p.variable in ("LC_ALL", "LANG") for p in found) is told
+
+
+def test_an_archive_of_locales_that_cannot_be_read_tells_nothing(tmp_path: Path):
+    (tmp_path / "usr/lib/locale").mkdir(parents=True)
+    for content in (b"", b"x" * 100, archive("C.utf8")[:-3]):
+        (tmp_path / "usr/lib/locale/locale-archive").write_bytes(content)
+        assert not lacks_locale("de_DE.UTF-8", {}, Sysroot(system="linux", root=str(tmp_path)))
+
+
+LOADS_WHOLE = "import torch\ntorch.load('last.pt', map_location='cpu', weights_only=False)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "value", "holds", "told"),
+    [
+        (LOADS_WHOLE, "1", argparse.Namespace(lr=0.1), True),
+        (LOADS_WHOLE, "0", argparse.Namespace(lr=0.1), False),
+        (LOADS_WHOLE, "1", {"lr": 0.1}, False),
+        (LOADS_WHOLE, "1", collections.OrderedDict(lr=0.1), False),
+        (LOADS_WHOLE.replace("False", "True"), "1", argparse.Namespace(lr=0.1), False),
+        (f"torch.serialization.add_safe_globals([Namespace])\n{LOADS_WHOLE}", "1", argparse.Namespace(lr=0.1), False),
+        (LOADS_WHOLE.replace("last", "gone"), "1", argparse.Namespace(lr=0.1), False),
+    ],
+)
+def test_a_checkpoint_with_more_than_tensors_that_a_variable_forbids(
+    program: str, value: str, holds: object, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    with zipfile.ZipFile(tmp_path / "home/ada/work/last.pt", "w") as file:
+        file.writestr("last/data.pkl", pickle.dumps(holds, protocol=2))
+    env = {"HOME": "/home/ada", "TORCH_FORCE_WEIGHTS_ONLY_LOAD": value}
+    found = places_of_contracts(env, Sysroot(system="linux", root=str(tmp_path)))
+    its = [p.holds for p in found if p.variable == "TORCH_FORCE_WEIGHTS_ONLY_LOAD"]
+    assert its == [("argparse.Namespace",)] * told

@@ -908,3 +908,23 @@ def test_a_value_that_means_off_is_said_in_the_readers_own_word():
     assert its.remedy == PointTo(variable="TORCH_DISTRIBUTED_DEBUG", folder="OFF", right=("OFF",))
     (other,) = found(machine("TORCH_DISTRIBUTED_DEBUG", "much", *TORCH))
     assert isinstance(other.remedy, Unset)
+
+
+@pytest.mark.parametrize(
+    ("variable", "value", "holds", "severity"),
+    [
+        ("LC_ALL", "de_DE.UTF-8", ("de_DE.UTF-8",), Severity.WARNING),
+        ("LC_ALL", "fr_FR.UTF-8", ("de_DE.UTF-8",), None),
+        ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "1", ("argparse.Namespace",), Severity.ERROR),
+        ("TORCH_FORCE_WEIGHTS_ONLY_LOAD", "1", (), None),
+    ],
+)
+def test_a_value_against_what_a_program_of_the_folder_does(
+    variable: str, value: str, holds: tuple[str, ...], severity: Severity | None
+):
+    seen = machine(variable, value, *TORCH)
+    assert seen.environment is not None
+    place = NamedPlace(variable=variable, path="/w/main.py", state="file", holds=holds)
+    its = found(replace(seen, environment=replace(seen.environment, places=(place,))))
+    assert [(f.severity, f.subject) for f in its] == [(severity, variable)] * bool(severity)
+    assert all("/w/main.py" in f.title for f in its)

@@ -22,6 +22,8 @@ from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
 from core.probes.python.own_programs import PROGRAMS, texts_below
 from core.probes.sysroot import Sysroot
+from core.probes.variables.checkpoints import whole_objects_loaded
+from core.probes.variables.locales import asks_for_the_locale, lacks_locale
 
 MOST_FLAGS = 1 << 16
 """Maximum number of bytes read of a file of flags."""
@@ -37,6 +39,10 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
             yield from _offline(contract, by_name, where)
         if contract.kind == "local":
             yield from questions_to_itself(contract, by_name, where)
+        if contract.kind == "locale":
+            yield from _locale(contract, by_name, where)
+        if contract.kind == "tensors":
+            yield from _whole_objects(contract, by_name, where)
         if contract.spelt and not (by_name.get(contract.variable, "") and _is_spelt(contract.spelt, by_name, where)):
             continue
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
@@ -86,11 +92,36 @@ def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysro
             return
 
 
-def _is_spelt(pattern: str, env: Mapping[str, str], where: Sysroot) -> bool:
-    """Whether a program of the working folder spells what a pattern says."""
+def _own_programs(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
+    """Return the texts of the programs of the working folder; none where people keep everything."""
     here = working_folder(where)
     texts = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
-    return any(path.endswith(".py") and re.search(pattern, text) for path, text in (texts or {}).items())
+    return {path: text for path, text in (texts or {}).items() if path.endswith(".py")}
+
+
+def _locale(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield a program that asks for the locale of its variables, where the machine lacks it; ``holds``: its name."""
+    value = env.get(contract.variable, "").strip()
+    if value and lacks_locale(value, env, where):
+        asking = next((path for path, text in _own_programs(env, where).items() if asks_for_the_locale(text)), "")
+        if asking:
+            yield NamedPlace(variable=contract.variable, path=path_text(asking), state="file", holds=(value,))
+
+
+def _whole_objects(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield a program that loads whole objects, which a variable forbids; ``holds``: the class of one."""
+    if re.fullmatch(contract.pattern, env.get(contract.variable, "").strip()):
+        for path, text in _own_programs(env, where).items():
+            if found := whole_objects_loaded(path, text, where):
+                yield NamedPlace(
+                    variable=contract.variable, path=path_text(path), state="file", holds=(path_text(found),)
+                )
+                return
+
+
+def _is_spelt(pattern: str, env: Mapping[str, str], where: Sysroot) -> bool:
+    """Whether a program of the working folder spells what a pattern says."""
+    return any(re.search(pattern, text) for text in _own_programs(env, where).values())
 
 
 def _is_here(host: str) -> bool:

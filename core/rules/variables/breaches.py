@@ -66,7 +66,10 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return wrong if scheme and scheme not in contract.words else ""
         case "encoding":
             return "" if _is_encoding(value) else wrong
-        case "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local" | "single":
+        case (
+            "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local" | "single"
+            | "locale" | "tensors"
+        ):  # fmt: skip
             return _unmet(contract, value, seen)
         case "offline":
             return _nothing_to_take(contract, value, seen)
@@ -97,6 +100,26 @@ def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
         path=place.path,
         host=place.holds[0],
         name=contract.variable,
+    )
+
+
+def _against_a_program(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return that a program of the working folder fails with a value, or gets another thing than it asks for."""
+    places = seen.environment.places if seen.environment else ()
+    its = (p for p in places if p.variable == contract.variable and p.state == "file" and p.holds)
+    place = next((p for p in its if contract.kind != "locale" or p.holds == (value.strip(),)), None)
+    if place is None:
+        return ""
+    values = {"name": contract.variable, "path": place.path, "value": repr(value)}
+    if contract.kind == "locale":
+        return _(
+            "The variable {name} is {value}, a locale that is not installed here, and {path} asks setlocale() for it.",
+            **values,
+        )
+    return _(
+        "The variable {name} is {value}, so only tensors are loaded, and what {path} loads holds {what} as well.",
+        what=place.holds[0],
+        **values,
     )
 
 
@@ -151,6 +174,8 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _list_of_folders(contract, value, seen)
         case "local":
             return _sent_away(contract, value, seen)
+        case "locale" | "tensors":
+            return _against_a_program(contract, value, seen)
         case "debugging":
             return _helps_to_find_errors(contract, value)
         case _:

@@ -39,7 +39,7 @@ def reader_of(home: EnvironmentView, contract: Contract) -> str:
 def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     if not contract.readers:
         asked = contract.kind in ("requirement", "capabilities", "devices")
-        return ERROR if contract.fails else WARNING if asked else NOTE
+        return (WARNING if contract.seldom else ERROR) if contract.fails else WARNING if asked else NOTE
     nearest = min((h.near for h in reading if not is_idle(h.seen, h.python.prefix, reader_of(h, contract))), default=4)
     if nearest > 2:
         return NOTE
@@ -150,7 +150,7 @@ def _compiled_for(seen: Snapshot, contract: Contract, reading: list[EnvironmentV
 
 BETWEEN = {"options": ", ", "flags": " ", "files": ":", "plugins": ","}
 """What parts the words of a list, beside the separators that a contract names."""
-ON_PURPOSE = ("offline", "together", "apart")
+ON_PURPOSE = ("offline", "together", "apart", "tensors")
 """Kinds of contracts whose wrong values are right in other programs, or at other times."""
 
 
