@@ -146,6 +146,38 @@ class Arguments(Common):
             import silence_runtime
 """,
 }
+INSTALLED |= {
+    "hub/__init__.py": """
+try:
+    import silence_runtime
+except ImportError:
+    from .utils.dummy_silence_objects import *
+else:
+    from .models import Listener
+from .models import Speaker
+""",
+    "hub/models.py": """
+from .utils import requires_backends
+class Speaker:
+    def __init__(self):
+        requires_backends(self, ["json", "silence_runtime"])
+""",
+    "hub/utils/__init__.py": """
+def requires_backends(of, backends):
+    if "silence_runtime" in backends:
+        raise ImportError(backends)
+class DummyObject(type):
+    def __getattribute__(cls, key):
+        return super().__getattribute__(key) if key.startswith("_") else requires_backends(cls, cls._backends)
+""",
+    "hub/utils/dummy_silence_objects.py": """
+from ..utils import DummyObject, requires_backends
+class Listener(metaclass=DummyObject):
+    _backends = ["silence_runtime"]
+    def __init__(self, *args, **kwargs):
+        requires_backends(self, ["silence_runtime"])
+""",
+}
 ABSENT = ("absent", "silence_runtime", "")
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a module that a called function imports": ("import speech\nspeech.filter_silence()\n", ABSENT),
@@ -176,6 +208,10 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a function that takes any": ("import transport\ntransport.anything(proxies=None)\n", None),
     "a field that a data class lost": ("import training\ntraining.Arguments(evaluation_strategy='no')\n", ("no parameter", "training", "evaluation_strategy")),
     "fields of a data class and its base": ("import training\ntraining.Arguments(eval_strategy='no', output='a')\n", None),
+    "a class that stands in for another": ("import hub\nhub.Listener.from_pretrained('a')\n", ABSENT),
+    "by its constructor": ("from hub import Listener\nlistener = Listener()\n", ABSENT),
+    "one that nobody calls": ("from hub import Listener\nlistener = Listener\n", None),
+    "a backend that a constructor asks for": ("import hub\nhub.Speaker()\n", ABSENT),
     "another function of that name": ("import speech\nspeech.filter_silence = print\nspeech.filter_silence()\n", None),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip

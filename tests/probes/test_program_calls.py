@@ -15,7 +15,6 @@ from tests.probes.request import request, write
 
 SITE = "/env/lib/python3.11/site-packages"
 SPEAKS = "import torchaudio\nsound, rate = torchaudio.load('voice.wav')\n"
-SLOW = "from transformers import LlamaTokenizer\nLlamaTokenizer.from_pretrained('model')\n"
 HEARS = "from transformers import pipeline\nasr = pipeline('automatic-speech-recognition')\nprint(asr('voice.mp3'))\n"
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
@@ -32,9 +31,6 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("import torchaudio\n# torchaudio.load('a')\n", [AUDIO], [], []),
         ('"""Instead of torchaudio.load("a")."""\nimport torchaudio\n', [AUDIO], [], []),
         ("import torchaudio\nif __name__ == '__main__':\n    torchaudio.load('a')\n", [AUDIO], [], ["soundfile"]),
-        (SLOW, [TEXT], [], ["sentencepiece"]),
-        (SLOW, [TEXT, ("sentencepiece", "0.2.0")], [], []),
-        (SLOW.replace("Tokenizer", "TokenizerFast"), [TEXT], [], []),
         (HEARS, [TEXT], [], ["ffmpeg"]),
         (HEARS, [TEXT], ["/usr/bin/ffmpeg"], []),
         (f"import soundfile\n{HEARS}", [TEXT], [], []),

@@ -11,6 +11,7 @@ import ast
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
+from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import children, walk
 from core.probes.python.dotted_modules import DottedModules, Module, package_of
 from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, chain_of, truth_of, value_of
@@ -24,8 +25,25 @@ _KEEPS_PARAMETERS = frozenset(
 )  # fmt: skip
 """Decorators that run the function's body with what it is given."""
 
+_RETURNS_THE_CLASS = late_pattern(
+    r"dataclass|final|total_ordering|runtime_checkable|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
+)
+"""Decorators that give the class itself back: keras_export, tf_export, register_keras_serializable, transformers' for docstrings."""
+
+_LOADED_LATE = ("tensorflow.keras.", "keras._tf_keras.keras.")
+"""What TensorFlow from 2.16 on finds elsewhere: KerasLazyLoader in tensorflow/python/util/lazy_loader.py."""
+
 _PLAIN_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "PushToHubMixin"))
 """Bases that take no part in making an object. PushToHubMixin: huggingface_hub's, methods alone."""
+
+_BACKENDS = {
+    "cython": "Cython", "jinja": "jinja2", "levenshtein": "Levenshtein", "onnx": "onnxruntime", "opencv": "cv2",
+    "protobuf": "google.protobuf", "speech": "torchaudio", "tf": "tensorflow", "vision": "PIL", "invisible_watermark": "imwatermark",
+}  # fmt: skip
+"""Words for backends that are not the name of their module, from BACKENDS_MAPPING of transformers' and diffusers' utils/import_utils.py."""
+
+STAND_IN = "(metaclass=DummyObject)"
+"""How these packages write a class that takes the place of another which needs backends: any use of it raises ImportError."""
 
 _PLAIN_METACLASSES = frozenset(("ABCMeta",))
 
@@ -171,6 +189,8 @@ class CalledCode:
 
     def defined_at(self, dotted: str, links: int = 0) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
         """Return the definition that a full name leads to, and the rest of the name: ("httpx.Client.get" -> Client, ["get"])."""
+        if dotted.startswith(_LOADED_LATE[0]):
+            dotted = _LOADED_LATE[1] + dotted.removeprefix(_LOADED_LATE[0])
         parts = dotted.split(".")
         cut = next(
             (n for n in range(len(parts), 0, -1) if self._found.find(".".join(parts[:n])).kind in ("package", "module")), 0
@@ -200,6 +220,28 @@ class CalledCode:
             if links < MOST_LINKS and (found := self._in_module(star, names, links + 1)) is not None:
                 return found
         return None
+
+    def stand_in(self, dotted: str) -> tuple[Scope, ast.ClassDef, str] | None:
+        """Return the class that takes the place of the named one, its module, and the backend that is not installed; None for any other.
+
+        transformers, diffusers and their like give such a class of ``utils/dummy_*_objects.py`` where a backend is missing.
+        """
+        top, _, name = dotted.partition(".")
+        if not name.isidentifier() or self._found.find(f"{top}.utils").kind != "package":
+            return None
+        for module in self._found.submodules(f"{top}.utils"):
+            text = self._found.text(self._found.find(module)) if ".dummy_" in module else ""
+            if f"class {name}{STAND_IN}" not in text or (scope := self.scope(module)) is None:
+                continue
+            node = scope.definitions.get(name)
+            if isinstance(node, ast.ClassDef) and (missing := self.missing_backend(_backends(node))):
+                return scope, node, missing
+        return None
+
+    def missing_backend(self, words: Iterable[str]) -> str:
+        """Return the module of the first of these backends that is not installed; empty where all are, or may be."""
+        modules = (_BACKENDS.get(word, word) for word in words)
+        return next((m for m in modules if self._around.is_installed(m) is False), "")
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -237,7 +279,7 @@ class CalledCode:
         line = self.bases_in_order(its)
         if line is None or any(_has(c.node, "__new__") or _metaclass(c.node) for c in line):
             return None
-        if any(_decorators(c.node) - {"dataclass", "final"} for c in line):
+        if not all(_RETURNS_THE_CLASS.fullmatch(name) for c in line for name in _decorators(c.node)):
             return None
         if (fields := self._fields(line)) is not None:
             after = next((f for c in line if (f := _method(c.node, "__post_init__"))), None)
@@ -396,6 +438,16 @@ def sure_calls(node: ast.AST | None, judge: Callable[[ast.expr], bool | None]) -
                 yield from sure_calls(part, judge)
 
 
+def quoted_words(node: ast.expr) -> list[str]:
+    """Return the words that a display, or a single constant, spells."""
+    match node:
+        case ast.Constant(value=str(word)):
+            return [word]
+        case ast.List(elts=several) | ast.Tuple(elts=several):
+            return [one.value for one in several if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+    return []
+
+
 # --- what a definition says -------------------------------------------------------------------------------------------
 
 
@@ -429,6 +481,11 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     """Return the last definition of a method at the top of a class; overloads come before it."""
     found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
     return found[-1] if found else None
+
+
+def _backends(node: ast.ClassDef) -> list[str]:
+    values = (n.value for n in node.body if isinstance(n, ast.Assign) and _stored(n) == {"_backends"})
+    return [word for value in values for word in quoted_words(value)]
 
 
 def _has(node: ast.ClassDef, name: str) -> bool:

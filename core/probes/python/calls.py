@@ -22,6 +22,7 @@ from core.probes.python.called_code import (
     given_values,
     names_of,
     parameters,
+    quoted_words,
     sure_calls,
     takes_out,
 )
@@ -57,6 +58,7 @@ class Calls:
             return True
         for call in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):
             self._ask_for_release(call, frame)
+            self._ask_for_backends(call, frame)
             if (its := self._callee(call, frame)) is not None:
                 yield from self._call(its, call, frame)
         return True
@@ -173,6 +175,31 @@ class Calls:
                 if self._doing.is_installed(module) is False and frame.depth:
                     frame.lines[0] = call.lineno
                     raise self._doing.end("absent", frame, module, self._doing.module(module))
+
+    def _ask_for_backends(self, call: ast.Call, frame: Frame) -> None:
+        """Raise Ended where a class is a stand-in for one whose backend is not installed, or a function asks for one by itself."""
+        chain = chain_of(call.func)
+        if not chain or chain[0] not in frame.modules:
+            return
+        dotted = ".".join((frame.modules[chain[0]], *chain[1:]))
+        if chain[-1] == _ASKS_FOR_BACKENDS and len(call.args) == 2 and frame.depth:
+            if missing := self._code.missing_backend(quoted_words(call.args[1])):
+                frame.lines[0] = call.lineno
+                raise self._doing.end("absent", frame, missing, self._doing.module(missing))
+            return
+        names = dotted.split(".")
+        if frame.is_program and len(names) > 1 and (its := self._code.stand_in(".".join(names[:2]))) is not None:
+            scope, node, missing = its
+            by = Frame(scope.dotted, scope.path, scope.package, scope.text, lines=[node.lineno])
+            ended = self._doing.end("absent", by, missing, self._doing.module(missing))
+            if ended.what is None:
+                raise ended
+            at = path_text(f"{frame.path}:{call.lineno}")
+            raise Ended(msgspec.structs.replace(ended.what, call=dotted, called_at=at), "ImportError")
+
+
+_ASKS_FOR_BACKENDS = "requires_backends"
+"""The function by which transformers, diffusers and their like raise ImportError for a backend that is not installed."""
 
 
 def _keywords(call: ast.Call, frame: Frame) -> list[str]:

@@ -137,6 +137,11 @@ class DottedModules:
         found = next((p for f in folders if (p := self.search.foreign_inside(f, name))), "")
         return Module("foreign", found) if found else NONE
 
+    def submodules(self, dotted: str) -> list[str]:
+        """Return the names of the Python files in a package's folders."""
+        files = (n for f in self.find(dotted).folders for n in sorted(self._where.names(f) or ()))
+        return [f"{dotted}.{n.removesuffix('.py')}" for n in files if n.endswith(".py") and n != "__init__.py"]
+
     # --- texts and names ----------------------------------------------------------------------------------------------
 
     def text(self, its: Module) -> str:
