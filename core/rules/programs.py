@@ -74,24 +74,41 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
+STANDARD_LIBRARY = "base_library.zip"
+"""What PyInstaller calls the archive of Python's standard library."""
+
+
 def without_its_folder(seen: Snapshot) -> Iterator[Finding]:
     """A program that PyInstaller packed lies without the folder that it needs beside it."""
     for program in seen.programs or ():
         if not program.lost:
             continue
         values = {"program": _name(program, seen), "path": program.lost}
+        inner = program.lost.endswith(STANDARD_LIBRARY)
         yield make_finding(
             Step.CUDNN,
             ERROR,
             "program-without-its-folder",
-            _("The program {program} has lost its folder: {path} is not there.", **values),
+            _("The program {program} has lost a part of itself: {path} is not there.", **values)
+            if inner
+            else _("The program {program} has lost its folder: {path} is not there.", **values),
             cause="corrupt_or_truncated_file",
             why=_(
+                "PyInstaller packed the modules of Python's standard library into this file: without it, Python does not start."
+            )
+            if inner
+            else _(
                 "PyInstaller packed it together with a folder, without which it does not start: only the program was moved or copied."
             ),
             evidence=[*_program_rows(program), observation(program.lost, _("missing"), _("file system"))],
             subject=program.named,
             fix=manual_fix(
+                _("Install the program again"),
+                _("Reinstall {program} from where it came from.", **values),
+                restart="program",
+            )
+            if inner
+            else manual_fix(
                 _("Move the whole folder, or start the program in its own"),
                 _("Put the program back into the folder that it came in, and make a shortcut to it."),
                 restart="program",

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _, join_sentences
 from core.common.text import join_names
 from core.knowledge.causes import Cause
+from core.knowledge.modules import module_of
 from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine
 from core.model.findings import Evidence, Finding
 from core.model.remedies import NamePython
@@ -44,7 +45,14 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
                 break
 
 
-ENDS = ("without call", "folder not searched", "not in this folder", "no source", "activation ends")
+ENDS = (
+    "without call",
+    "folder not searched",
+    "not in this folder",
+    "not of this account",
+    "no source",
+    "activation ends",
+)
 """Faults of a start that leads to the right Python."""
 OF_EVERY_START = ("no source", "activation ends")
 CAUSES: dict[str, Cause] = {
@@ -87,6 +95,22 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             _("Set its start folder to {folder}", folder=one.program),
             _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),
         )
+    elif one.fault == "not of this account":
+        names = join_names(one.lacks)
+        title = _(
+            "{program} does not find {names}, which only this person's account has.", program=one.program, names=names
+        )
+        why = _(
+            "It is in {folder}, which other accounts do not search, and another account starts the program.",
+            folder=one.source,
+        )
+        fix = manual_fix(
+            _("Let this person's account start it, or install {names} for everybody", names=names),
+            _(
+                "A service: services.msc, Log On, This account. NSSM: nssm set NAME ObjectName. A task: Properties, General, Change User."
+            ),
+            framework_pip_command(seen, home.python, "install", "--no-user", *_owners(home, one.lacks)),
+        )
     else:
         names = join_names(one.lacks)
         title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
@@ -113,6 +137,11 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         fix=fix,
     )
     return replace(told, ways=(start.id,))
+
+
+def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:
+    """Return the distributions that have modules, as far as is known here."""
+    return [next((d.name for d in home.python.distributions if module_of(d.name) == m), m) for m in modules]
 
 
 def _finding(

@@ -16,6 +16,7 @@ import pytest
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.python import probe
 from core.probes.python.distributions import find_distributions, recorded_module
+from core.probes.python.environment import describe_environment
 from core.probes.python.locations import FIND_STEPS, Candidate
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
@@ -277,6 +278,22 @@ def test_windows_layouts(tmp_path: Path):
         r"C:\Python311\Lib\site-packages",
     )
     assert [d.name for d in found[3].distributions] == ["torch"]
+
+
+def test_what_a_package_of_the_person_requires_may_be_the_machines(tmp_path: Path):
+    users = "C:/Users/ada/AppData/Roaming/Python/Python311/site-packages"
+    write(tmp_path, "C:/Python311/python.exe", b"MZ")
+    write(tmp_path, "C:/Python311/python311.dll", b"MZ")
+    write(
+        tmp_path,
+        f"{users}/ctranslate2-4.8.0.dist-info/METADATA",
+        "Name: ctranslate2\nVersion: 4.8.0\nRequires-Dist: pyyaml\n",
+    )
+    write(tmp_path, "C:/Python311/Lib/site-packages/pyyaml-6.0.dist-info/METADATA", "Name: PyYAML\nVersion: 6.0\n")
+    write(tmp_path, "C:/Python311/Lib/site-packages/other-1.0.dist-info/METADATA", "Name: other\nVersion: 1.0\n")
+    env, where = {"APPDATA": r"C:\Users\ada\AppData\Roaming"}, Sysroot("windows", str(tmp_path))
+    found = describe_environment(r"C:\Python311", "", env, where, every=True)
+    assert [d.name for d in found.distributions] == ["ctranslate2", "pyyaml"]
 
 
 # --- distributions ---------------------------------------------------------------------------------------

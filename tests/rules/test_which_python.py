@@ -76,6 +76,13 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
             "process_env_not_inherited",
             "is not in C:\\Windows\\System32",
         ),
+        (
+            "not of this account",
+            "C:\\Users\\ada\\AppData\\Roaming\\Python\\Python311\\site-packages",
+            ("torch",),
+            "process_env_not_inherited",
+            "which only this person's account has",
+        ),
     ],
 )
 def test_a_start_that_ends_although_the_python_is_right(
@@ -90,7 +97,8 @@ def test_a_start_that_ends_although_the_python_is_right(
     )
     assert (found.severity, found.cause, says in found.title) == (Severity.WARNING, cause, True)
     assert found.fix is not None
-    assert (one.program if fault == "not in this folder" else source) in found.fix.title
+    named = {"not in this folder": one.program, "not of this account": "torch"}.get(fault, source)
+    assert named in found.fix.title
 
 
 @pytest.mark.parametrize(

@@ -114,6 +114,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "without call",
         "folder not searched",
         "not in this folder",
+        "not of this account",
         "opens the Store",
         "no source",
         "activation ends",
@@ -122,8 +123,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     this name, and so does not come to this Python. activation ends: a Dockerfile activates the environment in the step ``source`` alone, and
     starts the first Python of the image's PATH. On Windows: without call: a batch file ends at ``source``, before it comes to
     this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. not in this
-    folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. opens the
-    Store: the name is that of the Store's alias."""
+    folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. not of this
+    account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it. opens the Store: the name is
+    that of the Store's alias."""
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
     would know: it goes on without."""
@@ -263,7 +265,7 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     nearby: tuple[str, ...] = ()
     """Files in the program's own folders that have the names of what its search does not find (Windows)."""
     lost: str = ""
-    """Where a program that PyInstaller packed has Python's library, which is not there: its folder is missing."""
+    """Where a program that PyInstaller packed has Python's library, or the archive of its standard library, which is not there."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()

@@ -2,7 +2,8 @@
 
 The file ends with an archive: a cookie with the name of Python's library, and a table of contents (PyInstaller's documentation,
 "CArchive"; its loader/pyimod01_archive.py and bootloader/src/pyi_archive.h). A program in one file has that library within; one in a
-folder finds it in the folder that the option ``pyi-contents-directory`` names (since 6.0), or beside the program.
+folder finds it in the folder that the option ``pyi-contents-directory`` names (since 6.0), or beside the program. There, too, lies
+base_library.zip with the modules of the standard library that Python needs to start (bootloader/src/pyi_pythonlib.c).
 """
 
 from __future__ import annotations
@@ -16,16 +17,22 @@ MAGIC = b"MEI\014\013\012\013\016"
 MOST_BEHIND = 32 << 10
 """Bytes behind the archive, such as a signature, that are searched for the cookie."""
 MOST_TABLE = 4 << 20
+PYTHON_3 = 30
+"""In the cookie Python 3.9 is 39, and 3.11 is 311; Python 2.7 is 27."""
 OPTION = "pyi-contents-directory "
+STANDARD_LIBRARY, FIRST_MODULE = "base_library.zip", "encodings"
+"""The archive, and the module that Python imports first, which some builds have as files instead."""
 
 
 def lost_library(path: str, where: Sysroot) -> str:
-    """Return the place where a packed program has Python's library, if it is not there; empty for any other program."""
+    """Return the place where a packed program has Python's library, or its standard library, if that is not there; empty for any other
+    program.
+    """
     behind = where.tail(path, MOST_BEHIND) or b""
     at = behind.rfind(MAGIC)
     if at < 0 or len(behind) - at < COOKIE.size:
         return ""
-    _magic, length, start, size, _version, library = COOKIE.unpack_from(behind, at)
+    _magic, length, start, size, version, library = COOKIE.unpack_from(behind, at)
     name = library.split(b"\0")[0].decode("utf-8", "replace")
     after = len(behind) - at - COOKIE.size
     if not name or size > MOST_TABLE or start + size > length:
@@ -36,8 +43,12 @@ def lost_library(path: str, where: Sysroot) -> str:
         return ""  # in one file
     inner = next((n.removeprefix(OPTION) for n in _entries(told[:size]) if n.startswith(OPTION)), "")
     folder = where.parent(path)
-    place = where.join(folder, *([inner] if inner not in ("", ".") else []), name)
-    return "" if where.exists(place) else place
+    home = where.join(folder, inner) if inner not in ("", ".") else folder
+    place, modules = where.join(home, name), where.join(home, STANDARD_LIBRARY)
+    if not where.exists(place):
+        return place
+    without = version >= PYTHON_3 and STANDARD_LIBRARY not in names
+    return modules if without and not any(where.exists(p) for p in (modules, where.join(home, FIRST_MODULE))) else ""
 
 
 def _entries(table: bytes) -> list[str]:

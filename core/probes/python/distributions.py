@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import lru_cache, partial
 
 from core.common.late_pattern import late_pattern
@@ -61,19 +61,33 @@ def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> t
 
     ``every`` adds those that require one of ANCHORS, those of CLIENTS, and those that another listed one requires.
     """
+    found = read_distributions(folder, where, every=every)
+    return None if found is None else that_matter(found)
+
+
+def read_distributions(folder: str, where: Sysroot, *, every: bool) -> tuple[Distribution, ...] | None:
+    """Return every distribution in one folder, for ``that_matter``; without ``every``, those alone that are always listed."""
     if folder.endswith(".egg"):
         return tuple(d for d in of_egg(folder, where) if every or is_relevant(d.name))
     names = where.names(folder)
     if names is None:
         return None
-    found = [d for n in names if n.endswith("-info") for d in _distribution(folder, n, where, every=every)]
+    return tuple(d for n in names if n.endswith("-info") for d in _distribution(folder, n, where, every=every))
+
+
+def that_matter(found: Sequence[Distribution]) -> tuple[Distribution, ...]:
+    """Return those that are listed, of one search path: what one folder's package requires may be in another folder."""
     wanted = {
         name
         for d in found
         for r in (*d.requires, *d.pins)
         if (name := required_name(r)) and (is_relevant(d.name) or _is_part(name, d.name))
     }
-    return tuple(d for d in found if is_relevant(d.name) or d.pins or d.name in wanted or d.name in CLIENTS)
+    return tuple(
+        d
+        for d in found
+        if is_relevant(d.name) or d.pins or d.name in wanted or d.name in CLIENTS or d.location.endswith(".egg")
+    )
 
 
 def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:

@@ -14,7 +14,7 @@ from core.common.versions import all_numbers
 from core.host.this_host import app_alias_target
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
-from core.probes.python.distributions import find_distributions
+from core.probes.python.distributions import read_distributions, that_matter
 from core.probes.sysroot import Sysroot
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]
@@ -120,7 +120,7 @@ def describe_environment(
     unreadable: list[str] = []
     found: list[Distribution] = []
     for folder in folders:
-        its = find_distributions(folder, where, every=every)
+        its = read_distributions(folder, where, every=every)
         found.extend(its or ())
         if its is None:
             unreadable.append(folder)
@@ -135,7 +135,7 @@ def describe_environment(
         kind=kind,
         architecture=read_image.read_image(where.local_path(executable)).architecture if executable else "",
         site_packages=tuple(path_text(f) for f in folders),
-        distributions=tuple(found),
+        distributions=that_matter(found),
         installer=_installer(folders, settings, where),
         managed=kind != "venv" and _is_managed(prefix, where),
         dll_folders=tuple(_dll_folders(folders, where)) if where.system == "windows" else (),

@@ -174,7 +174,12 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
     """Whether something on the way may lead to another Python, unseen."""
     if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
         return True
-    followed = {f for f in way.state.files if ground.around.kind(f"{posixpath.dirname(f)}/python") == "file"}
+    paths, windows = ground.where.path_module, ground.where.system == "windows"
+    python = "python.exe" if windows else "python"
+    followed = {f for f in way.state.files if ground.around.kind(paths.join(paths.dirname(f), python)) == "file"}
+    if windows:
+        followed = {f for f in followed if paths.basename(f).lower() == "activate.bat"}
+    calls = {f.lower().removesuffix(".bat") for f in followed} if windows else set()
     names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
     whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
     by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
@@ -182,7 +187,10 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
         head = re.match(r"#!\s*(/\S+)", text)
         spoken = shell or by_shell or (language(head[1], ground) if head else "")
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
-            if _dead_call(row, way, ground):
+            if (
+                _dead_call(row, way, ground)
+                or _called_activation(row, way, ground).lower().removesuffix(".bat") in calls
+            ):
                 continue
             left = _without_effect(row, text, spoken, by_itself=way.kind != "script" or head is not None)
             if ACTIVATES.search(_without_followed(left, followed)):
@@ -272,14 +280,19 @@ def _dead_call(row: str, way: Reached, ground: Ground) -> str:
         foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
     ):
         return foreign[1]
+    place = _called_activation(row, way, ground)
+    is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
+    return "" if not place or "%" in place or is_there else place
+
+
+def _called_activation(row: str, way: Reached, ground: Ground) -> str:
+    """Return the batch file by which a line of a batch file activates an environment, as it is named there; empty for any other line."""
     found = DEAD_CALL.fullmatch(row) if ground.where.system == "windows" and way.kind == "script" else None
     if found is None or not found[1].strip().lower().removesuffix(".bat").endswith("\\activate"):
         return ""
     paths = ground.where.path_module
     named = re.sub(r"(?i)%~dp0\\?", lambda _m: f"{paths.dirname(way.at)}\\", found[1].strip())
-    place = paths.normpath(paths.join(way.state.values.get("PWD") or ground.folder, named))
-    is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
-    return "" if "%" in place or is_there else place
+    return str(paths.normpath(paths.join(way.state.values.get("PWD") or ground.folder, named)))
 
 
 def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
@@ -333,7 +346,7 @@ def _lacking(
     here = way.state.values.get("PWD") or ground.folder
     isolated, kind, named = _options(found.arguments)
     paths = ground.where.path_module
-    if kind == "file" and paths.basename(named) in LAUNCHERS:
+    if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
         named = _launched(found.arguments, here, ground) or named
     elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
         kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)

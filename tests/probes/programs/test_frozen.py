@@ -37,21 +37,32 @@ def packed(*names: str, library: str = "python311.dll", behind: bytes = b"") -> 
 @pytest.mark.parametrize(
     ("names", "beside", "lost"),
     [
-        (("main", "pyi-contents-directory _internal"), "", "C:\\app\\_internal\\python311.dll"),
-        (("main", "pyi-contents-directory _internal"), "_internal/python311.dll", ""),
-        (("main", "pyi-contents-directory ."), "python311.dll", ""),
-        (("main",), "", "C:\\app\\python311.dll"),
-        (("main",), "python311.dll", ""),
-        (("main", "python311.dll"), "", ""),
+        (("main", "pyi-contents-directory _internal"), (), "C:\\app\\_internal\\python311.dll"),
+        (("main", "pyi-contents-directory _internal"), ("_internal/python311.dll", "_internal/base_library.zip"), ""),
+        (
+            ("main", "pyi-contents-directory _internal"),
+            ("_internal/python311.dll",),
+            "C:\\app\\_internal\\base_library.zip",
+        ),
+        (
+            ("main", "pyi-contents-directory _internal"),
+            ("_internal/python311.dll", "_internal/encodings/aliases.pyc"),
+            "",
+        ),
+        (("main", "base_library.zip"), ("python311.dll",), ""),
+        (("main", "pyi-contents-directory ."), ("python311.dll", "base_library.zip"), ""),
+        (("main",), (), "C:\\app\\python311.dll"),
+        (("main",), ("python311.dll", "base_library.zip"), ""),
+        (("main", "python311.dll"), (), ""),
     ],
 )
 @pytest.mark.parametrize("behind", [b"", b"a signature" * 300])
 def test_what_a_packed_program_needs_beside_it(
-    tmp_path: Path, names: tuple[str, ...], beside: str, lost: str, behind: bytes
+    tmp_path: Path, names: tuple[str, ...], beside: tuple[str, ...], lost: str, behind: bytes
 ) -> None:
     write(tmp_path, "C:/app/tool.exe", packed(*names, behind=behind))
-    if beside:
-        write(tmp_path, f"C:/app/{beside}")
+    for file in beside:
+        write(tmp_path, f"C:/app/{file}")
     assert lost_library("C:\\app\\tool.exe", Sysroot("windows", str(tmp_path))) == lost
 
 

@@ -223,3 +223,32 @@ def test_a_blank_in_a_variables_name_leads_to_another_python(line: str, told: st
     other = PythonEnvironment(prefix=PROJECT + r"\venv", kind="venv", version="3.11.9")
     runs = [one for one in ended(machine, ENV["Path"], ML, other) if one.source.endswith("user.bat")]
     assert [one.misset.name if one.misset else "" for one in runs if told or one.misset] == ([told] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "lacks"),
+    [
+        ((r"call C:\ml\Scripts\activate.bat", "streamlit run train.py"), ("torch",)),
+        ((r"call C:\ml\Scripts\activate.bat", r"C:\tools\Scripts\streamlit.exe run train.py"), ("torch",)),
+        ((r"call C:\unread\activate.bat", "streamlit run train.py"), ()),
+        ((r"call C:\ml\Scripts\activate.bat", "own run train.py"), ()),
+        ((r"call C:\ml\Scripts\activate.bat", "streamlit run empty.py"), ()),
+    ],
+)
+def test_a_command_of_another_environment_runs_the_program_there(
+    lines: tuple[str, ...], lacks: tuple[str, ...], machine: Path
+) -> None:
+    tools = PythonEnvironment(
+        prefix=r"C:\tools", kind="venv", version="3.11.9", executable=r"C:\tools\Scripts\python.exe"
+    )
+    put(machine, r"C:\tools\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
+    put(machine, r"C:\tools\Scripts\python.exe", "MZ")
+    put(machine, r"C:\tools\Lib\site-packages\streamlit\__init__.py", "")
+    put(machine, r"C:\unread\activate.bat", "call C:\\elsewhere\\activate\r\n")
+    put(machine, PROJECT + r"\empty.py", "")
+    launcher = "MZ\n#!C:\\tools\\Scripts\\python.exe\r\nPK\x03\x04"
+    put(machine, r"C:\tools\Scripts\streamlit.exe", launcher)
+    put(machine, r"C:\ml\Scripts\own.exe", launcher.replace("tools", "ml"))
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
+    found = ended(machine, r"C:\Windows\System32;C:\tools\Scripts", ML, tools)
+    assert [(one.prefix, one.seems, one.lacks) for one in found] == ([(r"C:\tools", r"C:\ml", lacks)] if lacks else [])

@@ -7,10 +7,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.host.windows.registered import registered_starts
-from core.model.facts import PythonEnvironment, RegisteredStart, Variable
+from core.model.facts import Distribution, PythonEnvironment, RegisteredStart, Variable
 from core.probes.programs.shortcuts import read_shortcut
 from core.probes.starting.machine import ground_of
 from core.probes.starting.windows.command_lines import python_of_batch, words_of_line
@@ -292,3 +293,39 @@ def test_what_cmd_exe_runs_first_stands_in_the_registry() -> None:
     (one,) = registered_starts((), lambda root, key: keys.get((root, key), {}))
     assert (one.kind, one.command) == ("prompt", r"C:\rc.cmd")
     assert one.key == r"HKCU\Software\Microsoft\Command Processor\AutoRun"
+
+
+@pytest.mark.parametrize(
+    ("account", "everybodys", "lacks"), [("", False, ("torch",)), ("ada", False, ()), ("", True, ())]
+)
+def test_a_service_of_another_account_lacks_the_persons_packages(
+    tmp_path: Path, account: str, everybodys: bool, lacks: tuple[str, ...]
+) -> None:
+    users, all_of = ENV["APPDATA"] + r"\Python\Python311\site-packages", r"C:\Python311\Lib\site-packages"
+    for file in (r"C:\Python311\python.exe", r"C:\Python311\python311.dll", r"C:\Python311\Lib\os.py"):
+        put(tmp_path, file, b"MZ")
+    put(tmp_path, rf"{users}\torch\__init__.py", "")
+    put(tmp_path, rf"{all_of}\{'torch' if everybodys else 'other'}\__init__.py", "")
+    put(tmp_path, r"C:\project\train.py", "import torch\n")
+    its = request(tmp_path, system="windows", env=ENV)
+    ground = ground_of(its, sysroot_of(its.host), r"C:\project")
+    ground = replace(ground, person=replace(ground.person, name="ada"))
+    python = PythonEnvironment(
+        prefix=r"C:\Python311",
+        kind="other",
+        version="3.11",
+        executable=r"C:\Python311\python.exe",
+        site_packages=(users, all_of),
+        distributions=(Distribution(name="torch", version="2.6.0", location=users),),
+    )
+    service = RegisteredStart(
+        kind="service", key=KEY, command=r"C:\Python311\python.exe train.py", folder=r"C:\project", account=account
+    )
+    machines = (
+        Variable(name="SystemRoot", value=r"C:\Windows", scope="machine"),
+        *(Variable(name=n, value=v, scope="process") for n, v in ENV.items()),
+    )
+    (way,) = starter_ways(ground, (python,), (service,), machines)
+    assert [(one.fault, one.lacks, one.source) for one in way.runs] == (
+        [("not of this account", lacks, users)] if lacks else []
+    )

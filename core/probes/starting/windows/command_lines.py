@@ -336,7 +336,10 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1)
-    return _of_launcher(path, tuple(words[1:]), state, ground) if path.lower().endswith(".exe") else None
+    by_name = not ntpath.dirname(words[0])
+    return (
+        _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None
+    )
 
 
 def _opens_store(path: str, ground: Ground) -> bool:
@@ -345,7 +348,9 @@ def _opens_store(path: str, ground: Ground) -> bool:
     return seen is not None and not seen.st_size and "\\windowsapps\\" in path.lower()
 
 
-def _of_launcher(path: str, arguments: tuple[str, ...], state: State, ground: Ground) -> StartedFile | None:
+def _of_launcher(
+    path: str, arguments: tuple[str, ...], state: State, ground: Ground, *, by_name: bool
+) -> StartedFile | None:
     """Return the Python that the program of a package's command names; None for any other program."""
     if ntpath.basename(ntpath.dirname(path)).lower() != "scripts":
         return None
@@ -357,7 +362,7 @@ def _of_launcher(path: str, arguments: tuple[str, ...], state: State, ground: Gr
         return StartedFile(python, "", arguments=(path, *arguments), is_gone=True, launcher=path)
     prefix = prefix_of(python, ground.where, state.values)
     real = ground.where.real_path(prefix) if prefix else ""
-    return StartedFile(python, prefix, real, (path, *arguments), launcher=path)
+    return StartedFile(python, prefix, real, (path, *arguments), by_name=by_name, launcher=path)
 
 
 def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 0) -> None:

@@ -1,6 +1,6 @@
 r"""Starts on Windows that end before their program runs, although the environment is there: a batch file that another one replaces, an
-interpreter that was taken away, a task that starts in another folder than its files, and an embeddable Python that does not search its
-program's folder.
+interpreter that was taken away, a task that starts in another folder than its files, an embeddable Python that does not search its
+program's folder, and a service whose account has not the person's own packages.
 
 Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's documentation, "Finding modules"
 (a ._pth file names every folder).
@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ntpath
 from collections.abc import Iterator
+
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.model.paths import is_inside
@@ -45,6 +47,7 @@ def ended_starts(
                 name=path_text(found.path), path="", prefix="", seems=owner, why="lies in it", source=path_text(named)
             )
     yield from _folder_not_searched(found, way, ground, pythons)
+    yield from _not_of_this_account(found, way, ground, pythons)
 
 
 UNATTENDED = ("task", "service")
@@ -103,6 +106,43 @@ def _folder_not_searched(
             program=path_text(program),
             lacks=beside,
             fault="folder not searched",
+        )
+
+
+OF_AN_ACCOUNT = ("APPDATA", "PYTHONUSERBASE", "LOCALAPPDATA")
+"""Variables by which Python finds the packages of a person (PEP 370)."""
+
+
+def _not_of_this_account(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the modules that a program of another account lacks, and would have with the person's variables."""
+    its, mine = ({n.upper(): v for n, v in env.items()} for env in (way.state.values, ground.env))
+    home = next((p for p in pythons if p.prefix == way.prefix), None)
+    if way.kind not in UNATTENDED or home is None or found.is_gone or its.get("APPDATA") == mine.get("APPDATA"):
+        return
+    program, lacks = program_and_lacks(found, way, ground, pythons)
+    if not lacks:
+        return
+    state = way.state.copy()
+    state.values = {n: v for n, v in state.values.items() if n.upper() not in OF_AN_ACCOUNT}
+    own_variables = {n: v for n, v in ground.env.items() if n.upper() in OF_AN_ACCOUNT}
+    state.values |= own_variables
+    state.exported |= set(own_variables)
+    _program, then = program_and_lacks(found, replace(way, state=state), ground, pythons)
+    own = tuple(n for n in lacks if n not in then)
+    folder = next((f for f in home.site_packages if not is_inside("windows", f, home.prefix)), "")
+    if own and folder:
+        yield StartedPython(
+            name=ground.where.name(found.path),
+            path=path_text(found.path),
+            prefix=way.prefix,
+            seems=way.prefix,
+            why="lies in it",
+            source=path_text(folder),
+            program=path_text(program),
+            lacks=own,
+            fault="not of this account",
         )
 
 

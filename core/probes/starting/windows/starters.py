@@ -31,6 +31,8 @@ OF_SYSTEM = re.compile(
     r"S-1-5-(?:18|19|20)|(?:nt authority\\)?(?:local ?system|system|(?:local|network) ?service)", re.IGNORECASE
 )
 """Accounts of the system, in a task's UserId."""
+FOLDERS_OF_ACCOUNTS = {"USERPROFILE": "", "APPDATA": "AppData\\Roaming", "LOCALAPPDATA": "AppData\\Local"}
+"""Variables that name folders of an account -> where they are in its profile."""
 STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b|\bpyw?(?:\.exe)?\b", re.IGNORECASE)
 """In a command line that may lead to a Python; all others are left alone."""
 
@@ -73,7 +75,7 @@ def _registered(
     if one.kind in ("prompt", "association") or not STARTS_PYTHON.search(one.command):
         return
     mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
-    env = dict(ground.env) if mine else compose_environment(v for v in variables if v.scope in ("process", "machine"))
+    env = dict(ground.env) if mine else _environment_of_system(variables)
     state = State({} if one.only else env, set() if one.only else set(env), separator=";")
     if one.only:
         for name in ("SystemRoot", "SystemDrive"):
@@ -87,6 +89,14 @@ def _registered(
     command = expand_variables(one.command, env)
     kind = "service" if one.kind == "service" else "launcher"
     yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground, pythons)  # type: ignore[arg-type]
+
+
+def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:
+    """Return the machine's variables, with the folders of the account LocalSystem in place of the person's."""
+    env = compose_environment(v for v in variables if v.scope in ("process", "machine"))
+    profile = ntpath.join(_system_folder(env), "config", "systemprofile")
+    folders = {f: ntpath.join(profile, below) for f, below in FOLDERS_OF_ACCOUNTS.items()}
+    return {n: folders.get(n.upper(), v) for n, v in env.items()}
 
 
 def _system_folder(env: dict[str, str]) -> str:
@@ -104,7 +114,7 @@ def _tasks(
 
     One of the system's accounts gets the machine's variables, without the person's.
     """
-    of_machine = compose_environment(v for v in variables if v.scope in ("process", "machine"))
+    of_machine = _environment_of_system(variables)
     folders = [ntpath.join(_system_folder(ground.env), "Tasks")]
     seen = 0
     for folder in folders:
