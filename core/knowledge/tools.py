@@ -60,7 +60,7 @@ class Call(Frozen, frozen=True, kw_only=True):
     """A call of a package that needs another one, or a program, which the package does not require."""
 
     reader: str
-    """A pattern of the distributions that are called."""
+    """A pattern of the distributions that are called; empty where the program starts a module of its own Python."""
     spelt: str
     """A pattern of what a program spells, outside conditions and ``try``."""
     unless: str = ""
@@ -68,7 +68,7 @@ class Call(Frozen, frozen=True, kw_only=True):
     wants: str = ""
     """A pattern of distributions one of which is needed."""
     program: str = ""
-    """A program that is needed."""
+    """A program that is needed; with ``wants``, one of these distributions brings it."""
     libraries: tuple[str, ...] = ()
     """How names of the system's libraries begin any of which serves as well."""
     name: str

@@ -16,6 +16,10 @@ from tests.probes.request import request, write
 SITE = "/env/lib/python3.11/site-packages"
 SPEAKS = "import torchaudio\nsound, rate = torchaudio.load('voice.wav')\n"
 HEARS = "from transformers import pipeline\nasr = pipeline('automatic-speech-recognition')\nprint(asr('voice.mp3'))\n"
+MANAGES = "import subprocess, sys, torch\nsubprocess.check_call([sys.executable, '-m', 'pip', 'freeze'])\n"
+INSTALLS = "import subprocess, sys, torch\ndef install(name):\n    subprocess.check_call([sys.executable, '-m', 'pip', 'install', name])\n"
+BUILDS = "from torch.utils.cpp_extension import load\nops = load(name='ops', sources=['ops.cpp'])\n"
+TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
 
@@ -36,6 +40,19 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         (f"import soundfile\n{HEARS}", [TEXT], [], []),
         ("model = AutoModel.from_pretrained('m', device_map='auto')\n", [TEXT], [], ["accelerate"]),
         ("model = AutoModel.from_pretrained('m', device_map=None)\n", [TEXT], [], []),
+        (MANAGES, [TORCH], [f"{SITE}/torch/__init__.py"], ["pip"]),
+        (MANAGES, [TORCH, PIP], [f"{SITE}/torch/__init__.py"], []),
+        (MANAGES, [TORCH], [], []),
+        (f"import ensurepip\n{MANAGES}", [TORCH], [f"{SITE}/torch/__init__.py"], []),
+        (MANAGES.replace("check_call", "call"), [TORCH], [f"{SITE}/torch/__init__.py"], []),
+        (INSTALLS, [TORCH], [f"{SITE}/torch/__init__.py"], []),
+        (BUILDS, [TORCH], [], ["ninja"]),
+        (BUILDS, [TORCH, NINJA], [], []),
+        (BUILDS, [TORCH], ["/usr/bin/ninja"], []),
+        (BUILDS, [TORCH], ["/env/bin/ninja"], []),
+        ("from numpy import load\nload('a.npy')\n", [TORCH], [], []),
+        ("import spacy\nspacy.load(name='en')\n", [TORCH], [], []),
+        ("def load(name='x'):\n    pass\nload(name='y')\n", [TORCH], [], []),
     ],
 )
 def test_what_a_call_needs(

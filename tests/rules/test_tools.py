@@ -213,6 +213,17 @@ def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause:
     assert not [*unfit_tools(seen), *programs_that_packages_run(seen)]
 
 
+def test_a_module_that_a_program_starts_and_that_its_python_does_not_have() -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="", name="pip", path="/w/main.py", state="absent", runs=False,
+        asked_by="check_call([sys.executable, '-m', 'pip', 'list'])", called="/w/main.py:2",
+    )  # fmt: skip
+    (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert (card.cause, card.severity) == ("requirement_broken", Severity.WARNING)
+    assert all(word in card.title for word in ("/w/main.py:2", "pip", m.PREFIX))
+    assert card.fix is not None
+
+
 @pytest.mark.parametrize(
     ("name", "elsewhere", "cause"),
     [

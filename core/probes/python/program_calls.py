@@ -15,6 +15,7 @@ from core.knowledge.tools import Call, known_calls
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
+from core.probes.loading.asked_parts import imported_modules
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
 from core.probes.python.locations import working_folder
@@ -45,7 +46,11 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
             continue
         installed = installed or tuple(every_distribution(python, where))
         reader = next((d for d in installed if re.fullmatch(call.reader, d.name) and _is_of_release(d, call)), None)
-        if reader is None or any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
+        if not call.reader:
+            asking = [(name, text) for name, text in asking if _is_its_python(text, python, where)]
+        elif reader is None:
+            continue
+        if any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
             continue
         looked = _looked_for(call, python, request, where)
         if looked is None:
@@ -55,7 +60,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
             if line:
                 yield UnfitTool(
                     prefix=python.prefix,
-                    reader=f"{reader.name} {reader.version}",
+                    reader=f"{reader.name} {reader.version}" if reader else "",
                     name=call.name,
                     path=path_text(where.join(folder, name)),
                     state="absent",
@@ -63,10 +68,16 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
                     looked=tuple(path_text(p) for p in looked[:12]),
                     asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
                     called=path_text(f"{where.join(folder, name)}:{line}"),
-                    package=call.program and call.name,
+                    package="" if call.wants else call.program and call.name,
                     source=call.source,
                 )
                 break
+
+
+def _is_its_python(text: str, python: PythonEnvironment, where: Sysroot) -> bool:
+    """Whether a program imports a package that is installed in this environment, so that it is started with it."""
+    there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
+    return not there.isdisjoint(imported_modules(text))
 
 
 def _is_of_release(its: Distribution, call: Call) -> bool:
@@ -111,6 +122,8 @@ def _line_of(call: Call, text: str) -> int:
         match node:
             case ast.If(test=test) if not MAIN.search(ast.unparse(test)):
                 open_parts = [*node.body, *node.orelse]
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not call.reader:  # it may be for what is not installed
+                open_parts = node.body
             case ast.Try():
                 open_parts = [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse]
             case ast.Expr(value=ast.Constant()):

@@ -134,14 +134,16 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 Step.FRAMEWORKS,
                 min(home.severity, WARNING),
                 f"call-{one.name}",
-                _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name),
+                _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
+                if one.reader
+                else _("{call} starts {name} with its own Python, and {name} is not installed in {prefix}.", call=one.called, prefix=home.python.prefix, name=one.name),
                 cause="system_library_missing" if one.package else "requirement_broken",
-                why=_("The package can be imported without it, and fails at this call."),
+                why=_("The package can be imported without it, and fails at this call.") if one.reader else _("The program ends at this line, whatever the packages need."),
                 evidence=[
                     observation(_("Requested by"), one.asked_by, one.called),
                     *(observation(_("Looked for in"), p) for p in one.looked[:6]),
                     observation(_("Known from"), one.source),
-                    home.concerns(one.reader.partition(" ")[0]),
+                    home.concerns(one.reader.partition(" ")[0]) if one.reader else home.concerns(),
                 ],
                 subject=home.python.prefix,
                 fix=manual_fix(_("Install {name}", name=one.name), *program_commands(seen, one.package, shows=f"command -v {one.name}"), restart="program")
