@@ -188,6 +188,35 @@ def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
         assert (done.returncode != 0) == bool(expected), done.stderr
 
 
+@pytest.mark.parametrize(("has", "told"), [("listen", False), ("measure", True)])
+def test_another_package_of_the_name_among_the_persons_own(tmp_path: Path, has: str, told: bool):
+    work, users, site = (tmp_path / n for n in ("work", "users", "site"))
+    for folder, name, text in (
+        (work, "main.py", "import voice\n\nmodel = voice.listen('base')\n"),
+        (users, "voice.py", f"def {has}(name): return name\n"),
+        (users, "voice-1.0.dist-info/RECORD", "voice.py,,\n"),
+        (site, "voice/__init__.py", "def listen(name): return name\n"),
+        (site, "open_voice-2.0.dist-info/RECORD", "voice/__init__.py,,\n"),
+    ):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(users), origin="user site"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python, where = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib"), Sysroot(system="linux")
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    assert [(e.kind, e.name, e.path, e.owner, e.hidden_owner) for e in found] == (
+        [("no name", "listen", str(users / "voice.py"), "voice 1.0", "open-voice 2.0")] if told else []
+    )
+    code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(users)!r}]; sys.path.append({str(site)!r}); import main"
+    assert (
+        subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False).returncode != 0
+    ) == told
+
+
 @pytest.mark.parametrize(("place", "told"), [("site", True), ("work", False)])
 def test_zeros_in_an_installed_module_that_a_program_imports(tmp_path: Path, place: str, told: bool):
     work, site = tmp_path / "work", tmp_path / "site"

@@ -23,6 +23,7 @@ from core.probes.python.follower import Follower
 from core.probes.python.models_code import code_of_models
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.own_paths import in_entries_of, searches_of_programs
+from core.probes.python.shadows import entry_of, owner_of_module
 from core.probes.sysroot import Sysroot
 
 MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
@@ -134,7 +135,7 @@ def _followed(
     for name in programs:
         ended = follower.follow(name)
         if ended is not None and (_is_dropped(ended, search, where) or _is_told(ended, folder, search, where)):
-            found.setdefault(ended, []).append(path_text(where.join(folder, f"{name}.py")))
+            found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
             break
     ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
@@ -153,8 +154,10 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
         return bool(ended.owner)  # of what is installed; a text of one's own may be half written
     if ended.kind not in ("absent", "no name", "no parameter", "refused"):
         return False  # what else is damaged is told whoever asks
-    if ended.hidden:  # and so is what hides a package, unless only this program puts it there
-        return _is_added(ended.path, search, where)
+    if (
+        ended.hidden
+    ):  # and so is what hides a package, unless only this program puts it there, or it is installed itself
+        return _is_added(ended.path, search, where) or _is_installed(ended.path, search, where)
     inner = where.path_module.sep
     if (
         ended.path.startswith(folder + inner)
@@ -164,6 +167,19 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
         return False
     asked_by_program = ended.importer.startswith(folder + inner) and not _is_installed(ended.importer, search, where)
     return not (asked_by_program and ended.kind == "absent" and "." not in ended.wanted)
+
+
+def _with_owners(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> EndedImport:
+    """Return an end at an installed module that hides another one, with the distributions that they belong to."""
+    if not ended.hidden or not _is_installed(ended.path, search, where):
+        return ended
+    top = ended.wanted.partition(".")[0]
+    mine, its = (owner_of_module(top, entry_of(search, p), where) for p in (ended.path, ended.hidden))
+    return msgspec.structs.replace(
+        ended,
+        owner=f"{mine.name} {mine.version}" if mine else ended.owner,
+        hidden_owner=f"{its.name} {its.version}" if its else ended.hidden_owner,
+    )
 
 
 def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:

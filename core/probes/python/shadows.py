@@ -51,8 +51,8 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
     for found in _hiding(search, where):
         if found.name in known or search.is_alike(found.path, found.hidden[0]):
             continue
-        folder = _entry_of(search, found.hidden[0])
-        owner = _owner(found.name, folder, where)
+        folder = entry_of(search, found.hidden[0])
+        owner = owner_of_module(found.name, folder, where)
         if owner is None:
             continue
         its = msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
@@ -144,7 +144,7 @@ def ended_programs(
         for name, _text in its.programs:
             ended = follower.follow(name)
             if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
-                owner = _owner(ended.wanted.partition(".")[0], _entry_of(searched, ended.hidden), where)
+                owner = owner_of_module(ended.wanted.partition(".")[0], entry_of(searched, ended.hidden), where)
                 whose = f"{owner.name} {owner.version}" if owner else ended.hidden_owner
                 told = msgspec.structs.replace(ended, hidden_owner=whose)
                 found.setdefault(in_entries_of(searched, told, its.adds), []).append(searched.find(name).path)
@@ -188,12 +188,12 @@ def _hiding(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:
                 yield found
 
 
-def _entry_of(search: ModuleSearch, path: str) -> str:
+def entry_of(search: ModuleSearch, path: str) -> str:
     """Return the entry that a path lies in."""
     return max((e.path for e in search.search.entries if path.startswith(e.path)), key=len, default="")
 
 
-def _owner(module: str, folder: str, where: Sysroot) -> Distribution | None:
+def owner_of_module(module: str, folder: str, where: Sysroot) -> Distribution | None:
     """Return the distribution that has a module as its own: by its name, else by its record, else one that has a part of it."""
     every = all_requirements(folder, where)
     if own := next((d for d in every if module_of(d.name) == module), None):
