@@ -41,6 +41,7 @@ ContractKind = Literal[
     "debugging",
     "locale",
     "tensors",
+    "key",
 ]
 """words: one of a list, or several with ``separator``. switch: yes or no in one of the usual spellings. flags: "--name=value",
 or a file of them. options: "name:value,name:value". folder: exists and holds one of ``holds``. path: a file or a folder that exists. writable: a folder that is there or
@@ -56,6 +57,7 @@ debugging: a value that has the ``pattern`` is right, and helps to find errors: 
 sockets: a folder in which programs make sockets, whose whole path a socket's address must hold; one that is not there is passed over.
 locale: a name that a program gives to setlocale(), and that the C library must have. tensors: with a value that has the ``pattern``,
 checkpoints are loaded that hold tensors alone, whatever a program asks for.
+key: a secret whose length the code in the files of ``holds`` compares, where a program hands it over by ``spelt``.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
 INTERFACES = "/sys/class/net"

@@ -772,3 +772,34 @@ def test_a_checkpoint_with_more_than_tensors_that_a_variable_forbids(
     found = places_of_contracts(env, Sysroot(system="linux", root=str(tmp_path)))
     its = [p.holds for p in found if p.variable == "TORCH_FORCE_WEIGHTS_ONLY_LOAD"]
     assert its == [("argparse.Namespace",)] * told
+
+
+HANDS_OVER = "import os, wandb\nwandb.login(key=os.environ['WANDB_API_KEY'])\n"
+CHECKS = "    if len(suffix) != 40:\n        raise ValueError(len(key))\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "key", "code", "lengths"),
+    [
+        (HANDS_OVER, "v" * 86, CHECKS, [(("40",), ("86",))]),
+        (HANDS_OVER, "v" * 40, CHECKS, []),
+        (HANDS_OVER, f"local-{'v' * 40}", CHECKS, []),
+        (HANDS_OVER, "v" * 86, CHECKS.replace("!=", "<"), []),
+        (HANDS_OVER, "", CHECKS, []),
+        ("import os, wandb\nwandb.login()\nos.environ['WANDB_API_KEY']\n", "v" * 86, CHECKS, []),
+        ("import wandb\nwandb.login(key=read())\n", "v" * 86, CHECKS, []),
+    ],
+)
+def test_a_key_of_another_length_than_its_reader_takes(
+    program: str, key: str, code: str, lengths: list[tuple[tuple[str, ...], tuple[str, ...]]], tmp_path: Path
+):
+    write(tmp_path, f"{SITE}/wandb/sdk/lib/apikey.py", code)
+    write(tmp_path, "/home/ada/work/main.py", program)
+    asking = replace(asked(tmp_path, {"WANDB_API_KEY": key}, "wandb"), script_folder="/home/ada/work")
+    rows = vocabulary.look(asking)
+    assert [(v.known, v.unknown) for v in rows if v.takes == "key length"] == lengths
+    places = places_of_contracts({"WANDB_API_KEY": key}, Sysroot(system="linux", root=str(tmp_path)))
+    assert not key or key not in f"{rows}{[*places]}"
+    assert not is_relevant_variable(
+        Variable(name="WANDB_API_KEY", value=key), read_table("environment", EnvironmentKnowledge)
+    )

@@ -934,3 +934,16 @@ def test_a_value_against_what_a_program_of_the_folder_does(
     its = found(replace(seen, environment=replace(seen.environment, places=(place,))))
     assert [(f.severity, f.subject) for f in its] == [(severity, variable)] * bool(severity)
     assert all("/w/main.py" in f.title for f in its)
+
+
+def test_a_key_that_an_older_release_refuses_and_that_is_not_shown():
+    row = Vocabulary(
+        variable="WANDB_API_KEY", prefix=PREFIX, files=("/w/apikey.py",), known=("40",), unknown=("86",),
+        takes="key length", reader="wandb 0.19.11", sure=False,
+    )  # fmt: skip
+    seen = machine("OTHER", "1", *TORCH, Distribution(name="wandb", version="0.19.11", location=SITE))
+    (one,) = own_code.keys_of_another_length(replace(seen, vocabularies=(row,)))
+    assert (one.cause, one.severity, one.remedy) == ("variable_value_wrong", Severity.WARNING, None)
+    assert all(word in one.title for word in ("86", "40", "wandb 0.19.11"))
+    assert one.fix is not None
+    assert "wandb" in one.fix.advice

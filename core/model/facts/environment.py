@@ -126,13 +126,14 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside", "key", "package", "code", "memory", "own cache", "docstrings",
+        "header", "beside", "key", "package", "code", "memory", "own cache", "docstrings", "key length",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
     cache: the code asks Numba for a cache, and nothing can be written to any of the folders ``known``. header: the value is a secret that is sent in
     the head of a request; ``unknown`` are its letters that none can have. beside: with the variable, a
     program in the working folder does not find ``known``, which lies beside it.
+    key length: the value is a secret; ``unknown`` is its length, and ``known`` the one that the code takes.
     memory: the value is the size of each thread's stack, and larger than the memory of this machine, ``known`` bytes.
     code: with ``unknown``, and other variables as ``known`` has them, the code raises what it ``says``.
     own cache: the reader keeps files there, nothing can be written to it, and ``known`` is in the way.

@@ -92,7 +92,7 @@ def _code_prefixes() -> tuple[str, ...]:
 @functools.cache
 def _contract_names() -> frozenset[str]:
     """Return the variables with a contract or that one asks for; a folder of the person's, such as HOME, is not listed."""
-    rows = [c for c in variable_contracts() if c.kind != "header"]  # secrets
+    rows = [c for c in variable_contracts() if c.kind not in ("header", "key")]  # secrets
     others = {
         n for c in rows for n in (*c.unless, *dict(c.given), *(c.words if c.kind in ("together", "apart") else ()))
     }

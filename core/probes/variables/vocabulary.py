@@ -42,6 +42,7 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of
 from core.probes.variables.following.endings import Read, ended_by_variables
+from core.probes.variables.key_lengths import refused_keys
 from core.probes.variables.made_names import made_values
 from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import MOST_FLAGS, write_obstacle
@@ -81,6 +82,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         *_without_account(request, where),
         *_without_cache(request, where),
         *_in_headers(request),
+        *refused_keys(request, where),
         *left_out(request, where),
         *users_left_out(request, where),
         *without_docstrings(_values(OPTIMIZE, request), request, where),
@@ -100,7 +102,7 @@ def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
     rows = {
         r.variable: r
         for r in seen.vocabularies or ()
-        if r.takes not in ("", "account", "cache", "header", "beside", "memory") and not r.setting
+        if r.takes not in ("", "account", "cache", "header", "key length", "beside", "memory") and not r.setting
     }
     found = tuple(
         Variable(name=name, value=value, source="environment")

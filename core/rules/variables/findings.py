@@ -160,7 +160,7 @@ def _removal(contract: Contract, value: str, reading: list[EnvironmentView]) -> 
     """
     letters = BETWEEN.get(contract.kind, "") + contract.separator
     several = letters and len([w for w in re.split(f"[{re.escape(letters)}]", value) if w.strip()]) > 1
-    if several or contract.kind in ON_PURPOSE or contract.kind == "header" or "@" in value:
+    if several or contract.kind in ON_PURPOSE or contract.kind in ("header", "key") or "@" in value:
         return Unset(variable=contract.variable)
     return unset_in(contract.variable, value, *reading)
 

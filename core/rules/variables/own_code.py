@@ -18,6 +18,7 @@ from core.knowledge.contracts import (
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Step
+from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.variables.findings import contract_finding, unset_in, without_backend
@@ -33,7 +34,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache", "header", "beside", "memory"):
+        if row.setting or row.takes in ("account", "cache", "header", "key length", "beside", "memory"):
             continue
         told.add(row.variable)
         if row.takes == "module":
@@ -122,6 +123,38 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
         )
         value = Variable(name=row.variable, value="".join(row.unknown), source="environment")
         yield replace(contract_finding(seen, contract, value, wrong, near), remedy=None)
+
+
+def keys_of_another_length(seen: Snapshot) -> Iterator[Finding]:
+    """A program hands over a key whose length the installed release of its package refuses. The key itself is not known here."""
+    views = [h for h in environment_views(seen) if h.near <= 3]
+    told: set[str] = set()
+    for row in seen.vocabularies or ():
+        near = [h for h in views if h.python.prefix == row.prefix]
+        contract = next((c for c in variable_contracts() if c.kind == "key" and c.variable == row.variable), None)
+        if row.takes != "key length" or contract is None or not near or row.variable in told:
+            continue
+        told.add(row.variable)
+        wrong = _(
+            "The key in {name} is {length} characters long, and {reader} takes only those of {known}.",
+            name=row.variable,
+            length=row.unknown[0],
+            reader=row.reader,
+            known=row.known[0],
+        )
+        value = Variable(name=row.variable, value="", source="environment")
+        its = contract_finding(seen, contract, value, wrong, near)
+        name = row.reader.partition(" ")[0]
+        yield replace(
+            its,
+            evidence=(observation(_("Length"), row.unknown[0], row.variable), *its.evidence[1:]),
+            fix=manual_fix(
+                _("Install a release of {name} that takes the key", name=name),
+                framework_pip_command(seen, near[0].python, "install", "--upgrade", name),
+                restart="program",
+            ),
+            remedy=None,
+        )
 
 
 def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
@@ -389,6 +422,7 @@ RULES = (
     refused_by_code,
     modules_left_out,
     letters_that_no_header_takes,
+    keys_of_another_length,
     unusable_settings,
     refused_answers,
     answers_that_ask_for_packages,
