@@ -225,6 +225,7 @@ def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(text)
+    (site / "client-1.0.dist-info").mkdir()
     entries = (
         SearchEntry(path=str(work), origin="start"),
         SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
@@ -238,6 +239,8 @@ def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
     code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
     done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
     assert (done.returncode != 0) == bool(expected), done.stderr
+    by_package = expected is not None and f"{site}/" in found[0].importer
+    assert not by_package or (found[0].asked_by == "client 1.0") is ("/client/" in found[0].importer)
     if expected and expected[0] == "absent":
         assert found[0].call
         line = int(found[0].called_at.rpartition(":")[2])

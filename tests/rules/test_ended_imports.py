@@ -392,6 +392,9 @@ CALLS: list[tuple[dict[str, Any], str, str]] = [
     ({"wanted": "torch", "kind": "no parameter", "name": "proxies", "function": "torch.Client", "importer": f"{SITE}/torchvision/io.py",
       "call": "torchvision.load", "path": TORCH, "owner": "torch 2.6.0"},
      "torch.Client() of torch 2.6.0 does not take proxies=.", "torchvision"),
+    ({"wanted": "torch", "kind": "no parameter", "name": "proxies", "function": "torch.Client", "importer": f"{SITE}/asker/io.py",
+      "asked_by": "asker 1.0", "call": "asker.load", "path": TORCH, "owner": "torch 2.6.0"},
+     "torch.Client() of torch 2.6.0 does not take proxies=.", "install --upgrade asker torch==2.6.0"),
 ]  # fmt: skip
 
 

@@ -82,6 +82,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     importer: str
     """The file whose line asks."""
     line: int
+    asked_by: str = ""
+    """Name and version of the installed package that this file is of, where its folder of metadata bears the package's name."""
     wanted: str
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
     kind: Literal[

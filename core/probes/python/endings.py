@@ -9,8 +9,9 @@ from collections.abc import Iterable
 
 import msgspec
 
-from core.knowledge.modules import KnownModule, module_of, module_table
+from core.knowledge.modules import KnownModule, distribution_of, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, path_text
+from core.probes.python.distributions import normalise_name
 from core.probes.python.dotted_modules import NONE, DottedModules, Module
 from core.probes.python.gone_files import module_stem
 from core.probes.python.modules import ModuleSearch
@@ -63,6 +64,7 @@ class Endings:
             starts=(),
             importer=path_text(importer),
             line=line,
+            asked_by=self._package_of(importer),
             wanted=wanted,
             kind=kind,  # type: ignore[arg-type]  # one of its words
             name=name,
@@ -80,6 +82,18 @@ class Endings:
         if byte_code and (kind == "byte code" or (name and byte_code.state == "other text")):
             return msgspec.structs.replace(ended, path=path_text(byte_code.path))
         return _with_reason(ended, self._unfit[its.path]) if its.path in self._unfit else ended
+
+    def _package_of(self, path: str) -> str:
+        """Return name and version of the package that a file is of, by the folders of metadata beside it; empty where none bears its name."""
+        inner = self._where.path_module.sep
+        folder = next((e.path for e in self._search.search.entries if path.startswith(e.path + inner)), "")
+        top = path[len(folder) + 1 :].partition(inner)[0].removesuffix(".py") if folder else ""
+        wanted = normalise_name(distribution_of(top)) if top else ""
+        for name in self._where.names(folder) or () if top else ():
+            its, _dash, version = name.removesuffix(".dist-info").partition("-")
+            if name.endswith(".dist-info") and normalise_name(its) == wanted:
+                return f"{wanted} {version}"
+        return ""
 
     def at_extension(self, one: UnfitExtension) -> EndedImport:
         """Return the end at an extension module that no import was seen to come to."""

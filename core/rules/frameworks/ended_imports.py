@@ -169,6 +169,8 @@ def _is_program(start: str) -> bool:
 
 def _asker(home: EnvironmentView, ended: EndedImport) -> str:
     """Return the installed package whose line asks where a program's imports end; empty where the program itself does."""
+    if ended.asked_by:
+        return ended.asked_by.partition(" ")[0]
     system = home.seen.machine.system
     folders = [f"{normalise(system, d.location)}/" for d in home.python.distributions if d.location]
     importer = normalise(system, ended.importer).replace("\\", "/")
@@ -305,7 +307,7 @@ def _cause_and_why(
             "The program was written for another release of {package}, or for another project's module of that name.",
             package=package,
         ) if _is_asked_by_program(home, ended) else _(
-            "The import was written for a release of {package} that is not the installed one.", package=package
+            "The line was written for a release of {package} that is not the installed one.", package=package
         )
     if any(r.kind == "renamed" and r.distribution == package for r in search.remains):
         return "installation_interrupted", _(
