@@ -493,16 +493,21 @@ def _has(node: ast.ClassDef, name: str) -> bool:
 
 
 def _stored(node: ast.AST) -> set[str]:
-    """Return the names that a statement binds, those of functions and classes in it among them."""
-    found: set[str] = set()
-    for n in walk(node):
+    """Return the names that a statement binds; of functions and classes in it their own name alone."""
+    found, todo = set[str](), [node]
+    while todo:
+        n = todo.pop()
         match n:
+            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
+                found.add(name)
+                continue
             case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
                 found.add(name)
             case ast.alias(name=name, asname=other):
                 found.add(other or name.partition(".")[0])
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
+            case ast.Lambda():
+                continue
+        todo += children(n)
     return found
 
 
