@@ -221,7 +221,7 @@ BUSY = replace(IDLE, load=97, processes=(GpuProcess(pid=9, name="train", memory=
         (run(timings=SLOW, card=replace(CARD, on_battery=True)), "benchmark.slow", Severity.WARNING, "battery"),
         (run(timings=SLOW, card=replace(CARD, driver_model="WDDM")), "benchmark.slow", Severity.UNKNOWN, "WDDM"),
         (run(timings=SLOW, card=replace(CARD, display=True)), "benchmark.slow", Severity.UNKNOWN, "screen"),
-        (run(timings=(replace(SLOW[0], tensor_cores=False, algorithm="GEMM"),), limits=TWO), "benchmark.slow", Severity.WARNING, "fp16 does without (GEMM)"),
+        (run(timings=(replace(SLOW[0], tensor_cores=False, algorithm="GEMM"),), limits=TWO), "benchmark.slow", Severity.WARNING, "fp16 does not need it (GEMM)"),
         (run(timings=SLOW, card=replace(CARD, pcie_generation_max=4), states=(replace(WORK, pcie_generation=1),) * 4), "benchmark.slow", Severity.UNKNOWN, "generation 1 of 4"),
         (run(timings=SLOW, card=replace(CARD, pcie_width_max=16), states=(replace(WORK, pcie_width=4),) * 4), "benchmark.slow", Severity.UNKNOWN, "4 of 16 lanes"),
     ],

@@ -61,7 +61,7 @@ def test_nothing_is_fetched_without_consent(faulty: Bench, capsys: pytest.Captur
         status, out, err = run("--index", url, capsys=capsys)
     assert status == 4
     assert "Nothing was downloaded." in out
-    assert "nobody to ask" in err
+    assert "no terminal to ask for consent" in err
     assert asked == []
 
 
