@@ -246,6 +246,23 @@ def test_zeros_in_an_installed_module_that_a_program_imports(tmp_path: Path, pla
     assert b"null bytes" in done.stderr
 
 
+def test_an_expression_that_is_too_deep_takes_no_other_program_along(tmp_path: Path):
+    """Python's parser takes a sum of 1500 terms, each of which is nested one deeper."""
+    (tmp_path / "work").mkdir()
+    (tmp_path / "site/clip").mkdir(parents=True)
+    (tmp_path / "site/clip/__init__.py").write_text("def copy():\n    pass\n")
+    (tmp_path / "work/deep.py").write_text(f"import clip\nx = {' + '.join(['clip.copy()'] * 1500)}\n")
+    (tmp_path / "work/main.py").write_text("from clip import load\n")
+    entries = (
+        SearchEntry(path=str(tmp_path / "work"), origin="start"),
+        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    )
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    where = Sysroot(system="linux")
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    assert [(e.wanted, e.name) for e in found] == [("clip", "load")]
+
+
 KIT = {"kit/__init__.py": "", "kit/llama.py": "class Attention:\n    pass\n"}
 ASKS = "from kit.llama import Attention, Faster\nfrom .configuration import Settings\n"
 LOADS = "from kit import llama\nAutoModel.from_pretrained({!r}, trust_remote_code=True)\n"

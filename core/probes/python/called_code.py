@@ -62,7 +62,7 @@ class Scope(NamedTuple):
     """Name whose value says that a module is not installed -> this module."""
     definitions: dict[str, ast.FunctionDef | ast.ClassDef]
     stars: list[str]
-    has_future_annotations: bool
+    """Modules whose names it takes by ``import *``."""
 
 
 class Class(NamedTuple):
@@ -113,11 +113,7 @@ class CalledCode:
             body = ast.parse(text).body
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return None
-        future = any(
-            isinstance(n, ast.ImportFrom) and n.module == "__future__" and any(a.name == "annotations" for a in n.names)
-            for n in body
-        )
-        made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [], future)
+        made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [])
         self._bind(body, made)
         return made
 

@@ -188,7 +188,7 @@ class Follower:
             try:
                 wanted = steps.throw(ended) if ended else steps.send(sent)  # type: ignore[arg-type]  # None begins one
                 ended = None
-            except StopIteration:
+            except (StopIteration, RecursionError):  # what is nested too deep to be read is left open
                 stack.pop()
                 sent, ended = True, None
                 continue
