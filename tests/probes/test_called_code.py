@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from core.model.facts import Distribution, SearchEntry
-from core.probes.python.followed_programs import ends_of_programs
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.sysroot import Sysroot
+from core.model.facts import Distribution
+from tests.probes.following import ends_in, lay_out, python_fails
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 
@@ -220,28 +216,13 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
     program, expected = CASES[case]
-    work, site = tmp_path / "work", tmp_path / "site"
-    for folder, files in ((work, {"main.py": program}), (site, INSTALLED)):
-        for name, text in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
-    (site / "client-1.0.dist-info").mkdir()
-    entries = (
-        SearchEntry(path=str(work), origin="start"),
-        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
-        SearchEntry(path=str(site), origin="site-packages"),
-    )
-    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
-    where = Sysroot(system="linux")
-    its = (Distribution(name="transport", version="2.0", location=str(site)),)
-    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), its, where)
+    lay_out(tmp_path, {"main.py": program}, {**INSTALLED, "client-1.0.dist-info/METADATA": "Name: client\n"})
+    site = tmp_path / "site"
+    found = ends_in(tmp_path, Distribution(name="transport", version="2.0", location=str(site)))
     assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
-    code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
-    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
-    assert (done.returncode != 0) == bool(expected), done.stderr
-    by_package = expected is not None and f"{site}/" in found[0].importer
-    assert not by_package or (found[0].asked_by == "client 1.0") is ("/client/" in found[0].importer)
-    if expected and expected[0] == "absent":
-        assert found[0].call
-        line = int(found[0].called_at.rpartition(":")[2])
-        assert "(" in program.splitlines()[line - 1]
+    assert python_fails(tmp_path) == bool(expected)
+    for end in found:
+        asked_by = "client 1.0" if "/client/" in end.importer else ""
+        assert end.asked_by == asked_by
+        line = int(end.called_at.rpartition(":")[2]) if end.kind == "absent" else end.line
+        assert end.kind != "absent" or "(" in program.splitlines()[line - 1]

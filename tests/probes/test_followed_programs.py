@@ -14,6 +14,7 @@ from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
+from tests.probes.following import ends_in, lay_out, python_fails
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 
@@ -167,25 +168,12 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
 @pytest.mark.parametrize("case", CASES)
 def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
     program, expected = CASES[case]
-    work, site = tmp_path / "work", tmp_path / "site"
-    for folder, files in ((work, {"main.py": program}), (site, INSTALLED)):
-        for name, text in files.items():
-            (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
-    entries = (
-        SearchEntry(path=str(work), origin="start"),
-        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
-        SearchEntry(path=str(site), origin="site-packages"),
-    )
-    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
-    where = Sysroot(system="linux")
-    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    lay_out(tmp_path, {"main.py": program}, INSTALLED)
+    found = ends_in(tmp_path)
     assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
-    assert [s for e in found for s in e.starts] == ([str(work / "main.py")] if expected else [])
-    code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import main"
-    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    assert [s for e in found for s in e.starts] == ([str(tmp_path / "work/main.py")] if expected else [])
     if expected or case not in ("a package that is not installed", "a program that searches elsewhere"):
-        assert (done.returncode != 0) == bool(expected), done.stderr
+        assert python_fails(tmp_path) == bool(expected)
 
 
 @pytest.mark.parametrize(("has", "told"), [("listen", False), ("measure", True)])
@@ -248,18 +236,13 @@ def test_zeros_in_an_installed_module_that_a_program_imports(tmp_path: Path, pla
 
 def test_an_expression_that_is_too_deep_takes_no_other_program_along(tmp_path: Path):
     """Python's parser takes a sum of 1500 terms, each of which is nested one deeper."""
-    (tmp_path / "work").mkdir()
-    (tmp_path / "site/clip").mkdir(parents=True)
-    (tmp_path / "site/clip/__init__.py").write_text("def copy():\n    pass\n")
-    (tmp_path / "work/deep.py").write_text(f"import clip\nx = {' + '.join(['clip.copy()'] * 1500)}\n")
-    (tmp_path / "work/main.py").write_text("from clip import load\n")
-    entries = (
-        SearchEntry(path=str(tmp_path / "work"), origin="start"),
-        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    deep = f"import clip\nx = {' + '.join(['clip.copy()'] * 1500)}\n"
+    lay_out(
+        tmp_path,
+        {"deep.py": deep, "main.py": "from clip import load\n"},
+        {"clip/__init__.py": "def copy():\n    pass\n"},
     )
-    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
-    where = Sysroot(system="linux")
-    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    found = ends_in(tmp_path)
     assert [(e.wanted, e.name) for e in found] == [("clip", "load")]
 
 
