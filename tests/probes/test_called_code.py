@@ -65,6 +65,19 @@ def parts():
     import silence_runtime
     yield 1
 
+_backend = None
+
+def choose(backend):
+    global _backend
+    _backend = backend
+
+def needs_choice():
+    if _backend is None:
+        import silence_runtime
+
+def other_name():
+    importlib.metadata.version("scikit-speech")
+
 def keyword(*, device="cpu"):
     if device != "cpu":
         import silence_runtime
@@ -81,6 +94,24 @@ class Reader(Base):
     @classmethod
     def load(cls, name):
         import silence_runtime
+
+class Handled(Base):
+    def __init__(self):
+        self.prepare = print
+
+    def go(self):
+        self.prepare()
+
+class Singleton:
+    def __new__(cls):
+        return object.__new__(Whole)
+
+    def listen(self):
+        import silence_runtime
+
+class Whole:
+    def listen(self):
+        pass
 
 class Meta(type):
     def __call__(cls, *args, **kwargs):
@@ -143,6 +174,19 @@ class Arguments(Common):
 """,
 }
 INSTALLED |= {
+    "scikit_speech-1.0.dist-info/METADATA": "Metadata-Version: 2.1\nName: scikit-speech\nVersion: 1.0\n",
+    "loose/__init__.py": """
+import loose.dataclasses
+
+@loose.dataclasses.dataclass
+class Settings:
+    device: str = "cpu"
+""",
+    "loose/dataclasses.py": """
+def dataclass(of):
+    of.__init__ = lambda self, **kwargs: None
+    return of
+""",
     "hub/__init__.py": """
 try:
     import silence_runtime
@@ -156,11 +200,11 @@ from .models import Speaker
 from .utils import requires_backends
 class Speaker:
     def __init__(self):
-        requires_backends(self, ["json", "silence_runtime"])
+        requires_backends(self, ["json", "soundfile"])
 """,
     "hub/utils/__init__.py": """
 def requires_backends(of, backends):
-    if "silence_runtime" in backends:
+    if "soundfile" in backends:
         raise ImportError(backends)
 class DummyObject(type):
     def __getattribute__(cls, key):
@@ -169,12 +213,15 @@ class DummyObject(type):
     "hub/utils/dummy_silence_objects.py": """
 from ..utils import DummyObject, requires_backends
 class Listener(metaclass=DummyObject):
-    _backends = ["silence_runtime"]
+    _backends = ["soundfile"]
     def __init__(self, *args, **kwargs):
-        requires_backends(self, ["silence_runtime"])
+        requires_backends(self, ["soundfile"])
+class Unknown(metaclass=DummyObject):
+    _backends = ["no_word_of_theirs"]
 """,
 }
 ABSENT = ("absent", "silence_runtime", "")
+NO_SOUND = ("absent", "soundfile", "")
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a module that a called function imports": ("import speech\nspeech.filter_silence()\n", ABSENT),
     "by its own name": ("from speech import filter_silence as f\nf()\n", ABSENT),
@@ -204,10 +251,16 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a function that takes any": ("import transport\ntransport.anything(proxies=None)\n", None),
     "a field that a data class lost": ("import training\ntraining.Arguments(evaluation_strategy='no')\n", ("no parameter", "training", "evaluation_strategy")),
     "fields of a data class and its base": ("import training\ntraining.Arguments(eval_strategy='no', output='a')\n", None),
-    "a class that stands in for another": ("import hub\nhub.Listener.from_pretrained('a')\n", ABSENT),
-    "by its constructor": ("from hub import Listener\nlistener = Listener()\n", ABSENT),
+    "a class that stands in for another": ("import hub\nhub.Listener.from_pretrained('a')\n", NO_SOUND),
+    "by its constructor": ("from hub import Listener\nlistener = Listener()\n", NO_SOUND),
+    "one whose backend has an unknown name": ("import hub\nhub.Unknown._backends\n", None),
     "one that nobody calls": ("from hub import Listener\nlistener = Listener\n", None),
-    "a backend that a constructor asks for": ("import hub\nhub.Speaker()\n", ABSENT),
+    "a backend that a constructor asks for": ("import hub\nhub.Speaker()\n", NO_SOUND),
+    "what a function may change": ("import speech\nspeech.choose(1)\nspeech.needs_choice()\n", None),
+    "a distribution whose module has another name": ("import speech\nspeech.other_name()\n", None),
+    "a method that an object replaces": ("import speech\nspeech.Handled().go()\n", None),
+    "a class that makes objects of another": ("import speech\nspeech.Singleton().listen()\n", None),
+    "another project's data class": ("import loose\nloose.Settings(colour=1)\n", None),
     "another function of that name": ("import speech\nspeech.filter_silence = print\nspeech.filter_silence()\n", None),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip

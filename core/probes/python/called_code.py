@@ -21,9 +21,9 @@ MOST_SCOPES, MOST_LINKS = 80, 12
 """Modules whose names are read for the calls of one environment, and imports from one module to the next for one name."""
 
 _KEEPS_PARAMETERS = frozenset(
-    ("staticmethod", "classmethod", "lru_cache", "cache", "no_grad", "inference_mode", "override", "final", "abstractmethod")
+    ("staticmethod", "classmethod", "lru_cache", "cache", "no_grad", "inference_mode", "override", "final", "abstractmethod", "set_module", "array_function_dispatch")
 )  # fmt: skip
-"""Decorators that run the function's body with what it is given."""
+"""Decorators that run the function's body with what it is given; the last two are NumPy's and pandas'."""
 
 _RETURNS_THE_CLASS = late_pattern(
     r"dataclass|final|total_ordering|runtime_checkable|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
@@ -39,8 +39,17 @@ _PLAIN_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "PushToHubMixi
 _BACKENDS = {
     "cython": "Cython", "jinja": "jinja2", "levenshtein": "Levenshtein", "onnx": "onnxruntime", "opencv": "cv2",
     "protobuf": "google.protobuf", "speech": "torchaudio", "tf": "tensorflow", "vision": "PIL", "invisible_watermark": "imwatermark",
+    **{name: name for name in (
+        "accelerate", "av", "bitsandbytes", "bs4", "compel", "cv2", "datasets", "decord", "detectron2", "essentia", "faiss", "flax", "ftfy",
+        "g2p_en", "gguf", "imageio", "jieba", "k_diffusion", "kornia", "librosa", "natten", "nltk", "note_seq", "oneccl_bind_pt", "pandas",
+        "peft", "phonemizer", "pretty_midi", "pyctcdecode", "pytesseract", "rjieba", "sacremoses", "safetensors", "scipy", "sentencepiece",
+        "sklearn", "soundfile", "tensorflow_probability", "tensorflow_text", "timm", "tokenizers", "torch", "torchao", "torchaudio",
+        "torchsde", "torchvision", "transformers", "uroman", "yt_dlp",
+    )},
 }  # fmt: skip
-"""Words for backends that are not the name of their module, from BACKENDS_MAPPING of transformers' and diffusers' utils/import_utils.py."""
+"""Words for backends -> their modules, from BACKENDS_MAPPING of transformers' and diffusers' utils/import_utils.py; of another word nothing
+is told.
+"""
 
 STAND_IN = "(metaclass=DummyObject)"
 """How these packages write a class that takes the place of another which needs backends: any use of it raises ImportError."""
@@ -78,7 +87,7 @@ class Callee(NamedTuple):
     scope: Scope
     node: ast.FunctionDef
     name: str
-    """As the field writes it: "httpx.Client"."""
+    """As its caller imports it: "torch.optim.SGD"."""
     of: Class | None = None
     """The class whose object it makes, or whose method it is."""
     owner: Class | None = None
@@ -115,6 +124,8 @@ class CalledCode:
             return None
         made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [])
         self._bind(body, made)
+        if "global " in text:  # what a function may change while the program runs
+            _forget(made, *(name for n in walk(ast.Module(body, [])) if isinstance(n, ast.Global) for name in n.names))
         return made
 
     def _bind(self, body: Iterable[ast.stmt], scope: Scope) -> None:
@@ -236,8 +247,8 @@ class CalledCode:
 
     def missing_backend(self, words: Iterable[str]) -> str:
         """Return the module of the first of these backends that is not installed; empty where all are, or may be."""
-        modules = (_BACKENDS.get(word, word) for word in words)
-        return next((m for m in modules if self._around.is_installed(m) is False), "")
+        modules = (_BACKENDS.get(word, "") for word in words)
+        return next((m for m in modules if m and self._around.is_installed(m) is False), "")
 
     # --- calls --------------------------------------------------------------------------------------------------------
 
@@ -245,21 +256,20 @@ class CalledCode:
         """Return what a call of this chain of names runs, where ``modules`` has what the names stand for at that line."""
         first, *rest = chain
         if first in modules:
-            found = self.defined_at(".".join((modules[first], *rest)))
-        elif first in scope.definitions:
-            found = scope, scope.definitions[first], rest
+            name = ".".join((modules[first], *rest))
+            found = self.defined_at(name)
         else:
-            found = None
+            name = ".".join((scope.dotted, *chain))
+            found = (scope, scope.definitions[first], rest) if first in scope.definitions else None
         if found is None:
             return None
         where, node, left = found
-        name = ".".join((where.dotted.partition(".")[0], node.name, *left))
         if isinstance(node, ast.FunctionDef):
             return Callee(where, node, name) if not left and _runs_as_it_is(node) else None
         its = Class(where, node)
         if not left:
             return self.constructor(its, name)
-        return self.method(its, left[0], name, by_class=True) if len(left) == 1 else None
+        return self.method(its, left[0], by_class=True) if len(left) == 1 else None
 
     def class_at(self, scope: Scope, modules: dict[str, str], chain: tuple[str, ...]) -> Class | None:
         """Return the class that a chain of names stands for."""
@@ -273,9 +283,7 @@ class CalledCode:
     def constructor(self, its: Class, name: str) -> Callee | None:
         """Return the function that makes an object of a class; None where anything else has a part in it."""
         line = self.bases_in_order(its)
-        if line is None or any(_has(c.node, "__new__") or _metaclass(c.node) for c in line):
-            return None
-        if not all(_RETURNS_THE_CLASS.fullmatch(name) for c in line for name in _decorators(c.node)):
+        if line is None:
             return None
         if (fields := self._fields(line)) is not None:
             after = next((f for c in line if (f := _method(c.node, "__post_init__"))), None)
@@ -291,9 +299,7 @@ class CalledCode:
                 return Callee(one.scope, own, name, its, one, is_bound=True) if _runs_as_it_is(own) else None
         return None
 
-    def method(
-        self, its: Class, wanted: str, name: str, *, by_class: bool = False, behind: Class | None = None
-    ) -> Callee | None:
+    def method(self, its: Class, wanted: str, *, by_class: bool = False, behind: Class | None = None) -> Callee | None:
         """Return a method of a class, as an object of it finds it; ``behind``: as ``super()`` in this class does.
 
         ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
@@ -301,8 +307,11 @@ class CalledCode:
         line = self.bases_in_order(its)
         if line is None:
             return None
+        name = ".".join((its.scope.dotted.partition(".")[0], its.node.name, wanted))
         at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
         if behind and not at:
+            return None
+        if any(_may_set(one, wanted) for one in line):
             return None
         for one in line[at:]:
             if any(wanted in _stored(n) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
@@ -314,13 +323,18 @@ class CalledCode:
         return None
 
     def bases_in_order(self, its: Class) -> list[Class] | None:
-        """Return a class and its bases, each before its own; None where one is not known, or has two bases of one kind."""
+        """Return a class and its bases, each before its own; None where one is not known, or has two bases of one kind, and where anything
+        else may have a part in its objects: a metaclass, ``__new__``, an unknown decorator.
+        """
         found, todo, seen = list[Class](), [its], set[int]()
         while todo:
             one = todo.pop(0)
             if id(one.node) in seen:
                 return None  # the order of a diamond is not simply that of the text
             seen.add(id(one.node))
+            plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(one.node))
+            if not plain or _has(one.node, "__new__") or _metaclass(one.node):
+                return None
             found.append(one)
             inner: list[Class] = []
             for base in one.node.bases:
@@ -337,8 +351,8 @@ class CalledCode:
     @staticmethod
     def _fields(line: list[Class]) -> tuple[str, ...] | None:
         """Return what a data class takes; None for any other class, or one that writes its own __init__."""
-        first = line[0].node
-        if "dataclass" not in _decorators(first) or _method(first, "__init__") is not None:
+        scope, first = line[0]
+        if not _is_data_class(first, scope) or _method(first, "__init__") is not None:
             return None
         if any(isinstance(d, ast.Call) and any(w.arg == "init" for w in d.keywords) for d in first.decorator_list):
             return None
@@ -462,6 +476,13 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
         yield from _own(part)
 
 
+def _is_data_class(node: ast.ClassDef, scope: Scope) -> bool:
+    """Whether a class is made by the standard library's ``dataclass``; pydantic's ignores keywords that it does not know."""
+    chains = [chain_of(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+    full = (".".join((scope.modules.get(c[0], ""), *c[1:])) for c in chains if c)
+    return "dataclasses.dataclass" in full
+
+
 def _decorators(node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
     chains = (chain_of(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list)
     return frozenset(c[-1] if c else "?" for c in chains)
@@ -471,6 +492,14 @@ def _metaclass(node: ast.ClassDef) -> bool:
     """Whether a class names a metaclass that may do anything."""
     named = (chain_of(w.value)[-1:] for w in node.keywords if w.arg == "metaclass")
     return any(not its or its[0] not in _PLAIN_METACLASSES for its in named)
+
+
+def _may_set(its: Class, name: str) -> bool:
+    """Whether a class gives its objects something of their own in the place of a method."""
+    spelt = f"self.{name} ="
+    if spelt not in its.scope.text:
+        return False
+    return any(spelt in row for row in its.scope.text.splitlines()[its.node.lineno - 1 : its.node.end_lineno])
 
 
 def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:

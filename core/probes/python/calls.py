@@ -82,16 +82,15 @@ class Calls:
                 first = frame.instances.get("self")
                 if first is None or frame.owner is None:
                     return None
-                return self._code.method(first, name, f"{frame.owner.node.name}.{name}", behind=frame.owner)
+                return self._code.method(first, name, behind=frame.owner)
             case ast.Attribute(value=ast.Call(func=inner), attr=name):
                 its = self._class_of(inner, frame)
-                return self._code.method(its, name, f"{its.node.name}.{name}") if its else None
+                return self._code.method(its, name) if its else None
         chain = chain_of(call.func)
         if not chain or frame.scope is None:
             return None
         if len(chain) == 2 and chain[0] in frame.instances:
-            its = frame.instances[chain[0]]
-            return self._code.method(its, chain[1], f"{its.node.name}.{chain[1]}")
+            return self._code.method(frame.instances[chain[0]], chain[1])
         if chain[0] in frame.own and chain[0] not in frame.modules:
             return None
         return self._code.callee(frame.scope, frame.modules, chain)
@@ -129,7 +128,8 @@ class Calls:
             if word not in taken:
                 ended = self._doing.end("no parameter", frame, top, self._doing.module(top), word)
                 if ended.what is not None:
-                    made = f"{top}.{its.owner.node.name}" if its.owner and its.node.name == "__init__" else its.name
+                    inherited = its.owner is not None and its.of is not None and its.owner.node is not its.of.node
+                    made = f"{top}.{its.owner.node.name}" if inherited and its.owner else its.name
                     ended = Ended(msgspec.structs.replace(ended.what, function=made), ended.error)
                 raise ended
 
@@ -172,7 +172,7 @@ class Calls:
                 ):
                     return
                 module = module_of(name)
-                if self._doing.is_installed(module) is False and frame.depth:
+                if frame.depth and self._doing.is_installed(module) is False and not self._doing.is_recorded(name):
                     frame.lines[0] = call.lineno
                     raise self._doing.end("absent", frame, module, self._doing.module(module))
 

@@ -95,6 +95,13 @@ class Endings:
                 return f"{wanted} {version}"
         return ""
 
+    def is_recorded(self, distribution: str) -> bool:
+        """Whether a folder of the search path has the metadata of a distribution."""
+        wanted = normalise_name(distribution)
+        names = (n for e in self._search.search.entries for n in self._where.names(e.path) or ())
+        stems = (n.rpartition(".")[0] for n in names if n.endswith((".dist-info", ".egg-info")))
+        return any(normalise_name(stem.partition("-")[0]) == wanted for stem in stems)
+
     def at_extension(self, one: UnfitExtension) -> EndedImport:
         """Return the end at an extension module that no import was seen to come to."""
         its = Module("extension", one.path)

@@ -392,6 +392,10 @@ class Statements:
             for text in self._found.texts.values()
         )
 
+    def is_recorded(self, distribution: str) -> bool:
+        """Whether a distribution of this name is installed, by its folder of metadata."""
+        return self._endings.is_recorded(distribution)
+
     def module(self, dotted: str) -> Module:
         """Return the module that a dotted name resolves to."""
         return self._found.find(dotted)

@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import pickletools
 import re
+import struct
 import zipfile
+import zlib
 from collections.abc import Iterator
 
 from core.probes.sysroot import Sysroot
@@ -55,8 +57,17 @@ def _object_in(path: str, where: Sysroot) -> str:
             if info is None or info.file_size > MOST_PICKLE:
                 return ""
             words = [arg for op, arg, _at in pickletools.genops(archive.read(info)) if op.name == "GLOBAL"]
-    except (OSError, ValueError, zipfile.BadZipFile, NotImplementedError, RuntimeError, EOFError):
-        return ""
+    except (
+        OSError,
+        ValueError,
+        zipfile.BadZipFile,
+        NotImplementedError,
+        RuntimeError,
+        EOFError,
+        struct.error,
+        zlib.error,
+    ):
+        return ""  # no archive, or a damaged one
     return next(
         (
             w.replace(" ", ".")

@@ -1,7 +1,7 @@
 r"""Variables as cmd.exe sets and expands them: ``set NAME=VALUE`` keeps every blank and quotation mark that it is given.
 
 Sources: Microsoft, "set" and "Command shell overview" (Windows Commands), "cmd" on %NAME:~START,LENGTH% and %NAME:OLD=NEW%; Microsoft's
-KB 26719 on blanks in ``set``.
+KB 26719 says that no blanks may stand around the equals sign. What they do was seen in wine's cmd.exe.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 r"""Blanks and quotation marks that ``set`` keeps in a variable's name or value, where a batch file would start another Python without them.
 
-Source: Microsoft's KB 26719: blanks before and behind the equals sign belong to the name and to the value.
+Seen in wine's cmd.exe: blanks before and behind the equals sign belong to the name and to the value.
 """
 
 from __future__ import annotations
