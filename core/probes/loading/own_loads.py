@@ -13,6 +13,7 @@ import ntpath
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import nodes_of
 from core.common.versions import is_older
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution, Frozen, PythonEnvironment
@@ -87,11 +88,7 @@ class _Reader:
     def _registered(self, text: str, path: str) -> Iterator[str]:
         """Yield the folders that a program gives to Windows; where it computes one, all that it may mean."""
         names = PathNames(path, folder=ntpath.dirname(path), home=self._request.seen.machine.home, paths=ntpath)
-        try:
-            nodes = [*ast.walk(ast.parse(text))]
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            nodes = []
-        for node in nodes:
+        for node in nodes_of(text):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):
                     names.assign(name, value)

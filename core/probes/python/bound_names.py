@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children, walk
+from core.common.syntax_tree import children, parsed, statements_of, walk
 from core.probes.python.module_getattr import OwnGetattr, exported_names, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
@@ -110,10 +110,10 @@ def spells_its_names(text: str) -> bool:
 
 def read_names(text: str) -> BoundNames | None:
     """Return the names of a module, or None if its text cannot be parsed."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return None
+    body = tree.body
     bound: set[str] = set()
     stars: list[tuple[int, str]] = []
     _bind(body, bound, stars, deep="global " in text)
@@ -336,11 +336,7 @@ def _keys_without_value(body: list[ast.stmt]) -> Iterator[str]:
 
 def factory_getattr_rule(text: str, name: str) -> GetattrRule | None:
     """Return which names the ``__getattr__`` that a factory function returns serves; None if it returns none."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
-    outer = next((n for n in body if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    outer = next((n for n in statements_of(text) if isinstance(n, ast.FunctionDef) and n.name == name), None)
     inner = [n for n in outer.body if isinstance(n, ast.FunctionDef)] if outer else []
     its = [n for n in inner if "getattr" in n.name]
     if outer is None or len(its) != 1:

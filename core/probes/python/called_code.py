@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children, walk
+from core.common.syntax_tree import children, parsed, walk
 from core.probes.python.dotted_modules import DottedModules, Module, package_of
 from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, chain_of, truth_of, value_of
 from core.probes.python.module_text import absolute_name
@@ -118,14 +118,13 @@ class CalledCode:
 
     def scope_of(self, dotted: str, its: Module, text: str) -> Scope | None:
         """Return what the names in a text stand for; None where it cannot be parsed."""
-        try:
-            body = ast.parse(text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
+        tree = parsed(text)
+        if tree is None:
             return None
         made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [])
-        self._bind(body, made)
+        self._bind(tree.body, made)
         if "global " in text:  # what a function may change while the program runs
-            _forget(made, *(name for n in walk(ast.Module(body, [])) if isinstance(n, ast.Global) for name in n.names))
+            _forget(made, *(name for n in walk(tree) if isinstance(n, ast.Global) for name in n.names))
         return made
 
     def _bind(self, body: Iterable[ast.stmt], scope: Scope) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children
+from core.common.syntax_tree import children, parsed, statements_of
 
 IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
@@ -182,10 +182,7 @@ def binds_name(text: str, name: str) -> bool:
 
 def top_level_lines(text: str) -> frozenset[int]:
     """Return the lines on which a module's own imports, classes, decorators, calls and assignments begin; none if its text cannot be parsed."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    body = statements_of(text)
     made = [n for n in body if isinstance(n, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)]
     decorators = (d.lineno for n in made for d in n.decorator_list)
     starts = (
@@ -196,9 +193,8 @@ def top_level_lines(text: str) -> frozenset[int]:
 
 def bound_names(text: str, name: str) -> frozenset[str]:
     """Return {``name``} if the module's top level, conditions included, may bind it, or if its text cannot be parsed."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return frozenset((name,))
     todo: list[ast.AST] = list(tree.body)
     while todo:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
+from core.common.syntax_tree import parsed
 from core.model.facts import Frozen, PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import required_name
@@ -77,10 +78,10 @@ def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict
 
 def _all_on_cpu(text: str, engine: Engine) -> bool | None:
     """Whether a program makes a model; None where one may be on another device."""
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return None
+    nodes = [*ast.walk(tree)]
     right = [n.func for n in nodes if isinstance(n, ast.Call) and _is_right(n, engine)]
     for node in nodes:
         if isinstance(node, ast.alias) and node.name in engine.makers and node.asname:

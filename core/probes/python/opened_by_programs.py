@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
@@ -66,13 +67,9 @@ def _is_absent(file: str, known: set[str], where: Sysroot) -> bool:
 
 def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:
     """Yield the files that a program opens by ctypes before anything that is not sure, with the line of each."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
     lines = text.splitlines()
     names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
-    for node in body:
+    for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
                 continue

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from core.common.syntax_tree import parsed
 from core.model.facts import EndedImport, Frozen, SearchEntry, path_text
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
@@ -38,12 +39,11 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     wanted = len(EXTENDS_PATH.findall(text))
     if not wanted:
         return OwnPaths()
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return None
     reader = _Reader(path, folder, home, where)
-    for statement in body:
+    for statement in tree.body:
         reader.follow(statement)
     if reader.seen != wanted:
         return None

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import parsed
 from core.common.versions import is_older
 from core.knowledge.tools import Call, known_calls
 from core.loader.linux.cache import read_cache
@@ -112,9 +113,8 @@ def _line_of(call: Call, text: str) -> int:
     """Return the first line that calls, outside conditions and ``try``, 0 for none."""
     if call.unless and re.search(call.unless, text):
         return 0
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return 0
     lines = text.splitlines(keepends=True)
     for node in ast.walk(tree):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.syntax_tree import statements_of
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
 from core.model.facts.imports import BEFORE_THE_PACKAGES
@@ -97,10 +98,7 @@ def _asks_for_itself(found: FoundModule, where: Sysroot) -> bool:
     asks = re.search(rf"(?m)^from[ \t]+{re.escape(found.name)}\b", text)
     if not asks or EXTENDS_PATH.search(text) or any(way in text for way in MAKES_MODULES):
         return False
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
+    body = statements_of(text)
     for n, node in enumerate(body):
         if isinstance(node, ast.ImportFrom) and not node.level and node.module:
             bound = {"*", "__name__", "__file__", "__doc__", *stored_names(body[:n])}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    import ast
-
-    from core.probes.python.path_expressions import PathNames
+from core.common.syntax_tree import statements_of
+from core.probes.python.path_expressions import PathNames
 
 MAX_START_CODE_BYTES = 64 << 10
 """Maximum number of bytes read of a sitecustomize."""
@@ -19,16 +18,6 @@ def variables_set(text: str) -> tuple[tuple[str, str], ...]:
     return tuple((name, value) for name, value, _line in variable_lines(text))
 
 
-def _statements(text: str) -> list[ast.stmt]:
-    """Return the statements of code; none if it cannot be parsed."""
-    import ast
-
-    try:
-        return ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
-
-
 def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
     """Return the same with the line of each.
 
@@ -37,8 +26,6 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
     """
     if "environ" not in text and "putenv" not in text:
         return ()
-    import ast  # imported late: few files mention the environment
-
     found: list[tuple[str, str, int]] = []
 
     def keep(name: ast.expr | None, value: ast.expr) -> None:
@@ -46,7 +33,7 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
         if len(words) == 2:
             found.append((words[0], words[1], value.lineno))
 
-    for statement in _statements(text):
+    for statement in statements_of(text):
         match statement:
             case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if _is_environment(place):
                 keep(name, value)
@@ -77,14 +64,10 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
     """
     if "load_dotenv" not in text and "read_env" not in text:
         return ()
-    import ast
-
-    from core.probes.python.path_expressions import PathNames
-
     module = "environs" if "environs" in text else "environ"
     names = PathNames(file)
     found = []
-    for statement in _statements(text):
+    for statement in statements_of(text):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
                 pass
@@ -121,10 +104,8 @@ def libraries_loaded(text: str) -> tuple[str, ...]:
     """
     if not any(name in text for name in LOADERS):
         return ()
-    import ast
-
     found: dict[str, None] = {}
-    for statement in _statements(text):
+    for statement in statements_of(text):
         match statement:
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
@@ -146,10 +127,6 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
     """
     if "sys.path" not in text:
         return ()
-    import ast
-
-    from core.probes.python.path_expressions import PathNames
-
     names = PathNames(file, home=home)
     found: list[PathChange] = []
 
@@ -175,21 +152,17 @@ def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]
                 ):
                     found.extend((None, its, statement.lineno) for its in _places(value, names))
 
-    follow(_statements(text))
+    follow(statements_of(text))
     return tuple(found)
 
 
 def _places(node: ast.expr, names: PathNames) -> Iterator[str]:
     """Yield the folders of a list that its text tells."""
-    import ast
-
     if isinstance(node, ast.List | ast.Tuple):
         yield from (its for each in node.elts if (its := names.value_of(each)) is not None)
 
 
 def _is_environment(place: object) -> bool:
-    import ast
-
     match place:
         case ast.Attribute(value=ast.Name(id="os"), attr="environ") | ast.Name(id="environ"):
             return True

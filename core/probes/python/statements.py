@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 
+from core.common.syntax_tree import statements_of
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
 from core.probes.python.absence import Absence
@@ -163,10 +164,7 @@ class Statements:
 
     def whole(self, frame: Frame) -> Steps:
         """Do what a module surely does."""
-        try:
-            body = ast.parse(frame.text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return True
+        body = statements_of(frame.text)
         frame.annotated = not has_future_annotations(body) and self.python < (3, 14)
         yield from self.block(body, frame)
         return True

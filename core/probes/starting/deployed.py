@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import LineForm, PythonEnvironment
@@ -98,11 +99,7 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
         return
     state = State(dict(ground.env), set(ground.env))
     state.files.append(path)
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in body:
+    for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Name(id="raw_env")], value=ast.List(elts=rows) | ast.Tuple(elts=rows)):
                 told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import nodes_of
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
@@ -147,12 +148,8 @@ def _in_code(ground: Ground) -> Iterator[Reached]:
         text = ground.where.text(path, MOST_BYTES)
         if text is None or not MAY_GIVE.search(text):
             continue
-        try:
-            nodes = list(ast.walk(ast.parse(text)))
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            continue
         state = State(dict(ground.env), set(ground.env), files=[path])
-        for given in (d for node in nodes for d in _dictionaries(node)):
+        for given in (d for node in nodes_of(text) for d in _dictionaries(node)):
             for key, value in zip(given.keys, given.values, strict=True):
                 match key, value:
                     case ast.Constant(value=str(variable)), ast.Constant(value=str(told)) if _NAME.fullmatch(variable):

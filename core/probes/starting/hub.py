@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import nodes_of
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground
@@ -84,7 +85,7 @@ def _only_one(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
 def kept_variables(text: str) -> tuple[frozenset[str], int]:
     """Return which of its variables a hub hands on, and the line that says so, else 1."""
     kept, line = set(KEPT), 1
-    for node in ast.walk(_tree(text)):
+    for node in nodes_of(text):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="env_keep")], value=ast.List() | ast.Tuple() as told):
                 kept, line = _texts(told), node.lineno
@@ -103,16 +104,9 @@ def _texts(node: ast.expr) -> set[str]:
     return {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
 
 
-def _tree(text: str) -> ast.Module:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return ast.Module([], [])
-
-
 def notebook_variables(text: str, hub: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
     """Yield each variable that a configuration sets for notebooks, as (name, value, line); ``hub``: the hub's own variables."""
-    for node in ast.walk(_tree(text)):
+    for node in nodes_of(text):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="environment")], value=ast.Dict() as told):
                 yield from _of_dict(told, hub)

@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from core.common.syntax_tree import nodes_of
 from core.host.startup.state import UNKNOWN, State
 from core.probes.starting.machine import Ground
 
@@ -36,12 +37,8 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
     """Yield each command that is started with variables of its own."""
     if not MAY_LAUNCH.search(text) or not ("subprocess" in text or OPERATOR in text):
         return
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
     nodes = sorted(
-        (n for n in ast.walk(tree) if isinstance(n, ast.stmt | ast.expr)), key=lambda n: (n.lineno, n.col_offset)
+        (n for n in nodes_of(text) if isinstance(n, ast.stmt | ast.expr)), key=lambda n: (n.lineno, n.col_offset)
     )
     for node in nodes:
         match node:

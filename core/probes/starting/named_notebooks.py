@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.common.syntax_tree import statements_of
 from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
@@ -109,12 +110,8 @@ def _environment_for(notebook: Notebook, ground: Ground, pythons: list[PythonEnv
 
 
 def _imported(code: str) -> list[str]:
-    try:
-        body = ast.parse(code).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return []
     found: dict[str, None] = {}
-    for node in body:
+    for node in statements_of(code):
         match node:
             case ast.Import(names=names):
                 found |= {n.name.partition(".")[0]: None for n in names}

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import parsed
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
@@ -129,12 +130,11 @@ def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[st
     """Return the files of the project's own modules that code imports first, with their lines, and the line of the first statement that
     imports a package; that is beyond the end where there is none.
     """
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
+    tree = parsed(text)
+    if tree is None:
         return [], 0
     own: list[tuple[str, int]] = []
-    for node in body:
+    for node in tree.body:
         match node:
             case ast.Import(names=names):
                 modules = [n.name for n in names]

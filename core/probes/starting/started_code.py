@@ -15,6 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
@@ -453,11 +454,7 @@ class _Imports:
     def read(self, text: str, *, as_main: bool = False) -> None:
         """Take what a text imports, as far as Python surely comes."""
         self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
-        try:
-            body = ast.parse(text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return
-        self._take_all(body, as_main=as_main)
+        self._take_all(statements_of(text), as_main=as_main)
 
     def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
         for node in body:

@@ -8,11 +8,13 @@ Sources: IPython's documentation, "Introduction to IPython configuration" and "S
 
 from __future__ import annotations
 
+import ast
 import posixpath
 import re
 import shlex
 from collections.abc import Iterator, Mapping
 
+from core.common.syntax_tree import statements_of
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
@@ -126,13 +128,7 @@ def _exec_lines(text: str) -> Iterator[tuple[int, str]]:
     """Yield the lines of code that settings name (InteractiveShellApp.exec_lines)."""
     if "exec_lines" not in text:
         return
-    import ast  # few people have such settings
-
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in body:
+    for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="exec_lines")], value=ast.List(elts=rows)):
                 told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]

@@ -12,6 +12,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TypeGuard
 
+from core.common.syntax_tree import statements_of
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.probes.starting.machine import Ground
@@ -55,11 +56,7 @@ def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator
 
 def _functions(text: str, decorator: str) -> Iterator[tuple[str, str, list[ast.stmt]]]:
     """Yield the functions with this decorator: name, name of the first argument, body."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in tree.body:
+    for node in statements_of(text):
         if not isinstance(node, ast.FunctionDef) or not node.args.args:
             continue
         for one in node.decorator_list:

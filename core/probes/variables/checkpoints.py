@@ -14,6 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
+from core.common.syntax_tree import nodes_of
 from core.probes.sysroot import Sysroot
 
 MOST_PICKLE = 8 << 20
@@ -33,11 +34,7 @@ def whole_objects_loaded(path: str, text: str, where: Sysroot) -> str:
 
 
 def _loaded(text: str) -> Iterator[str]:
-    try:
-        nodes = [*ast.walk(ast.parse(text))]
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
-    for node in nodes:
+    for node in nodes_of(text):
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="torch"), attr="load"), args=[ast.Constant(value=str(name)), *_]

@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import re
 
+from core.common.syntax_tree import nodes_of, statements_of
+
 COMPILERS = ("jit", "njit", "vectorize", "guvectorize", "generated_jit", "stencil")
 """Numba's decorators."""
 
@@ -15,11 +17,7 @@ def account_asked(text: str) -> int:
     getpass.getuser() takes a variable or the account, and raises an exception if there is neither. Where a condition or a ``try`` stands
     above it, or the module also takes a place from a variable that is set, nothing follows.
     """
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
+    for function in (n for n in nodes_of(text) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)):
         for statement in function.body:
             if (
                 isinstance(statement, ast.Assign | ast.AnnAssign | ast.Return | ast.Expr)
@@ -33,11 +31,7 @@ def account_asked(text: str) -> int:
 
 def cached_function(text: str) -> int:
     """Return the line of the first function that is decorated with ``cache=True`` as its module is imported; 0 for none."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return 0
-    for function in (n for n in body if isinstance(n, ast.FunctionDef)):
+    for function in (n for n in statements_of(text) if isinstance(n, ast.FunctionDef)):
         for decorator in function.decorator_list:
             words = (
                 decorator.keywords if isinstance(decorator, ast.Call) and last_name(decorator.func) in COMPILERS else []

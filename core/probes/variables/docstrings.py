@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from core.common.syntax_tree import statements_of
 from core.model.facts import Frozen
 
 TEXT_FUNCTIONS = ("dedent", "cleandoc", "indent")
@@ -28,10 +29,7 @@ def uses_of_docstrings(text: str) -> Iterator[DocUse]:
     """
     if "__doc__" not in text:
         return
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
+    body = statements_of(text)
     documented = {n.name for n in body if isinstance(n, Function | ast.ClassDef) and ast.get_docstring(n, clean=False)}
     for statement in body:
         if isinstance(statement, Function):

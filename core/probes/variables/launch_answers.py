@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.syntax_tree import statements_of
 from core.host.startup.plain import json_line, json_value
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
@@ -152,10 +153,7 @@ def _keys(path: str, text: str) -> dict[str, int]:
 
 def known_keys(text: str, *, in_the_cloud: bool) -> frozenset[str]:
     """Return the keys that the module takes: the fields of its class, and those that it converts first; empty if it refuses none."""
-    try:
-        body = ast.parse(text).body if REFUSES in text else []
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return frozenset()
+    body = statements_of(text) if REFUSES in text else []
     classes = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
     waiting = ["SageMakerConfig" if in_the_cloud else "ClusterConfig"]
     known: set[str] = set()

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator, Mapping
 
+from core.common.syntax_tree import parsed, statements_of
 from core.probes.variables.accepted_values import CodeValue, Takes
 
 TYPES: dict[str, Takes] = {"int": "whole number", "float": "number"}
@@ -16,7 +17,7 @@ TYPES: dict[str, Takes] = {"int": "whole number", "float": "number"}
 
 def made_values(text: str, module_text: Callable[[str], str]) -> Iterator[CodeValue]:
     """Yield the conversions of variables with a name that is made; ``module_text`` returns the text of a module by its full name."""
-    tree = _parsed(text)
+    tree = parsed(text)
     if tree is None:
         return
     actions: dict[str, tuple[str, Takes | None]] | None = None
@@ -77,18 +78,18 @@ def _argument(
 
 def _actions(tree: ast.Module, module_text: Callable[[str], str]) -> dict[str, tuple[str, Takes | None]]:
     """Return the actions of the module and of those that it imports from: name -> (prefix of its variables, own conversion)."""
-    found = _own_actions(tree)
+    found = _own_actions(tree.body)
     for node in tree.body:
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
             text = module_text(node.module) if any("env" in a.name for a in node.names) else ""
-            other = _own_actions(_parsed(text) or ast.Module([], [])) if "Action" in text else {}
+            other = _own_actions(statements_of(text)) if "Action" in text else {}
             found |= {a.asname or a.name: other[a.name] for a in node.names if a.name in other}
     return found
 
 
-def _own_actions(tree: ast.Module) -> dict[str, tuple[str, Takes | None]]:
+def _own_actions(body: list[ast.stmt]) -> dict[str, tuple[str, Takes | None]]:
     found: dict[str, tuple[str, Takes | None]] = {}
-    for node in tree.body:
+    for node in body:
         if isinstance(node, ast.ClassDef) and any(_name(b) == "Action" for b in node.bases):
             for part in ast.walk(node):
                 match part:
@@ -98,13 +99,6 @@ def _own_actions(tree: ast.Module) -> dict[str, tuple[str, Takes | None]]:
                         number = any(isinstance(n, ast.Call) and _name(n.func) == "int" for n in ast.walk(node))
                         found[node.name] = (prefix, "whole number" if number else None)
     return found
-
-
-def _parsed(text: str) -> ast.Module | None:
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return None
 
 
 def _name(node: ast.AST | None) -> str:

@@ -10,6 +10,7 @@ import ast
 import sys
 from collections.abc import Iterable, Iterator
 
+from core.common.syntax_tree import statements_of
 from core.model.facts import SearchEntry, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
@@ -59,10 +60,7 @@ def left_out(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 def imported_by(text: str) -> dict[str, int]:
     """Return the modules that a script imports whatever happens, with their lines; none where it changes sys.path itself."""
-    try:
-        body = [] if "sys.path" in text or "addsitedir" in text else ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return {}
+    body = [] if "sys.path" in text or "addsitedir" in text else statements_of(text)
     found: dict[str, int] = {}
     for node in body:
         if isinstance(node, ast.Import):

@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.probes.variables.accepted_values import CodeValue, Takes
 from core.probes.variables.code_needs import last_name
 
@@ -24,12 +25,8 @@ def fields_read(text: str) -> Iterator[CodeValue]:
     prefixes = set(_PREFIX.findall(text))
     if len(prefixes) != 1:
         return
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return
     prefix = prefixes.pop()
-    for node in (n for n in tree.body if isinstance(n, ast.ClassDef)):
+    for node in (n for n in statements_of(text) if isinstance(n, ast.ClassDef)):
         whole = any(last_name(b) == SETTINGS for b in node.bases)
         for field in (f for f in node.body if isinstance(f, ast.AnnAssign) and isinstance(f.target, ast.Name)):
             name = f"{prefix}{getattr(field.target, 'id', '')}".upper()

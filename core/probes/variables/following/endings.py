@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
@@ -199,13 +200,9 @@ class _Followed:
 
 def calls(text: str, function: str, of: str, module: str, *, package: bool) -> bool:
     """Whether a module calls another module's function, or its own, in a statement that stands in no condition."""
-    try:
-        body = ast.parse(text).body
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return False
     above = module if package else module.rpartition(".")[0]
     names = {function} if module == of else set()
-    for node in body:
+    for node in statements_of(text):
         if isinstance(node, ast.ImportFrom):
             parts = above.split(".")[: len(above.split(".")) - node.level + 1] if node.level else []
             if ".".join([*parts, *([node.module] if node.module else [])]) == of:

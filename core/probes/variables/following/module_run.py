@@ -14,6 +14,7 @@ from typing import Any
 
 import msgspec
 
+from core.common.syntax_tree import statements_of
 from core.probes.variables.code_needs import last_name
 from core.probes.variables.following.expressions import Expressions, Left, LoopEnd, Spent, dotted
 from core.probes.variables.following.values import (
@@ -100,11 +101,7 @@ class ModuleRun(Expressions):
     def whole(self) -> Ending | None:
         """Follow the module as it is imported; return the exception that ends it."""
         try:
-            body = ast.parse(self.text).body
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
-        try:
-            self.block(body, self.scope)
+            self.block(statements_of(self.text), self.scope)
         except CodeRaises as e:
             return self._ending(e)
         except (Left, LoopEnd, Spent, RecursionError):
@@ -113,8 +110,8 @@ class ModuleRun(Expressions):
 
     def plain(self) -> None:
         """Follow only the statements that import, define, or give a name a value that is written there."""
-        with contextlib.suppress(SyntaxError, ValueError, RecursionError, MemoryError, CodeRaises, Left, LoopEnd):
-            self.block([n for n in ast.parse(self.text).body if _is_plain(n)], self.scope)
+        with contextlib.suppress(RecursionError, CodeRaises, Left, LoopEnd):
+            self.block([n for n in statements_of(self.text) if _is_plain(n)], self.scope)
 
     def functions(self, names: Iterable[str]) -> Iterable[Ending]:
         """Yield how those functions end whose text has one of the variables' names, whatever they are called with."""
