@@ -51,9 +51,26 @@ def walk(node: AST) -> Iterator[AST]:
         todo += children(its)
 
 
+# --- simple expressions -----------------------------------------------------------------------------------------------
+
+
+def chain_of(node: AST | None) -> tuple[str, ...]:
+    """Return the names in a chain of attributes, such as ("np", "random", "rand"); empty for any other expression."""
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.append(node.attr)
+        node = node.value
+    return (node.id, *reversed(names)) if isinstance(node, ast.Name) else ()
+
+
 def last_name(node: AST | None) -> str:
-    """Return the last part of a dotted name; empty for any other expression."""
+    """Return the last part of a dotted name, whatever stands before it; empty for any other expression."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+
+
+def uncalled(node: ast.expr) -> ast.expr:
+    """Return what is called, or the expression itself: a decorator and an exception are written in both ways."""
+    return node.func if isinstance(node, ast.Call) else node
 
 
 def constant(node: AST | None) -> object:
@@ -61,6 +78,29 @@ def constant(node: AST | None) -> object:
     return node.value if isinstance(node, ast.Constant) else None
 
 
-def keyword(call: ast.Call, name: str) -> ast.expr | None:
-    """Return the argument that a call gives by this keyword."""
+def literal_text(node: AST | None) -> str | None:
+    """Return the text of a literal; None for any other expression."""
+    return node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else None
+
+
+def argument(call: ast.Call, name: str, at: int | None = None) -> ast.expr | None:
+    """Return what a call gives for a parameter: at a place, or by its name."""
+    if at is not None and at < len(call.args):
+        return call.args[at]
     return next((k.value for k in call.keywords if k.arg == name), None)
+
+
+def caught_types(handler: ast.ExceptHandler) -> list[ast.expr]:
+    """Return the exceptions that a handler names; none where it catches all."""
+    its = handler.type
+    return its.elts if isinstance(its, ast.Tuple) else [] if its is None else [its]
+
+
+def is_environ(node: AST) -> bool:
+    """Whether an expression is os.environ, by whatever name the code has it."""
+    return last_name(node) == "environ"
+
+
+def is_sys_path(node: AST) -> bool:
+    """Whether an expression is sys.path."""
+    return chain_of(node) == ("sys", "path")

@@ -99,6 +99,8 @@ OPEN = {
     "an unknown import may be caught": "try:\n    import x\nexcept ImportError:\n    x = None\nif x is None:\n    raise ValueError('x')",
     "an unknown decorator": "import x\n@x.y\ndef f():\n    raise ValueError('x')\nf()",
     "an unknown context": "import contextlib\nwith contextlib.suppress(ValueError):\n    int(os.environ['X'])",
+    "an unknown context of another word": "import x\nwith x.ignored(ValueError):\n    int(os.environ['X'])",
+    "an unknown change under another name": "import x\nfrom os import environ\nif x.y:\n    environ.update(X='1')\nint(os.environ['X'])",
     "an unknown loop": "import x\nfor n in x.y:\n    int(os.environ['X'])",
     "an unknown change": "import x\nif x.y:\n    os.environ['X'] = '1'\nint(os.environ['X'])",
     "an unknown value": "import x\nT = {'a': x.y}\nN = int(T['a'])",

@@ -20,6 +20,7 @@ HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
         ("import os\nos.environ.setdefault('CUDA_VISIBLE_DEVICES', '-1')\n", (HIDE,)),
         ("import os\nos.putenv('CUDA_VISIBLE_DEVICES', '-1')", (HIDE,)),
         ("from os import environ\nenviron['A'] = 'b'", (("A", "b"),)),
+        ("import os as _os\n_os.environ['A'] = 'b'", (("A", "b"),)),
         ("import os\nos.environ.update({'A': 'b', 'CUDA_VISIBLE_DEVICES': '-1'})", (("A", "b"), HIDE)),
         ("import os\nif os.environ.get('X'):\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", ()),
         ("import os\ndef hide():\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", ()),

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children, parsed, walk
+from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
 from core.probes.python.dotted_modules import DottedModules, Module, package_of
-from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, chain_of, truth_of, value_of
+from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
 from core.probes.python.module_text import absolute_name
 
 MOST_SCOPES, MOST_LINKS = 80, 12
@@ -453,7 +453,7 @@ def quoted_words(node: ast.expr) -> list[str]:
         case ast.Constant(value=str(word)):
             return [word]
         case ast.List(elts=several) | ast.Tuple(elts=several):
-            return [one.value for one in several if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+            return [its for one in several if (its := literal_text(one)) is not None]
     return []
 
 
@@ -477,13 +477,13 @@ def _own(node: ast.AST) -> Iterator[ast.AST]:
 
 def _is_data_class(node: ast.ClassDef, scope: Scope) -> bool:
     """Whether a class is made by the standard library's ``dataclass``; pydantic's ignores keywords that it does not know."""
-    chains = [chain_of(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list]
+    chains = [chain_of(uncalled(d)) for d in node.decorator_list]
     full = (".".join((scope.modules.get(c[0], ""), *c[1:])) for c in chains if c)
     return "dataclasses.dataclass" in full
 
 
 def _decorators(node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
-    chains = (chain_of(d.func if isinstance(d, ast.Call) else d) for d in node.decorator_list)
+    chains = (chain_of(uncalled(d)) for d in node.decorator_list)
     return frozenset(c[-1] if c else "?" for c in chains)
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from core.common.syntax_tree import chain_of
 from core.knowledge.modules import module_of
 from core.model.facts import path_text
 from core.probes.python.bound_names import stored_names
@@ -26,7 +27,7 @@ from core.probes.python.called_code import (
     sure_calls,
     takes_out,
 )
-from core.probes.python.evaluation import chain_of, truth_of, value_of
+from core.probes.python.evaluation import truth_of, value_of
 from core.probes.python.followed_frame import Ended, Frame, Steps
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children
+from core.common.syntax_tree import caught_types, chain_of, children, last_name, uncalled
 from core.common.versions import parse_python_version, whole_number
 from core.probes.python.bound_names import is_for_the_checker
 
@@ -128,7 +128,7 @@ def _attribute(node: ast.Attribute, names: Values, around: Surroundings) -> obje
 
 def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
     chain = chain_of(node.func)
-    name = chain[-1] if chain else node.func.attr if isinstance(node.func, ast.Attribute) else ""
+    name = last_name(node.func)
     if isinstance(node.func, ast.Name) and name in names.functions:
         return _of_function(names.functions[name], node, names, around)
     its = [value_of(a, names, around) for a in node.args] if not node.keywords else [UNKNOWN]
@@ -244,16 +244,6 @@ def _part(value: object, index: ast.expr) -> object:
 # --- what is evaluated ------------------------------------------------------------------------------------------------
 
 
-def chain_of(node: ast.expr) -> tuple[str, ...]:
-    """Return the names in a chain of attributes, such as ("np", "random", "rand"); empty for any other expression."""
-    names: list[str] = []
-    its: ast.AST = node
-    while isinstance(its, ast.Attribute):
-        names.append(its.attr)
-        its = its.value
-    return (its.id, *reversed(names)) if isinstance(its, ast.Name) else ()
-
-
 def attribute_chains(node: ast.AST | None) -> Iterator[tuple[int, tuple[str, ...]]]:
     """Yield line and names of each chain of attributes that evaluating an expression surely looks up."""
     match node:
@@ -299,37 +289,18 @@ def definition_expressions(
 
 # --- what is caught ---------------------------------------------------------------------------------------------------
 
-_ABOVE: Mapping[str, tuple[str, ...]] = {
-    "ModuleNotFoundError": ("ModuleNotFoundError", "ImportError"),
-    "ImportError": ("ImportError",),
-    "AttributeError": ("AttributeError",),
-    "SyntaxError": ("SyntaxError",),
-    "PermissionError": ("PermissionError", "OSError", "IOError", "EnvironmentError"),
-}
-"""Exception that ends an import -> the names of handlers that catch it."""
-
-_OTHERS = late_pattern(
-    r"(?:Key|Value|Type|Name|Runtime|Index|Lookup|NotImplemented|Unicode\w*|ZeroDivision|Assertion|FileNotFound)Error"
-    r"|KeyboardInterrupt|StopIteration|SystemExit"
-)
-"""Names of built-in exceptions that surely do not catch any of these."""
-
 
 def catches_error(handler: ast.ExceptHandler, error: str) -> bool | None:
-    """Whether a handler catches an error of this name; None if the text does not determine it."""
-    several = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    found = [_catches(one, error) for one in several]
+    """Whether a handler catches an error of this name; None if the text does not determine it. No name stands for an error that is not known."""
+    found = [_catches(last_name(one), error) for one in caught_types(handler)] if handler.type else [True]
     return True if True in found else None if None in found else False
 
 
-def _catches(kind: ast.expr | None, error: str) -> bool | None:
-    name = chain_of(kind)[-1:] if kind is not None else ("BaseException",)
-    if not name:
-        return None
-    if name[0] in (*_ABOVE.get(error, (error,)), "Exception", "BaseException"):
-        return True
-    its_own = any(name[0] in above for above in _ABOVE.values()) or _OTHERS.fullmatch(name[0])
-    return False if its_own and error in _ABOVE else None
+def _catches(name: str, error: str) -> bool | None:
+    kind, raised = getattr(builtins, name, None), getattr(builtins, error, None)
+    if isinstance(kind, type) and isinstance(raised, type):
+        return issubclass(raised, kind)
+    return name in ("Exception", "BaseException", error) or None
 
 
 def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | None:
@@ -351,8 +322,7 @@ def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | Non
 
 def name_of_error(raised: ast.expr | None) -> str:
     """Return the name of the raised exception; empty if unknown."""
-    called = raised.func if isinstance(raised, ast.Call) else raised
-    return (chain_of(called)[-1:] or ("",))[0] if called is not None else ""
+    return last_name(uncalled(raised)) if raised is not None else ""
 
 
 def may_return(node: ast.stmt) -> bool:
@@ -370,8 +340,8 @@ def may_return(node: ast.stmt) -> bool:
 def is_harmless(node: ast.With) -> bool:
     """Whether a with statement lets every exception through, as ``warnings.catch_warnings`` does."""
     called = (i.context_expr.func for i in node.items if isinstance(i.context_expr, ast.Call))
-    names = [chain_of(f)[-1:] for f in called]
-    return len(names) == len(node.items) and all(n == ("catch_warnings",) for n in names)
+    names = [last_name(f) for f in called]
+    return len(names) == len(node.items) and all(n == "catch_warnings" for n in names)
 
 
 _SWALLOWING = late_pattern(r"(?i)suppress|ignor|raises|assert|catch|exitstack|retry|timeout")
@@ -380,7 +350,7 @@ _SWALLOWING = late_pattern(r"(?i)suppress|ignor|raises|assert|catch|exitstack|re
 
 def swallows_errors(node: ast.With) -> bool:
     """Whether a with statement may stop an exception, as ``contextlib.suppress`` does; judged by its name alone."""
-    return any(_SWALLOWING.search(ast.unparse(item.context_expr)) for item in node.items)
+    return not is_harmless(node) and any(_SWALLOWING.search(ast.unparse(i.context_expr)) for i in node.items)
 
 
 def evaluated(node: ast.stmt) -> ast.expr | None:

@@ -98,4 +98,4 @@ class Ended(Exception):  # noqa: N818 - no error: the answer
         self.what = what
         """None where a module raises by itself."""
         self.error = error
-        """The name of what Python raises."""
+        """The name of what Python raises; empty where it is not known."""

@@ -9,7 +9,7 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from core.common.syntax_tree import children, walk
+from core.common.syntax_tree import children, literal_text, walk
 
 _SEQUENCES = ("frozenset", "set", "tuple", "list", "dict", "sorted")
 _READS = ("get", "keys", "values", "items", "copy")
@@ -284,10 +284,9 @@ def _passed_as(variable: str, node: ast.AST, above: Mapping[ast.AST, ast.AST]) -
     for use in (n for n in above if isinstance(n, ast.Name) and n.id == its.name):
         match above[use]:
             case ast.Call(func=called, args=given, keywords=[]) if called is use and at < len(given):
-                word = given[at]
-                if not (isinstance(word, ast.Constant) and isinstance(word.value, str)):
+                if (word := literal_text(given[at])) is None:
                     return None
-                words.add(word.value)
+                words.add(word)
             case _:
                 return None
     return frozenset(words)

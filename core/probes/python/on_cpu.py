@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from core.common.syntax_tree import parsed
+from core.common.syntax_tree import argument, constant, last_name, parsed
 from core.model.facts import Frozen, PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import required_name
@@ -86,16 +86,12 @@ def _all_on_cpu(text: str, engine: Engine) -> bool | None:
     for node in nodes:
         if isinstance(node, ast.alias) and node.name in engine.makers and node.asname:
             return None
-        name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-        if name in engine.makers and not any(node is func for func in right):
+        if last_name(node) in engine.makers and not any(node is func for func in right):
             return None
     return bool(right)
 
 
 def _is_right(call: ast.Call, engine: Engine) -> bool:
-    for keyword in call.keywords:
-        if keyword.arg == engine.keyword:
-            value = keyword.value
-            given = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
-            return bool(given) and all(isinstance(g, ast.Constant) and g.value == engine.cpu for g in given)
-    return False
+    value = argument(call, engine.keyword)
+    given = value.elts if isinstance(value, ast.List | ast.Tuple) else [value]
+    return bool(given) and all(constant(g) == engine.cpu for g in given)

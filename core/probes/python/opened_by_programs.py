@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import last_name, statements_of
 from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
@@ -74,8 +74,7 @@ def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iter
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
                 continue
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
-                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-                file = names.value_of(call.args[0]) if called in LOADERS and call.args else None
+                file = names.value_of(call.args[0]) if last_name(call.func) in LOADERS and call.args else None
                 if file:
                     yield file, node.lineno
             case ast.Raise():

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from core.common.syntax_tree import parsed
+from core.common.syntax_tree import is_sys_path, parsed
 from core.model.facts import EndedImport, Frozen, SearchEntry, path_text
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
@@ -103,7 +103,7 @@ class _Reader:
                 self._imports((module,))
             case ast.Assign(targets=[ast.Name(id=name)], value=value):
                 self._names.assign(name, value)
-            case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=body, orelse=[]) if _is_path(
+            case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=body, orelse=[]) if is_sys_path(
                 where
             ):
                 for inner in body:
@@ -116,19 +116,19 @@ class _Reader:
 
     def _change(self, statement: ast.stmt) -> None:
         match statement:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=its, attr="append"), args=[one])) if _is_path(its):
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=its, attr="append"), args=[one])) if is_sys_path(its):
                 self._add(statement, [one], front=False)
             case ast.Expr(
                 value=ast.Call(func=ast.Attribute(value=its, attr="insert"), args=[ast.Constant(value=0 | 1), one])
-            ) if _is_path(its):
+            ) if is_sys_path(its):
                 self._add(statement, [one], front=True)
             case (
                 ast.Expr(value=ast.Call(func=ast.Attribute(value=its, attr="extend"), args=[ast.List(elts=several)]))
                 | ast.AugAssign(target=its, op=ast.Add(), value=ast.List(elts=several))
-            ) if _is_path(its):
+            ) if is_sys_path(its):
                 self._add(statement, several, front=False)
             case ast.Assign(targets=[its], value=ast.BinOp(left=ast.List(elts=several), op=ast.Add(), right=rest)) if (
-                _is_path(its) and _is_path(rest)
+                is_sys_path(its) and is_sys_path(rest)
             ):
                 self._add(statement, several, front=True)
 
@@ -143,15 +143,6 @@ class _Reader:
             self.front = [*folders, *self.front]
         else:
             self.back += folders
-
-
-def _is_path(node: ast.expr) -> bool:
-    return (
-        isinstance(node, ast.Attribute)
-        and node.attr == "path"
-        and isinstance(node.value, ast.Name)
-        and node.value.id == "sys"
-    )
 
 
 class OwnSearch(Frozen, frozen=True):

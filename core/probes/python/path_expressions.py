@@ -7,6 +7,8 @@ import posixpath
 from collections.abc import Callable
 from types import ModuleType
 
+from core.common.syntax_tree import last_name
+
 
 class PathNames:
     """The names of a module that stand for paths, as its statements assign them one after another."""
@@ -72,8 +74,7 @@ class PathNames:
                 raise _UnknownError
 
     def _called(self, func: ast.expr, args: list[ast.expr]) -> str:
-        name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
-        match name, args:
+        match last_name(func), args:
             case "join", [first, *rest] if isinstance(func, ast.Attribute) and _is_module_of_paths(func.value):
                 return str(self._paths.normpath(self._join(self._text(first), *map(self._text, rest))))
             case "dirname", [one]:

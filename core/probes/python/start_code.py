@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import argument, constant, is_environ, last_name, literal_text, statements_of
 from core.probes.python.path_expressions import PathNames
 
 MAX_START_CODE_BYTES = 64 << 10
@@ -29,18 +29,18 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
     found: list[tuple[str, str, int]] = []
 
     def keep(name: ast.expr | None, value: ast.expr) -> None:
-        words = [n.value for n in (name, value) if isinstance(n, ast.Constant) and isinstance(n.value, str)]
-        if len(words) == 2:
-            found.append((words[0], words[1], value.lineno))
+        its, told = literal_text(name), literal_text(value)
+        if its is not None and told is not None:
+            found.append((its, told, value.lineno))
 
     for statement in statements_of(text):
         match statement:
-            case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if _is_environment(place):
+            case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if is_environ(place):
                 keep(name, value)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=place, attr=called), args=arguments)):
-                if len(arguments) == 2 and (called == "putenv" or (called == "setdefault" and _is_environment(place))):
+                if len(arguments) == 2 and (called == "putenv" or (called == "setdefault" and is_environ(place))):
                     keep(*arguments)
-                elif called == "update" and _is_environment(place) and arguments and isinstance(arguments[0], ast.Dict):
+                elif called == "update" and is_environ(place) and arguments and isinstance(arguments[0], ast.Dict):
                     for key, content in zip(arguments[0].keys, arguments[0].values, strict=True):
                         keep(key, content)
     return tuple(found)
@@ -72,20 +72,15 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
                 pass
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
-                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                called = last_name(call.func)
                 if called not in ("load_dotenv", "read_env"):
                     continue
-                options = {k.arg: k.value for k in call.keywords}
-                first = call.args[0] if call.args else options.get("dotenv_path") or options.get("path")
-                searched = (
-                    isinstance(first, ast.Call)
-                    and getattr(first.func, "id", getattr(first.func, "attr", "")) == "find_dotenv"
-                )
+                first = argument(call, "dotenv_path", 0) or argument(call, "path")
+                searched = isinstance(first, ast.Call) and last_name(first.func) == "find_dotenv"
                 place = None if first is None or searched else names.value_of(first)
                 if first is not None and place is None and not searched:
                     continue
-                told = options.get("override") or options.get("overwrite")
-                overrides = isinstance(told, ast.Constant) and told.value is True
+                overrides = constant(argument(call, "override") or argument(call, "overwrite")) is True
                 its_module = "dotenv" if called == "load_dotenv" else module
                 found.append(DotenvCall(its_module, place or "", overrides, statement.lineno))
             case _:
@@ -108,10 +103,10 @@ def libraries_loaded(text: str) -> tuple[str, ...]:
     for statement in statements_of(text):
         match statement:
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
-                called = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+                called = last_name(call.func)
                 file = call.args[0] if call.args else None
-                if called in LOADERS and isinstance(file, ast.Constant) and isinstance(file.value, str):
-                    found[file.value] = None
+                if called in LOADERS and (path := literal_text(file)) is not None:
+                    found[path] = None
     return tuple(file for file in found if "/" in file)
 
 
@@ -160,10 +155,3 @@ def _places(node: ast.expr, names: PathNames) -> Iterator[str]:
     """Yield the folders of a list that its text tells."""
     if isinstance(node, ast.List | ast.Tuple):
         yield from (its for each in node.elts if (its := names.value_of(each)) is not None)
-
-
-def _is_environment(place: object) -> bool:
-    match place:
-        case ast.Attribute(value=ast.Name(id="os"), attr="environ") | ast.Name(id="environ"):
-            return True
-    return False

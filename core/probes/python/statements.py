@@ -258,7 +258,7 @@ class Statements:
             return Ended(None, error)
         if (its := self._found.find(modules[0])).kind == "none":
             return self.end("absent", frame, modules[0], its)
-        return self.end("refused", frame, modules[0], self._found.find(modules[0]), error=error or "Exception")
+        return self.end("refused", frame, modules[0], self._found.find(modules[0]), error=error)
 
     def _import_statement(self, node: ast.Import | ast.ImportFrom, frame: Frame) -> Steps:
         if isinstance(node, ast.Import):
@@ -412,13 +412,13 @@ class Statements:
         return its
 
     def end(  # noqa: PLR0917 - what it tells
-        self, kind: str, by: Frame | None, wanted: str, its: Module, name: str = "", error: str = ""
+        self, kind: str, by: Frame | None, wanted: str, its: Module, name: str = "", error: str | None = None
     ) -> Ended:
         """Return the end of an import at the line that a module has come to."""
         importer, line = (by.path, by.where) if by else ("", 0)
         if kind == "no name" and self._endings.is_odd(its.path):
             kind, name = "damaged", ""  # What is asked for was recorded, and is cut off.
         ended = self._endings.describe(kind, importer, line, wanted, its, name)
-        if not error:
+        if error is None:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
         return Ended(ended, error)

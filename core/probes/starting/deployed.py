@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import literal_text, statements_of
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import LineForm, PythonEnvironment
@@ -102,9 +102,8 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
     for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Name(id="raw_env")], value=ast.List(elts=rows) | ast.Tuple(elts=rows)):
-                told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]
-                for row in told:
-                    name, equals, value = str(row.value).partition("=")
+                for row in rows:
+                    name, equals, value = (literal_text(row) or "").partition("=")
                     if equals and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(("LD_", "PYTHON")):
                         # The loader and Python have already started.
                         state.set_variable(name, value, path, row.lineno, "python")

@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import nodes_of
+from core.common.syntax_tree import constant, last_name, nodes_of
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
@@ -163,7 +163,7 @@ def _dictionaries(node: ast.AST) -> Iterator[ast.Dict]:
     """Yield the variables that a call or a dictionary names for workers."""
     match node:
         case ast.Call(func=called, keywords=keywords):
-            name = called.attr if isinstance(called, ast.Attribute) else getattr(called, "id", "")
+            name = last_name(called)
             for one in keywords:
                 if isinstance(one.value, ast.Dict) and (
                     one.arg == "env_vars" or (one.arg, name) == ("vars", "environment")
@@ -171,5 +171,5 @@ def _dictionaries(node: ast.AST) -> Iterator[ast.Dict]:
                     yield one.value
         case ast.Dict(keys=keys, values=values):
             for key, value in zip(keys, values, strict=True):
-                if isinstance(value, ast.Dict) and isinstance(key, ast.Constant) and key.value == "env_vars":
+                if isinstance(value, ast.Dict) and constant(key) == "env_vars":
                     yield value

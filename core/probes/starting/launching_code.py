@@ -11,7 +11,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from core.common.syntax_tree import nodes_of
+from core.common.syntax_tree import argument, constant, is_environ, literal_text, nodes_of
 from core.host.startup.state import UNKNOWN, State
 from core.probes.starting.machine import Ground
 
@@ -44,41 +44,31 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
         match node:
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, OPERATOR):
                 command = _command(node, called)
-                given = _argument(node, "env")
+                given = argument(node, "env")
                 if not command or given is None:
                     continue
                 its = state.copy()
                 its.files = list(state.files)
-                whole = _told(_argument(node, "append_env")) is not True if called == OPERATOR else True
+                whole = constant(argument(node, "append_env")) is not True if called == OPERATOR else True
                 if _apply(given, its, path, node.lineno, nodes, replaces=whole):
                     yield f"{called}, line {node.lineno}", node.lineno, command, its
             case _:
                 pass
 
 
-def _argument(call: ast.Call, name: str) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
-def _told(node: ast.expr | None) -> object:
-    return node.value if isinstance(node, ast.Constant) else None
-
-
 def _command(call: ast.Call, called: str) -> str:
     """Return what a call starts, as far as its words stand in the text; empty if the program does not."""
     if called == OPERATOR:
-        told = _told(_argument(call, "bash_command"))
-        return told if isinstance(told, str) else ""
+        return literal_text(argument(call, "bash_command")) or ""
     if called == "create_subprocess_exec":
-        words = [_told(a) for a in call.args]
+        words = [literal_text(a) for a in call.args]
     else:
-        first = call.args[0] if call.args else _argument(call, "args")
-        if isinstance(told := _told(first), str):
-            shell = called == "create_subprocess_shell" or _told(_argument(call, "shell")) is True
+        first = argument(call, "args", 0)
+        if (told := literal_text(first)) is not None:
+            shell = called == "create_subprocess_shell" or constant(argument(call, "shell")) is True
             return told if shell else shlex.quote(told)
-        words = [_told(a) for a in first.elts] if isinstance(first, ast.List | ast.Tuple) else []
-    known = [w for w in words if isinstance(w, str)]
-    return shlex.join(known) if words and isinstance(words[0], str) else ""
+        words = [literal_text(a) for a in first.elts] if isinstance(first, ast.List | ast.Tuple) else []
+    return shlex.join(w for w in words if w is not None) if words and words[0] is not None else ""
 
 
 def _apply(
@@ -108,7 +98,7 @@ EVERY: Row = ("", "", 0)
 def _rows(node: ast.expr, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
     """Yield what a mapping of variables consists of; None where the text does not tell."""
     match node:
-        case ast.Attribute(value=ast.Name(id="os"), attr="environ"):
+        case ast.Attribute() | ast.Name() if is_environ(node):
             yield EVERY
         case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
             yield from _rows(inner, line, nodes)
@@ -125,8 +115,7 @@ def _rows(node: ast.expr, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterat
                 if key is None:
                     yield from _rows(value, line, nodes)
                 else:
-                    name = _told(key)
-                    yield _row(name if isinstance(name, str) else None, value)
+                    yield _row(literal_text(key), value)
         case ast.Name(id=name):
             yield from _of_name(name, line, nodes)
         case _:
@@ -134,8 +123,8 @@ def _rows(node: ast.expr, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterat
 
 
 def _row(name: str | None, value: ast.expr) -> Row | None:
-    told = _told(value)
-    return (name, told if isinstance(told, str) else UNKNOWN, value.lineno) if name else None
+    told = literal_text(value)
+    return (name, UNKNOWN if told is None else told, value.lineno) if name else None
 
 
 def _of_name(name: str, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
@@ -150,13 +139,12 @@ def _of_name(name: str, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator
                 fresh = not (isinstance(value, ast.Name) and value.id == name)
                 rows = list(_rows(value, node.lineno, nodes)) if fresh else [*known]
             case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=its), slice=key)], value=value) if its == name:
-                told = _told(key)
-                rows.append(_row(told if isinstance(told, str) else None, value))
+                rows.append(_row(literal_text(key), value))
             case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="update"), args=[value]) if its == name:
                 rows += _rows(value, node.lineno, nodes)
             case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="pop"), args=[key, *_]) if its == name:
-                told = _told(key)
-                rows.append((told, None, node.lineno) if isinstance(told, str) else None)
+                told = literal_text(key)
+                rows.append(None if told is None else (told, None, node.lineno))
             case _:
                 pass
     yield from rows

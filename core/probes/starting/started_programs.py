@@ -14,7 +14,7 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import literal_text, statements_of
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
@@ -131,8 +131,7 @@ def _exec_lines(text: str) -> Iterator[tuple[int, str]]:
     for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="exec_lines")], value=ast.List(elts=rows)):
-                told = [r for r in rows if isinstance(r, ast.Constant) and isinstance(r.value, str)]
-                yield from ((row.lineno, str(row.value)) for row in told)
+                yield from ((row.lineno, told) for row in rows if (told := literal_text(row)) is not None)
 
 
 # --- Flask ---------------------------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import shlex
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import argument, last_name, literal_text, statements_of, uncalled
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.probes.starting.machine import Ground
@@ -34,9 +34,9 @@ def invoke_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator
             _give(state, _of_json(its) if file.endswith("json") else _of_yaml(its), file)
     for name, context, body in _functions(text, "task"):
         for call, before in _calls(body, context):
-            command = _constant(call.args[0]) if call.args else None
-            if isinstance(command, str):
-                yield name, call.lineno, " && ".join((*before, command)), _with(state, _argument(call, "env"), path)
+            command = literal_text(call.args[0]) if call.args else None
+            if command is not None:
+                yield name, call.lineno, " && ".join((*before, command)), _with(state, argument(call, "env"), path)
 
 
 def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
@@ -50,8 +50,8 @@ def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator
         for statement in body:
             _give(given, _of_session(statement, context), path)
         for call, _before in _calls(body, context):
-            words = [w for a in call.args if isinstance(w := _constant(a), str)]
-            yield name, call.lineno, shlex.join(words), _with(given, _argument(call, "env"), path)
+            words = [w for a in call.args if (w := literal_text(a)) is not None]
+            yield name, call.lineno, shlex.join(words), _with(given, argument(call, "env"), path)
 
 
 def _functions(text: str, decorator: str) -> Iterator[tuple[str, str, list[ast.stmt]]]:
@@ -60,13 +60,9 @@ def _functions(text: str, decorator: str) -> Iterator[tuple[str, str, list[ast.s
         if not isinstance(node, ast.FunctionDef) or not node.args.args:
             continue
         for one in node.decorator_list:
-            called = one.func if isinstance(one, ast.Call) else one
-            word = (
-                called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
-            )
-            if word == decorator:
-                named = _constant(_argument(one, "name")) if isinstance(one, ast.Call) else None
-                yield named if isinstance(named, str) else node.name, node.args.args[0].arg, node.body
+            if last_name(uncalled(one)) == decorator:
+                named = literal_text(argument(one, "name")) if isinstance(one, ast.Call) else None
+                yield named or node.name, node.args.args[0].arg, node.body
                 break
 
 
@@ -83,8 +79,8 @@ def _calls(
 
 
 def _before(node: ast.expr, context: str) -> str:
-    told = _constant(node.args[0]) if isinstance(node, ast.Call) and node.args else None
-    if not isinstance(told, str):
+    told = literal_text(node.args[0]) if isinstance(node, ast.Call) and node.args else None
+    if told is None:
         return ""
     return f"cd {shlex.quote(told)}" if _is_of(node, context, "cd") else told if _is_of(node, context, "prefix") else ""
 
@@ -95,14 +91,6 @@ def _is_of(node: ast.expr | None, context: str, method: str) -> TypeGuard[ast.Ca
             return name == context and attr == method
         case _:
             return False
-
-
-def _argument(call: ast.Call, name: str) -> ast.expr | None:
-    return next((k.value for k in call.keywords if k.arg == name), None)
-
-
-def _constant(node: ast.expr | None) -> object:
-    return node.value if isinstance(node, ast.Constant) else None
 
 
 def _of_session(statement: ast.stmt, context: str) -> Iterator[Pair]:
@@ -125,9 +113,9 @@ def _pairs(node: ast.expr | None) -> Iterator[Pair]:
     """Yield the variables of a dictionary; a value that is no text in the file is unknown."""
     if isinstance(node, ast.Dict):
         for key, value in zip(node.keys, node.values, strict=True):
-            name, told = _constant(key), _constant(value)
-            if isinstance(name, str):
-                yield name, told if isinstance(told, str) else UNKNOWN, value.lineno
+            name, told = literal_text(key), literal_text(value)
+            if name is not None:
+                yield name, UNKNOWN if told is None else told, value.lineno
 
 
 def _of_json(text: str) -> Iterator[Pair]:

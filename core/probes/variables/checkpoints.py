@@ -14,7 +14,7 @@ import zipfile
 import zlib
 from collections.abc import Iterator
 
-from core.common.syntax_tree import nodes_of
+from core.common.syntax_tree import argument, constant, nodes_of
 from core.probes.sysroot import Sysroot
 
 MOST_PICKLE = 8 << 20
@@ -38,10 +38,7 @@ def _loaded(text: str) -> Iterator[str]:
         match node:
             case ast.Call(
                 func=ast.Attribute(value=ast.Name(id="torch"), attr="load"), args=[ast.Constant(value=str(name)), *_]
-            ) if any(
-                k.arg == "weights_only" and isinstance(k.value, ast.Constant) and k.value.value is False
-                for k in node.keywords
-            ):
+            ) if constant(argument(node, "weights_only")) is False:
                 yield name
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from core.common.syntax_tree import nodes_of, statements_of
+from core.common.syntax_tree import argument, constant, last_name, nodes_of, statements_of
 
 COMPILERS = ("jit", "njit", "vectorize", "guvectorize", "generated_jit", "stencil")
 """Numba's decorators."""
@@ -33,10 +33,9 @@ def cached_function(text: str) -> int:
     """Return the line of the first function that is decorated with ``cache=True`` as its module is imported; 0 for none."""
     for function in (n for n in statements_of(text) if isinstance(n, ast.FunctionDef)):
         for decorator in function.decorator_list:
-            words = (
-                decorator.keywords if isinstance(decorator, ast.Call) and last_name(decorator.func) in COMPILERS else []
-            )
-            if any(k.arg == "cache" and isinstance(k.value, ast.Constant) and k.value.value for k in words):
+            if not isinstance(decorator, ast.Call) or last_name(decorator.func) not in COMPILERS:
+                continue
+            if constant(argument(decorator, "cache")):
                 return decorator.lineno
     return 0
 
@@ -44,8 +43,3 @@ def cached_function(text: str) -> int:
 def variables_of(text: str) -> frozenset[str]:
     """Return the names of variables that a module's text reads."""
     return frozenset(re.findall(r"(?:environ(?:\.get)?|getenv)\s*[\[(]\s*[\"']([A-Za-z_]\w*)[\"']", text))
-
-
-def last_name(node: ast.expr | None) -> str:
-    """Return the last part of a dotted name; empty for any other expression."""
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -11,8 +11,8 @@ import struct
 from collections.abc import Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import last_name
 from core.probes.sysroot import Sysroot
-from core.probes.variables.code_needs import last_name
 
 FOLDER = "/usr/lib/locale"
 ELSEWHERE = ("LOCPATH", "LOCALE_ARCHIVE", "GUIX_LOCPATH")

@@ -7,9 +7,9 @@ takes ``TQDM_MININTERVAL`` in place of ``mininterval``. Both convert the text to
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 
-from core.common.syntax_tree import parsed, statements_of
+from core.common.syntax_tree import argument, last_name, literal_text, parsed, statements_of
 from core.probes.variables.accepted_values import CodeValue, Takes
 
 TYPES: dict[str, Takes] = {"int": "whole number", "float": "number"}
@@ -25,24 +25,24 @@ def made_values(text: str, module_text: Callable[[str], str]) -> Iterator[CodeVa
         if isinstance(node, ast.FunctionDef):
             for decorator in node.decorator_list:
                 yield from _decorated(node, decorator)
-        elif isinstance(node, ast.Call) and _name(node.func) == "add_argument":
-            given = {k.arg: k.value for k in node.keywords}
-            if isinstance(action := given.get("action"), ast.Name):
-                if actions is None:
-                    actions = _actions(tree, module_text)
-                yield from _argument(node, given, actions.get(action.id))
+        elif isinstance(node, ast.Call) and last_name(node.func) == "add_argument":
+            action = argument(node, "action")
+            if actions is None and isinstance(action, ast.Name):
+                actions = _actions(tree, module_text)
+            if actions and isinstance(action, ast.Name):
+                yield from _option(node, actions.get(action.id))
 
 
 def _decorated(function: ast.FunctionDef, decorator: ast.expr) -> Iterator[CodeValue]:
     """Yield the parameters that ``@envwrap("tqdm", types={...})`` takes from variables, as the function is defined."""
     match decorator:
-        case ast.Call(func=func, args=[ast.Constant(value=str(prefix))]) if _name(func) == "envwrap":
+        case ast.Call(func=func, args=[ast.Constant(value=str(prefix))]) if last_name(func) == "envwrap":
             pass
         case _:
             return
-    types = next((k.value for k in decorator.keywords if k.arg == "types"), None)
+    types = argument(decorator, "types")
     named = (
-        {k.value: _name(v) for k, v in zip(types.keys, types.values, strict=True) if isinstance(k, ast.Constant)}
+        {k.value: last_name(v) for k, v in zip(types.keys, types.values, strict=True) if isinstance(k, ast.Constant)}
         if isinstance(types, ast.Dict)
         else {}
     )
@@ -57,22 +57,15 @@ def _decorated(function: ast.FunctionDef, decorator: ast.expr) -> Iterator[CodeV
             yield CodeValue(variable=name, takes=takes, line=decorator.lineno, at_import=True)
 
 
-def _argument(
-    call: ast.Call, given: Mapping[str | None, ast.expr], action: tuple[str, Takes | None] | None
-) -> Iterator[CodeValue]:
+def _option(call: ast.Call, action: tuple[str, Takes | None] | None) -> Iterator[CodeValue]:
     """Yield what argparse makes of a text that stands for an option (its ``type``, which a default that is text passes, too)."""
-    options = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    options = [text for a in call.args if (text := literal_text(a)) is not None]
     if action is None or not options:
         return
     prefix, own = action
-    dest = given.get("dest")
     long = next((o for o in options if o.startswith("--")), options[0])
-    name = (
-        dest.value
-        if isinstance(dest, ast.Constant) and isinstance(dest.value, str)
-        else long.lstrip("-").replace("-", "_")
-    )
-    if takes := own or TYPES.get(_name(given.get("type"))):
+    name = literal_text(argument(call, "dest")) or long.lstrip("-").replace("-", "_")
+    if takes := own or TYPES.get(last_name(argument(call, "type"))):
         yield CodeValue(variable=f"{prefix}{name}".upper(), takes=takes, line=call.lineno)
 
 
@@ -90,16 +83,12 @@ def _actions(tree: ast.Module, module_text: Callable[[str], str]) -> dict[str, t
 def _own_actions(body: list[ast.stmt]) -> dict[str, tuple[str, Takes | None]]:
     found: dict[str, tuple[str, Takes | None]] = {}
     for node in body:
-        if isinstance(node, ast.ClassDef) and any(_name(b) == "Action" for b in node.bases):
+        if isinstance(node, ast.ClassDef) and any(last_name(b) == "Action" for b in node.bases):
             for part in ast.walk(node):
                 match part:
                     case ast.JoinedStr(values=[ast.Constant(value=str(prefix)), ast.FormattedValue(value=inner)]) if (
-                        "dest" in {_name(n) for n in ast.walk(inner)} and prefix.isidentifier() and prefix.isupper()
+                        "dest" in {last_name(n) for n in ast.walk(inner)} and prefix.isidentifier() and prefix.isupper()
                     ):
-                        number = any(isinstance(n, ast.Call) and _name(n.func) == "int" for n in ast.walk(node))
+                        number = any(isinstance(n, ast.Call) and last_name(n.func) == "int" for n in ast.walk(node))
                         found[node.name] = (prefix, "whole number" if number else None)
     return found
-
-
-def _name(node: ast.AST | None) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""

@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import argument, caught_types, is_environ, last_name, literal_text
 from core.model.facts import Frozen
 from core.probes.variables.accepted_values import Case, CodeValue, Takes
-from core.probes.variables.code_needs import last_name
 
 CONVERSIONS: dict[str, Takes] = {
     "int": "whole number",
@@ -124,8 +124,8 @@ class _Module:
         value = getattr(node, "value", None)
         if not isinstance(target, ast.Name) or not isinstance(value, ast.expr):
             return
-        if isinstance(value, ast.Constant) and isinstance(value.value, str):
-            self.texts[target.id] = value.value
+        if (text := literal_text(value)) is not None:
+            self.texts[target.id] = text
         elif target.id not in self.changed and (words := self.words(value)) is not None:
             self.lists[target.id] = words
 
@@ -356,9 +356,7 @@ class _Walk:
                 comparators=[ast.Constant(value=None | "")],
             ):
                 return bool(self._reads(left, scope))
-            case ast.Compare(
-                ops=[ast.In() | ast.NotIn()], comparators=[ast.Attribute(attr="environ") | ast.Name(id="environ")]
-            ):
+            case ast.Compare(ops=[ast.In() | ast.NotIn()], comparators=[place]) if is_environ(place):
                 return True
         return bool(self._reads(test, scope))
 
@@ -426,7 +424,7 @@ class _Walk:
 
     def _call(self, call: ast.Call, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
         called = last_name(call.func)
-        first = call.args[0] if call.args else next((k.value for k in call.keywords if k.arg == "name"), None)
+        first = argument(call, "name", 0)
         takes = CONVERSIONS.get(_OWN.sub(r"\1", called))
         if helper := self.module.helpers.get(called) if isinstance(call.func, ast.Name) else None:
             yield from self._by_helper(call, helper, scope, at_import=at_import)
@@ -459,19 +457,15 @@ class _Walk:
         return takes, ()
 
     def _by_helper(self, call: ast.Call, helper: Helper, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
-        given = next((k.value for k in call.keywords if k.arg == helper.name), None)
-        if given is None and len(call.args) > helper.parameter:
-            given = call.args[helper.parameter]
+        given = argument(call, helper.name, helper.parameter)
         reads = self._reads(given, scope) if helper.of_value else _named_by(self.module.text(given))
         for read in reads:
             its = Read(read.variable, helper.case or read.case)
             yield _value(its, helper.takes, call.lineno, helper.words, at_import=at_import)
 
     def _enumerated(self, call: ast.Call) -> tuple[str, ...]:
-        given = next((k.value for k in call.keywords if k.arg == "enum_values"), None)
-        if given is None and last_name(call.func) == "env_with_choices" and len(call.args) > 2:
-            given = call.args[2]
-        return self.module.words(given) or ()
+        at = 2 if last_name(call.func) == "env_with_choices" else None
+        return self.module.words(argument(call, "enum_values", at)) or ()
 
     def _reads(self, node: ast.expr | None, scope: Scope) -> tuple[Read, ...]:
         """Return the variables whose value an expression has, unchanged except for case and surrounding blanks."""
@@ -480,17 +474,11 @@ class _Walk:
                 return scope.get(name, ())
             case ast.Attribute(value=ast.Name(id="self"), attr=name):
                 return scope.get(f"self.{name}", ())
-            case ast.Subscript(value=ast.Attribute(attr="environ") | ast.Name(id="environ"), slice=key):
+            case ast.Subscript(value=place, slice=key) if is_environ(place):
                 return self._variable(key, scope)
-            case (
-                ast.Call(
-                    func=ast.Attribute(
-                        attr="get" | "pop", value=ast.Attribute(attr="environ") | ast.Name(id="environ")
-                    ),
-                    args=[key, *_],
-                )
-                | ast.Call(func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"), args=[key, *_])
-            ):
+            case ast.Call(func=ast.Attribute(attr="get" | "pop", value=place), args=[key, *_]) if is_environ(place):
+                return self._variable(key, scope)
+            case ast.Call(func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"), args=[key, *_]):
                 return self._variable(key, scope)
             case ast.Call(func=ast.Attribute(attr="lower" | "upper" as case, value=inner), args=[]):
                 return tuple(Read(r.variable, case) for r in self._reads(inner, scope))
@@ -582,13 +570,11 @@ def _named(node: ast.expr | None, called: str) -> tuple[Read, ...]:
 
 
 def _constant_name(node: ast.expr | None) -> str:
-    if isinstance(node, ast.Constant) and isinstance(node.value, str) and re.fullmatch(r"[A-Za-z]\w*_\w+", node.value):
-        return node.value
-    return ""
+    name = literal_text(node) or ""
+    return name if re.fullmatch(r"[A-Za-z]\w*_\w+", name) else ""
 
 
 def _continues_after_failure(handler: ast.ExceptHandler) -> bool:
     """Whether a handler continues after a failed conversion."""
-    kinds = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-    named = handler.type is None or any(last_name(k) in CATCHING for k in kinds)
+    named = handler.type is None or any(last_name(k) in CATCHING for k in caught_types(handler))
     return named and not any(isinstance(n, ast.Raise) for n in ast.walk(handler))

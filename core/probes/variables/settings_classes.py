@@ -9,9 +9,8 @@ import ast
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import last_name, literal_text, statements_of
 from core.probes.variables.accepted_values import CodeValue, Takes
-from core.probes.variables.code_needs import last_name
 
 MARK = b"env_prefix"
 """What the text of a module with such classes has."""
@@ -41,7 +40,7 @@ def _literal(annotation: ast.expr) -> tuple[str, ...]:
     match annotation:
         case ast.Subscript(value=name, slice=inner) if last_name(name) == "Literal":
             parts = inner.elts if isinstance(inner, ast.Tuple) else [inner]
-            words = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+            words = [text for p in parts if (text := literal_text(p)) is not None]
             return tuple(words) if len(words) == len(parts) else ()
         case ast.Subscript(value=name, slice=inner) if last_name(name) == "Optional":
             return _literal(inner)

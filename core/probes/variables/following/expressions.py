@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from core.common.syntax_tree import chain_of
 from core.probes.variables.following.values import (
     OF_LISTS,
     TEXTS,
@@ -57,11 +58,7 @@ class Spent(Exception):  # noqa: N818 - control flow
 
 def dotted(node: ast.expr) -> str:
     """Return a name with dots, as a key of a scope: what code gave it counts from then on; empty for any other expression."""
-    parts = []
-    while isinstance(node, ast.Attribute):
-        parts.append(node.attr)
-        node = node.value
-    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+    return ".".join(chain_of(node))
 
 
 class Expressions:

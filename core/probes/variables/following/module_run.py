@@ -7,15 +7,14 @@ have returned in it is left. So an exception is told only where the code surely 
 from __future__ import annotations
 
 import ast
-import builtins
 import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
 
-from core.common.syntax_tree import statements_of
-from core.probes.variables.code_needs import last_name
+from core.common.syntax_tree import is_environ, last_name, statements_of, uncalled
+from core.probes.python.evaluation import catches_error, swallows_errors
 from core.probes.variables.following.expressions import Expressions, Left, LoopEnd, Spent, dotted
 from core.probes.variables.following.values import (
     STANDARD,
@@ -181,14 +180,11 @@ class ModuleRun(Expressions):
             case ast.Try():
                 self._try(node, scope)
             case ast.With(items=items, body=body):
-                suppresses = any(
-                    "suppress" in ast.unparse(i.context_expr) or "raises" in ast.unparse(i.context_expr) for i in items
-                )
                 for item in items:
                     self.value(item.context_expr, scope)
                     if item.optional_vars is not None:
                         self.assign(item.optional_vars, UNKNOWN, scope)
-                if suppresses:
+                if swallows_errors(node):
                     self._open(body, scope)
                 else:
                     self.block(body, scope)
@@ -197,9 +193,7 @@ class ModuleRun(Expressions):
             case ast.FunctionDef():
                 for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d)):
                     self.value(default, scope)
-                plain = all(
-                    last_name(d.func if isinstance(d, ast.Call) else d) in HARMLESS for d in node.decorator_list
-                )
+                plain = all(last_name(uncalled(d)) in HARMLESS for d in node.decorator_list)
                 scope[node.name] = Function(node, scope) if plain else UNKNOWN
             case ast.ClassDef():
                 members: dict[str, Any] = {}
@@ -263,14 +257,10 @@ class ModuleRun(Expressions):
                     case ast.Import(names=names) | ast.ImportFrom(names=names):
                         for one in names:
                             scope[(one.asname or one.name).partition(".")[0]] = UNKNOWN
-                    case ast.Subscript(
-                        value=ast.Attribute(attr="environ") | ast.Name(id="environ"),
-                        slice=key,
-                        ctx=ast.Store() | ast.Del(),
-                    ):
+                    case ast.Subscript(value=place, slice=key, ctx=ast.Store() | ast.Del()) if is_environ(place):
                         self.forget_variable(self.value(key, scope))
-                    case ast.Call(
-                        func=ast.Attribute(attr="setdefault" | "pop" | "update", value=ast.Attribute(attr="environ"))
+                    case ast.Call(func=ast.Attribute(attr="setdefault" | "pop" | "update", value=place)) if is_environ(
+                        place
                     ):
                         self.forget_variable(self.value(part.args[0], scope) if part.args else UNKNOWN)
                     case _:
@@ -305,7 +295,7 @@ class ModuleRun(Expressions):
             self.block(node.body, scope)
         except CodeRaises as e:
             for handler in node.handlers:
-                caught = self._catches(handler, e.kind)
+                caught = catches_error(handler, e.kind)
                 if caught is None:
                     self._open([*node.body, *handler.body], scope)
                     return
@@ -332,27 +322,10 @@ class ModuleRun(Expressions):
                 raise e
             self._statement(node, scope)
 
-    def _catches(self, handler: ast.ExceptHandler, kind: str) -> bool | None:
-        """Whether a handler takes an exception; None if unknown."""
-        if handler.type is None:
-            return True
-        types = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        raised = getattr(builtins, kind, None)
-        found: list[bool | None] = []
-        for one in types:
-            its = getattr(builtins, last_name(one), None)
-            if isinstance(its, type) and isinstance(raised, type):
-                found.append(issubclass(raised, its))
-            elif last_name(one) in ("Exception", "BaseException"):
-                found.append(True)
-            else:
-                found.append(last_name(one) == kind or None)
-        return True if True in found else None if None in found else False
-
     def _raise(self, exc: ast.expr | None, line: int, scope: dict[str, Any]) -> None:
         if exc is None:
             raise Left(UNKNOWN)
-        kind = last_name(exc.func if isinstance(exc, ast.Call) else exc)
+        kind = last_name(uncalled(exc))
         if kind in ("SystemExit", "StopIteration", "GeneratorExit", "KeyboardInterrupt", "NotImplementedError"):
             raise Left(UNKNOWN)
         raise CodeRaises(
