@@ -15,7 +15,7 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
 from core.probes.python.dotted_modules import DottedModules, Module, package_of
 from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
-from core.probes.python.module_text import absolute_name
+from core.probes.python.module_text import absolute_name, modules_imported
 
 MOST_SCOPES, MOST_LINKS = 80, 12
 """Modules whose names are read for the calls of one environment, and imports from one module to the next for one name."""
@@ -165,7 +165,7 @@ class CalledCode:
 
     def _bind_tried(self, node: ast.Try, scope: Scope) -> None:
         """Bind what is tried; where a module that it imports is not installed, what the handlers bind."""
-        wanted = [m for n in node.body for m in _imported(n, scope.package)]
+        wanted = [m for n in node.body for m in modules_imported(n, scope.package)]
         absent = [m for m in wanted if self._around.is_installed(m.partition(".")[0]) is False]
         if not absent:
             self._bind([*node.body, *node.orelse, *node.finalbody], scope)
@@ -533,15 +533,6 @@ def _stored(node: ast.AST) -> set[str]:
                 continue
         todo += children(n)
     return found
-
-
-def _imported(node: ast.stmt, package: str) -> list[str]:
-    match node:
-        case ast.Import(names=names):
-            return [one.name for one in names]
-        case ast.ImportFrom(module=module, level=dots):
-            return [absolute_name(dots, module or "", package)]
-    return []
 
 
 def _forget(scope: Scope, *names: str) -> None:

@@ -166,6 +166,27 @@ def absolute_name(dots: int, module: str, package: str) -> str:
     return ".".join([*parts[:above], *([module] if module else [])])
 
 
+def modules_imported(node: ast.stmt, package: str = "") -> list[str]:
+    """Return the modules that an import statement names, by their absolute names; none for another statement, nor for a relative import
+    of a module without a package.
+    """
+    match node:
+        case ast.Import(names=names):
+            return [one.name for one in names]
+        case ast.ImportFrom(module=module, level=dots):
+            return [its] if (its := absolute_name(dots, module or "", package)) else []
+    return []
+
+
+def packages_imported(body: Iterable[ast.stmt]) -> dict[str, int]:
+    """Return the packages that statements import whatever happens, each with its first line."""
+    found: dict[str, int] = {}
+    for node in body:
+        for module in modules_imported(node):
+            found.setdefault(module.partition(".")[0], node.lineno)
+    return found
+
+
 def binds_name(text: str, name: str) -> bool:
     """Whether a package's own text binds the name to something other than its submodule of that name."""
     ways = (

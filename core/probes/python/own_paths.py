@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from core.common.syntax_tree import is_sys_path, parsed
+from core.common.syntax_tree import statements_of
 from core.model.facts import EndedImport, Frozen, SearchEntry, path_text
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
-from core.probes.python.module_text import EXTENDS_PATH
+from core.probes.python.module_text import EXTENDS_PATH, packages_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.path_expressions import PathNames
+from core.probes.python.start_code import changes_of_path
 from core.probes.sysroot import Sysroot
 
 MOST_BYTES = 4 << 20
@@ -39,15 +39,21 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     wanted = len(EXTENDS_PATH.findall(text))
     if not wanted:
         return OwnPaths()
-    tree = parsed(text)
-    if tree is None:
+    names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
+    body = statements_of(text)
+    changes = [*changes_of_path(body, names)]
+    if len(changes) != wanted or any(None in c.folders or c.at not in (0, 1, None) for c in changes):
         return None
-    reader = _Reader(path, folder, home, where)
-    for statement in tree.body:
-        reader.follow(statement)
-    if reader.seen != wanted:
-        return None
-    return OwnPaths(tuple(reader.front), tuple(reader.back), reader.line, tuple(dict.fromkeys(reader.before)))
+    front, back = list[str](), list[str]()
+    for its in changes:
+        folders = [where.path_module.normpath(where.join(folder, f)) for f in its.folders if f is not None]
+        if its.at is None:
+            back += folders
+        else:
+            front = [*folders, *front]
+    line = changes[0].line
+    before = packages_imported(node for node in body if node.lineno < line)
+    return OwnPaths(tuple(front), tuple(back), line, tuple(name for name in before if name not in STANDARD))
 
 
 def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: Sysroot) -> ModuleSearch | None:
@@ -81,68 +87,6 @@ def in_entries_of(search: ModuleSearch, ended: EndedImport, its: OwnPaths) -> En
         return ended
     added = None if first <= ended.entry < last else entries[ended.entry]
     return msgspec.structs.replace(ended, entry=-1 if added else ended.entry - first, added=added)
-
-
-class _Reader:
-    """The statements of a program's top level, one after another."""
-
-    def __init__(self, path: str, folder: str, home: str, where: Sysroot) -> None:
-        self._folder, self._where = folder, where
-        self._names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
-        self.front: list[str] = []
-        self.back: list[str] = []
-        self.before: list[str] = []
-        self.seen = self.line = 0
-
-    def follow(self, statement: ast.stmt) -> None:
-        """Note what one statement does to the search path."""
-        match statement:
-            case ast.Import(names=names) if not self.seen:
-                self._imports(one.name for one in names)
-            case ast.ImportFrom(module=str(module), level=0) if not self.seen:
-                self._imports((module,))
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                self._names.assign(name, value)
-            case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=body, orelse=[]) if is_sys_path(
-                where
-            ):
-                for inner in body:
-                    self.follow(inner)
-            case _:
-                self._change(statement)
-
-    def _imports(self, names: Iterable[str]) -> None:
-        self.before += [top for name in names if (top := name.partition(".")[0]) not in STANDARD]
-
-    def _change(self, statement: ast.stmt) -> None:
-        match statement:
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=its, attr="append"), args=[one])) if is_sys_path(its):
-                self._add(statement, [one], front=False)
-            case ast.Expr(
-                value=ast.Call(func=ast.Attribute(value=its, attr="insert"), args=[ast.Constant(value=0 | 1), one])
-            ) if is_sys_path(its):
-                self._add(statement, [one], front=True)
-            case (
-                ast.Expr(value=ast.Call(func=ast.Attribute(value=its, attr="extend"), args=[ast.List(elts=several)]))
-                | ast.AugAssign(target=its, op=ast.Add(), value=ast.List(elts=several))
-            ) if is_sys_path(its):
-                self._add(statement, several, front=False)
-            case ast.Assign(targets=[its], value=ast.BinOp(left=ast.List(elts=several), op=ast.Add(), right=rest)) if (
-                is_sys_path(its) and is_sys_path(rest)
-            ):
-                self._add(statement, several, front=True)
-
-    def _add(self, statement: ast.stmt, several: list[ast.expr], *, front: bool) -> None:
-        places = [place for one in several if (place := self._names.value_of(one)) is not None]
-        if len(places) < len(several):
-            return
-        folders = [self._where.path_module.normpath(self._where.join(self._folder, place)) for place in places]
-        self.seen += 1
-        self.line = self.line or statement.lineno
-        if front:
-            self.front = [*folders, *self.front]
-        else:
-            self.back += folders
 
 
 class OwnSearch(Frozen, frozen=True):

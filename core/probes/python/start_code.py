@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.common.syntax_tree import argument, constant, is_environ, last_name, literal_text, statements_of
+from core.common.syntax_tree import argument, constant, is_environ, is_sys_path, last_name, literal_text, statements_of
 from core.probes.python.path_expressions import PathNames
 
 MAX_START_CODE_BYTES = 64 << 10
@@ -67,91 +67,107 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
     module = "environs" if "environs" in text else "environ"
     names = PathNames(file)
     found = []
+    for call in _calls(text, names, ("load_dotenv", "read_env")):
+        first = argument(call, "dotenv_path", 0) or argument(call, "path")
+        searched = isinstance(first, ast.Call) and last_name(first.func) == "find_dotenv"
+        place = None if first is None or searched else names.value_of(first)
+        if first is not None and place is None and not searched:
+            continue
+        overrides = constant(argument(call, "override") or argument(call, "overwrite")) is True
+        its_module = "dotenv" if last_name(call.func) == "load_dotenv" else module
+        found.append(DotenvCall(its_module, place or "", overrides, call.lineno))
+    return tuple(found)
+
+
+def _calls(text: str, names: PathNames, functions: tuple[str, ...]) -> Iterator[ast.Call]:
+    """Yield each call of a function outside conditions, loops and functions; ``names`` then has what stands above it."""
     for statement in statements_of(text):
         match statement:
             case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
                 pass
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
-                called = last_name(call.func)
-                if called not in ("load_dotenv", "read_env"):
-                    continue
-                first = argument(call, "dotenv_path", 0) or argument(call, "path")
-                searched = isinstance(first, ast.Call) and last_name(first.func) == "find_dotenv"
-                place = None if first is None or searched else names.value_of(first)
-                if first is not None and place is None and not searched:
-                    continue
-                overrides = constant(argument(call, "override") or argument(call, "overwrite")) is True
-                its_module = "dotenv" if called == "load_dotenv" else module
-                found.append(DotenvCall(its_module, place or "", overrides, statement.lineno))
-            case _:
-                pass
-    return tuple(found)
+                if last_name(call.func) in functions:
+                    yield call
 
 
 LOADERS = ("CDLL", "PyDLL", "LoadLibrary")
 """Names in ctypes by which code loads a library."""
 
 
-def libraries_loaded(text: str) -> tuple[str, ...]:
-    """Return the files that the code loads by ctypes with their whole path as a constant, outside conditions, loops and functions.
+def libraries_loaded(text: str, file: str) -> tuple[str, ...]:
+    """Return the files that the code of a file loads by ctypes with their whole path, outside conditions, loops and functions.
 
     A library by its bare name is left to the loader's search.
     """
     if not any(name in text for name in LOADERS):
         return ()
-    found: dict[str, None] = {}
-    for statement in statements_of(text):
-        match statement:
-            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
-                called = last_name(call.func)
-                file = call.args[0] if call.args else None
-                if called in LOADERS and (path := literal_text(file)) is not None:
-                    found[path] = None
-    return tuple(file for file in found if "/" in file)
+    names = PathNames(file)
+    found = [names.value_of(call.args[0]) for call in _calls(text, names, LOADERS) if call.args]
+    return tuple(dict.fromkeys(path for path in found if path and "/" in path))
 
 
-PathChange = tuple[int | None, str, int]
-"""Index in sys.path at which a folder is put (None: at the end), the folder, and the line."""
+class PathChange(NamedTuple):
+    """What one statement does to sys.path."""
+
+    at: int | None
+    """The index at which the folders are put; None: at the end."""
+    folders: tuple[str | None, ...]
+    """None for one that the text does not tell."""
+    line: int
 
 
-def path_changes(text: str, file: str, home: str = "") -> tuple[PathChange, ...]:
-    """Return the changes of sys.path with folders that the text shows: constants, and paths relative to the file or, if
-    known, to the home.
-
-    They count at the top level, and behind "if X not in sys.path".
+def path_changes(text: str, file: str, home: str = "") -> tuple[tuple[int | None, str, int], ...]:
+    """Return each folder that the text puts on sys.path, as far as it tells, with its index and its line: constants, and paths relative
+    to the file or, if known, to the home.
     """
-    if "sys.path" not in text:
-        return ()
-    names = PathNames(file, home=home)
-    found: list[PathChange] = []
-
-    def follow(body: list[ast.stmt]) -> None:
-        for statement in body:
-            match statement:
-                case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                    names.assign(name, value)
-                case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[ast.Attribute(attr="path")]), body=inner):
-                    follow(inner)
-                case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr="path"), attr=called), args=given)):  # fmt: skip
-                    place = names.value_of(given[-1]) if given else None
-                    if place and called == "insert" and isinstance(given[0], ast.Constant):
-                        found.append(
-                            (int(given[0].value) if isinstance(given[0].value, int) else 0, place, statement.lineno)
-                        )
-                    elif place and called == "append":
-                        found.append((None, place, statement.lineno))
-                    elif called == "extend" and given:
-                        found.extend((None, its, statement.lineno) for its in _places(given[0], names))
-                case ast.AugAssign(
-                    target=ast.Attribute(value=ast.Name(id="sys"), attr="path"), op=ast.Add(), value=value
-                ):
-                    found.extend((None, its, statement.lineno) for its in _places(value, names))
-
-    follow(statements_of(text))
-    return tuple(found)
+    changes = changes_of_path(statements_of(text), PathNames(file, home=home)) if "sys.path" in text else ()
+    return tuple(
+        (None if its.at is None else its.at + n, folder, its.line)
+        for its in changes
+        for n, folder in enumerate(its.folders)
+        if folder
+    )
 
 
-def _places(node: ast.expr, names: PathNames) -> Iterator[str]:
-    """Yield the folders of a list that its text tells."""
-    if isinstance(node, ast.List | ast.Tuple):
-        yield from (its for each in node.elts if (its := names.value_of(each)) is not None)
+def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChange]:
+    """Yield what statements of a top level do to sys.path, those behind "if X not in sys.path" included."""
+    for statement in body:
+        its: tuple[int | None, list[ast.expr]] | None = None
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=value):
+                names.assign(name, value)
+            case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=inner) if is_sys_path(where):
+                yield from changes_of_path(inner, names)
+            case ast.Expr(value=ast.Call(func=ast.Attribute(value=where, attr=how), args=given)) if is_sys_path(where):
+                its = _put(how, given)
+            case ast.Assign(
+                targets=[
+                    ast.Subscript(
+                        value=where, slice=ast.Slice(lower=None | ast.Constant(value=0), upper=ast.Constant(value=0))
+                    )
+                ],
+                value=ast.List(elts=several),
+            ) if is_sys_path(where):
+                its = (0, several)
+            case ast.AugAssign(target=where, op=ast.Add(), value=ast.List(elts=several) | ast.Tuple(elts=several)) if (
+                is_sys_path(where)
+            ):
+                its = (None, several)
+            case ast.Assign(
+                targets=[where], value=ast.BinOp(left=ast.List(elts=several), op=ast.Add(), right=rest)
+            ) if is_sys_path(where) and is_sys_path(rest):
+                its = (0, several)
+        if its is not None:
+            yield PathChange(its[0], tuple(map(names.value_of, its[1])), statement.lineno)
+
+
+def _put(how: str, given: list[ast.expr]) -> tuple[int | None, list[ast.expr]] | None:
+    """Return where a method of a list puts its arguments, and these."""
+    match how, given:
+        case "append", [one]:
+            return None, [one]
+        case "insert", [ast.Constant(value=int(at)), one]:
+            return at, [one]
+        case "extend", [ast.List(elts=several) | ast.Tuple(elts=several)]:
+            return None, several
+    return None

@@ -41,6 +41,7 @@ from core.probes.python.module_text import (
     imported_names,
     imports_at_the_margin,
     modules_bound,
+    modules_imported,
     taken_at_the_margin,
     top_level_lines,
 )
@@ -344,14 +345,8 @@ class Statements:
     def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
         """Whether statements are nothing but imports of modules with text, all of which were followed to their ends: no handler runs."""
         for node in body:
-            match node:
-                case ast.Import(names=names):
-                    wanted = [one.name for one in names]
-                case ast.ImportFrom(module=module, level=dots):
-                    wanted = [absolute_name(dots, module or "", frame.package)]
-                case _:
-                    return False
-            if not all(self._found.find(name).kind in ("package", "module") for name in wanted):
+            wanted = modules_imported(node, frame.package)
+            if not wanted or not all(self._found.find(name).kind in ("package", "module") for name in wanted):
                 return False
         return True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
 from msgspec.structs import replace
@@ -14,6 +13,7 @@ from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import NATIVE, Kernel, Notebook, is_notebook, kernel_of, read_notebook
 from core.probes.python.environment import prefix_of
+from core.probes.python.module_text import packages_imported
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import has_module, lacking_pythons, modules_of, own_prefix
@@ -48,7 +48,7 @@ def named_notebook_ways(
     frameworks = {row.module for row in module_table().modules}
     for path in _near(ground):
         notebook = None if path in found else read_notebook(path, ground.where, MOST_BYTES)
-        if notebook is None or not frameworks.intersection(_imported(notebook.code)):
+        if notebook is None or not frameworks.intersection(packages_imported(statements_of(notebook.code))):
             continue
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
         if kernel is not None and kernel.file:
@@ -104,19 +104,8 @@ def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are sta
 def _environment_for(notebook: Notebook, ground: Ground, pythons: list[PythonEnvironment]) -> str:
     """Return the first environment that has all the packages which a notebook imports and any of them has; empty if none has."""
     wanted = [
-        m for m in _imported(notebook.code) if any(m in modules_of(d.name for d in p.distributions) for p in pythons)
+        m
+        for m in packages_imported(statements_of(notebook.code))
+        if any(m in modules_of(d.name for d in p.distributions) for p in pythons)
     ]
     return next((p.prefix for p in pythons if all(has_module(p, m, ground) for m in wanted)), "")
-
-
-def _imported(code: str) -> list[str]:
-    found: dict[str, None] = {}
-    for node in statements_of(code):
-        match node:
-            case ast.Import(names=names):
-                found |= {n.name.partition(".")[0]: None for n in names}
-            case ast.ImportFrom(level=0, module=str(module)):
-                found[module.partition(".")[0]] = None
-            case _:
-                pass
-    return list(found)

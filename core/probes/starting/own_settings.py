@@ -5,7 +5,6 @@ They set variables (``os.environ[...]``, a notebook's ``%env``), or put a folder
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
 import sys
@@ -17,6 +16,7 @@ from core.common.syntax_tree import parsed
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
+from core.probes.python.module_text import modules_imported
 from core.probes.python.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import TOLD_ELSEWHERE, TOO_LATE, add_to_sys_path
@@ -135,16 +135,7 @@ def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[st
         return [], 0
     own: list[tuple[str, int]] = []
     for node in tree.body:
-        match node:
-            case ast.Import(names=names):
-                modules = [n.name for n in names]
-            case ast.ImportFrom(module=str(module), level=0):
-                modules = [module]
-            case ast.ImportFrom():
-                modules = []
-            case _:
-                continue
-        for module in modules:
+        for module in modules_imported(node):
             top = module.partition(".")[0]
             place = posixpath.join(folder, *module.split("."))
             files = (f"{place}.py", f"{place}/__init__.py")

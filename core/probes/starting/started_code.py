@@ -22,6 +22,7 @@ from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, Star
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
 from core.probes.starting.commands import StartedFile, language
@@ -458,12 +459,9 @@ class _Imports:
 
     def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
         for node in body:
+            for name in modules_imported(node):
+                self.take(name.partition(".")[0])
             match node:
-                case ast.Import(names=names):
-                    for one in names:
-                        self.take(one.name.partition(".")[0])
-                case ast.ImportFrom(level=0, module=str(module)):
-                    self.take(module.partition(".")[0])
                 case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), body=inner) if as_main:
                     self._take_all(inner, as_main=False)
                 case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):

@@ -6,7 +6,6 @@ https://docs.python.org/3/using/cmdline.html#envvar-PYTHONSAFEPATH
 
 from __future__ import annotations
 
-import ast
 import sys
 from collections.abc import Iterable, Iterator
 
@@ -14,6 +13,7 @@ from core.common.syntax_tree import statements_of
 from core.model.facts import SearchEntry, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
+from core.probes.python.module_text import packages_imported
 from core.probes.python.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 
@@ -60,15 +60,7 @@ def left_out(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 def imported_by(text: str) -> dict[str, int]:
     """Return the modules that a script imports whatever happens, with their lines; none where it changes sys.path itself."""
-    body = [] if "sys.path" in text or "addsitedir" in text else statements_of(text)
-    found: dict[str, int] = {}
-    for node in body:
-        if isinstance(node, ast.Import):
-            for alias in node.names:
-                found.setdefault(alias.name.partition(".")[0], node.lineno)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            found.setdefault(node.module.partition(".")[0], node.lineno)
-    return found
+    return {} if "sys.path" in text or "addsitedir" in text else packages_imported(statements_of(text))
 
 
 def is_provided(module: str, entries: Iterable[SearchEntry], where: Sysroot) -> bool:

@@ -11,12 +11,12 @@ from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
-from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import statements_of
 from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
+from core.probes.python.module_text import behind_docstring, imported_names, imports_at_the_margin, modules_imported
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.module_run import Ending, ModuleRun
 from core.probes.variables.following.values import Around
@@ -28,9 +28,6 @@ MOST_WORLDS = 8
 """Different sets of variables that are tried: this session's, and those of ways of starting."""
 MOST_REACHED = 200
 """Modules read to see whether a package's import comes to one."""
-_IMPORTS = late_pattern(
-    r"(?m)^(?:from[ \t]++([\w.]++)[ \t]++import[ \t]++(\([^()]{0,4000}+\)|[^\n#]*+)|import[ \t]++([\w., \t]++))"
-)
 
 
 class Read(msgspec.Struct, frozen=True):
@@ -204,8 +201,7 @@ def calls(text: str, function: str, of: str, module: str, *, package: bool) -> b
     names = {function} if module == of else set()
     for node in statements_of(text):
         if isinstance(node, ast.ImportFrom):
-            parts = above.split(".")[: len(above.split(".")) - node.level + 1] if node.level else []
-            if ".".join([*parts, *([node.module] if node.module else [])]) == of:
+            if modules_imported(node, above) == [of]:
                 names |= {a.asname or a.name for a in node.names if a.name == function}
         elif isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
             called = {n.func.id for n in ast.walk(node) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
@@ -215,17 +211,8 @@ def calls(text: str, function: str, of: str, module: str, *, package: bool) -> b
 
 
 def _imported(text: str, is_package: bool, module: str) -> Iterator[str]:
-    """Yield the modules that lines without indentation import."""
-    for row in _IMPORTS.finditer(text):
-        if row[3]:
-            yield from (w.split()[0] for w in row[3].split(",") if w.strip())
-            continue
-        name = row[1]
-        dots = len(name) - len(name.lstrip("."))
-        if dots:
-            above = module.split(".") if is_package else module.split(".")[:-1]
-            name = ".".join([*above[: len(above) - dots + 1], *([name.lstrip(".")] if name.lstrip(".") else [])])
-        yield name
-        yield from (
-            f"{name}.{w.split()[0]}" for w in row[2].strip("()").split(",") if w.strip() and w.split()[0].isidentifier()
-        )
+    """Yield the modules that lines without indentation import, and what they take of these, which may be modules as well."""
+    for step in imports_at_the_margin(text, behind_docstring(text)):
+        for name, taken in imported_names(step, module if is_package else module.rpartition(".")[0]):
+            yield name
+            yield from (f"{name}.{part}" for part in taken or () if part != "*")
