@@ -44,6 +44,12 @@ class State(msgspec.Struct):
     separator: str = ":"
     """Separator of the entries of a list: ";" on Windows."""
 
+    def apart(self, *files: str) -> State:
+        """Return an independent copy whose files are its own, with further ones: a copy alone notes them for both."""
+        its = self.copy()
+        its.files = [*self.files, *files]
+        return its
+
     def copy(self) -> State:
         """Return an independent copy."""
         lines = {n: list(its) for n, its in self.lines.items()}

@@ -251,8 +251,7 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
     text = ground.where.text(path, MOST_SCRIPT) if shell and not started.prefix else None
     if text is None or "\0" in text:
         return started
-    its = state.copy()
-    its.files = list(state.files)
+    its = state.apart()
     found = _read(text, path, its, ground, depth, arguments=tuple(words[1:]))
     if found is None or not found.prefix:
         return started

@@ -221,8 +221,7 @@ class _Reader:
         state = self._given(node, above)
         seen: dict[str, State] = {}
         for command in _commands(node):
-            its = state.copy()
-            its.files = list(state.files)
+            its = state.apart()
             if prefix := self._environment(command, its):
                 seen.setdefault(prefix, its)
         for prefix, its in seen.items():
@@ -273,8 +272,7 @@ class _Reader:
 
     def _given(self, node: dict[str, Described], above: State) -> State:
         """Return the variables that the members of a mapping give its programs."""
-        state = above.copy()
-        state.files = list(above.files)
+        state = above.apart()
         for key, its in node.items():
             if _plain(key) in OF_FOLDERS and isinstance(its, str) and its:
                 place = _at_home(its, self.ground)

@@ -61,8 +61,7 @@ def _here(ground: Ground, terminal: State) -> State:
     """Return the variables of a shell in this folder: this session's, with the lines that set the same values in a
     terminal.
     """
-    state = terminal.copy()
-    state.files = list(terminal.files)
+    state = terminal.apart()
     for name in {*state.values, *ground.env}:
         if state.values.get(name) != ground.env.get(name) or name in state.open:
             state.lines.pop(name, None)

@@ -38,7 +38,7 @@ def jenkins_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
         elif part["text"]:
             told, line = _told(part["text"], pipeline.state, ground), text.count("\n", 0, part.start("text")) + 1
             if pipeline.take(part["key"] or "", told, line):
-                yield pipeline.stage, line, told.strip(), _copy(pipeline.state)
+                yield pipeline.stage, line, told.strip(), pipeline.state.apart()
 
 
 class _Pipeline:
@@ -57,7 +57,7 @@ class _Pipeline:
 
     def begin(self) -> None:
         """Begin a block, with what ``withEnv`` gave it."""
-        inner = _copy(self.state)
+        inner = self.state.apart()
         for row in self._given:
             _set(*row, inner, self._path)
         self._blocks.append((self.words[-1] if self.words else "", inner))
@@ -100,9 +100,3 @@ def _told(text: str, state: State, ground: Ground) -> str:
 def _set(name: str, value: str, line: int, state: State, path: str) -> None:
     state.set_variable(name, value, path, line, "python")  # no cure edits such a file
     state.exported.add(name)
-
-
-def _copy(state: State) -> State:
-    its = state.copy()
-    its.files = list(state.files)
-    return its

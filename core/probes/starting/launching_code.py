@@ -47,8 +47,7 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
                 given = argument(node, "env")
                 if not command or given is None:
                     continue
-                its = state.copy()
-                its.files = list(state.files)
+                its = state.apart()
                 whole = constant(argument(node, "append_env")) is not True if called == OPERATOR else True
                 if _apply(given, its, path, node.lineno, nodes, replaces=whole):
                     yield f"{called}, line {node.lineno}", node.lineno, command, its

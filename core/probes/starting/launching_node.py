@@ -55,8 +55,7 @@ def node_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[
         env = next((v for k, v in _members(options) if k == "env"), None)
         if not command or (env is None and not given):
             continue
-        its = state.copy()
-        its.files = list(state.files)
+        its = state.apart()
         for name, value, number in given:
             its.set_variable(name, value, path, number, "python")
             its.exported.add(name)

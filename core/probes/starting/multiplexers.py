@@ -20,8 +20,7 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
         ("tmux", ("/etc/tmux.conf", ground.at_home(".tmux.conf"), ground.config("tmux/tmux.conf"))),
         ("screen", ("/etc/screenrc", ground.at_home(".screenrc"))),
     ):
-        state = terminal.copy()
-        state.files = list(terminal.files)
+        state = terminal.apart()
         for path in files:
             if ground.read(path) is not None:
                 _take(path, state, ground)

@@ -68,8 +68,7 @@ def _near(ground: Ground) -> list[str]:
 
 
 def _way(path: str, terminal: State, ground: Ground) -> Reached:
-    state = terminal.copy()
-    state.files = [*terminal.files]
+    state = terminal.apart()
     state.values["PWD"] = ground.where.parent(path)
     return Reached(kind="notebook", at=path, state=state)
 

@@ -44,8 +44,7 @@ def with_server_settings(ground: Ground, terminal: State, pythons: tuple[PythonE
     rows = [(path, row) for path in found for row in variable_lines(ground.read(path) or "")]
     if not rows:
         return terminal
-    state = terminal.copy()
-    state.files = [*terminal.files, *dict.fromkeys(path for path, _row in rows)]
+    state = terminal.apart(*dict.fromkeys(path for path, _row in rows))
     for path, (name, value, line) in rows:
         if re.fullmatch(r"[A-Za-z_]\w*", name):
             state.set_variable(name, value, path, line, "python")

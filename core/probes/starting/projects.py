@@ -95,8 +95,7 @@ def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Ke
     for keeper in (*keepers, *(_hatch(whole, name, ground) if name in HATCH else ())):
         table = _inner(whole, keeper.at)
         for task, told in _inner(table, (keeper.tasks,)).items():
-            its = state.copy()
-            its.files = list(state.files)
+            its = state.apart()
             prefix = posixpath.join(ground.folder, keeper.prefix)
             if keeper.runner:
                 prefix = environment_of_project(RUNNERS[keeper.runner], {}, its, ground) or prefix

@@ -22,8 +22,7 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     spools = (f"{folder}/{ground.person.name}" for folder in ("/var/spool/cron/crontabs", "/var/spool/cron"))
     own = next((path for path in spools if ground.around.kind(path) == "file"), "")
     if own and (text := ground.read(own)) is not None:
-        state = plain.copy()
-        state.files = list(plain.files)
+        state = plain.apart()
         jobs = read_crontab(text, own, state, system=False)
         yield Reached(kind="cron", at=own, state=state)
         for _user, command in jobs:
@@ -34,8 +33,7 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     for path in ("/etc/crontab", "/etc/anacrontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
         if (text := ground.read(path)) is None:
             continue
-        state = plain.copy()
-        state.files = list(plain.files)
+        state = plain.apart()
         own_format = path == "/etc/anacrontab"
         jobs = read_crontab(text, path, state, system=not own_format, fields=3 if own_format else 5)
         for _user, command in jobs:
@@ -81,8 +79,7 @@ def _kept_tables(
         text = ground.read(path) if ground.around.kind(path) == "file" else None
         if text is None or text == installed or not all(TABLE_LINE.fullmatch(row) for row in text.splitlines()):
             continue
-        state = plain.copy()
-        state.files = list(plain.files)
+        state = plain.apart()
         for _user, command in read_crontab(text, path, state, system=False):
             yield from _job(command, path, state, ground, pythons)
 
@@ -114,8 +111,7 @@ def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
         python_of_text,
     )  # imported late: most people have no such job
 
-    state = plain.copy()
-    state.files = list(plain.files)
+    state = plain.apart()
     state.values["PWD"] = ground.person.home  # where cron starts it (crontab(5))
     shell = state.values.get("SHELL", "/bin/sh")
     found = python_of_text(text, Line(*at), state, ground, shell=shell)

@@ -63,8 +63,7 @@ def prompt_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     path = terminal.values.get("PYTHONSTARTUP") or ground.env.get("PYTHONSTARTUP", "")
     if "PYTHONSTARTUP" in terminal.open or not path.startswith("/") or (text := ground.read(path)) is None:
         return
-    state = terminal.copy()
-    state.files = [*terminal.files, path]
+    state = terminal.apart(path)
     _run(text, path, state, ground)
     if any(row.file == path for rows in state.lines.values() for row in rows):
         yield Reached(kind="prompt", at=path, state=state)

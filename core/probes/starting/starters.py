@@ -72,8 +72,7 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
             entry = re.search(r"(?m)^Exec\s*=\s*(.+)$", text)
             if entry is None:
                 continue
-            state = desktop.copy()
-            state.files = [*desktop.files, path]
+            state = desktop.apart(path)
             if (place := re.search(r"(?m)^Path\s*=\s*(.+)$", text)) is not None:
                 state.values["PWD"] = place[1].strip()
             line = Line(path, text.count("\n", 0, entry.start()) + 1)

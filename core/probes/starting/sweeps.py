@@ -43,6 +43,5 @@ def sweep_commands(text: str, path: str, state: State, _ground: Ground) -> Itera
     words = [w for w in given if isinstance(w, str)] if isinstance(given, list) else list(WITHOUT_COMMAND)
     filled = [{**MACROS, "${program}": program}.get(w, w) for w in words]
     line = next((n for n, row in enumerate(text.splitlines(), 1) if row.startswith(("command:", "program:"))), 1)
-    its = state.copy()
-    its.files = list(state.files)
+    its = state.apart()
     yield "sweep", line, shlex.join(w for w in filled if not w.startswith("${")), its

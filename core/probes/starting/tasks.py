@@ -117,12 +117,6 @@ Task = tuple[str, int, str, State]
 """Name, line of the command, command, and the variables that it starts with."""
 
 
-def _copy(state: State) -> State:
-    its = state.copy()
-    its.files = list(state.files)
-    return its
-
-
 # --- make, just ----------------------------------------------------------------------------------------------------
 
 
@@ -138,7 +132,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             recipes.append((target, number, re.sub(r"^[@+-]+", "", line.strip())))
         elif found := re.match(rf"(?:([\w./%-]+)\s*:\s*)?(export\s+)?({_NAME})\s*([:?+]?:?=)\s*(.*)$", line):
             owner, exports, name, operator, raw = found.groups()
-            its = of_target.setdefault(owner, _copy(state)) if owner else state
+            its = of_target.setdefault(owner, state.apart()) if owner else state
             old = known.get(name, "")
             if operator == "?=" and name in known:
                 continue
@@ -160,7 +154,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
         elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
             target = found[1]
     for target, number, command in _in_one_shell(recipes) if re.search(r"(?m)^\.ONESHELL\s*:", text) else recipes:
-        yield target, number, _of_make(command, {**known, "@": target}), _copy(of_target.get(target, state))
+        yield target, number, _of_make(command, {**known, "@": target}), of_target.get(target, state).apart()
 
 
 def _without_comment(raw: str) -> str:
@@ -279,8 +273,8 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
         elif recipe and line[:1] in (" ", "\t") and line.strip():
             commands.append((recipe, number, _of_just(re.sub(r"^[@-]+", "", line.strip()), known)))
     scripts = {name for name, _number, command in commands if command.startswith("#!")}
-    yield from ((*row, _copy(state)) for row in commands if row[0] not in scripts)
-    yield from ((*row, _copy(state)) for row in _in_one_shell(c for c in commands if c[0] in scripts))
+    yield from ((*row, state.apart()) for row in commands if row[0] not in scripts)
+    yield from ((*row, state.apart()) for row in _in_one_shell(c for c in commands if c[0] in scripts))
 
 
 def _of_just(text: str, known: dict[str, str]) -> str:
@@ -315,7 +309,7 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
                 if (its := ground.read(place := posixpath.join(ground.folder, file))) is not None:
                     read_assignments(its, place, state, expands=True, keeps=ground.env)
         elif where == ["env"] or (task and where[2:] == ["env"]):
-            owner = of_task.setdefault(task, _copy(state)) if task else state
+            owner = of_task.setdefault(task, state.apart()) if task else state
             if re.fullmatch(_NAME, name) and name not in ground.env:
                 owner.set_variable(name, _of_task(value, ground) if value else UNKNOWN, path, number, "assignments")
                 owner.exported.add(name)
@@ -324,7 +318,7 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
         elif name:
             above.append((indent, name))
     for task, number, command in commands:
-        yield task, number, _of_task(command.strip(), ground), _copy(of_task.get(task, state))
+        yield task, number, _of_task(command.strip(), ground), of_task.get(task, state).apart()
 
 
 def _with_blocks(text: str) -> Iterator[tuple[int, str]]:
@@ -362,7 +356,7 @@ def _dvc(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 def _in(folder: str, state: State, ground: Ground) -> State:
-    its = _copy(state)
+    its = state.apart()
     its.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, folder))
     return its
 
@@ -382,7 +376,7 @@ def _npm(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]
     scripts = found.get("scripts") if isinstance(found, dict) else None
     for name, command in (scripts if isinstance(scripts, dict) else {}).items():
         if isinstance(name, str) and isinstance(command, str):
-            yield name, json_line(text, name, "scripts"), command, _copy(state)
+            yield name, json_line(text, name, "scripts"), command, state.apart()
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
@@ -395,7 +389,7 @@ def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[T
         read_dotenv(re.sub(r"(?m)^[ \t]*export\b.*$", "", its), env_file, state)
     for number, line in enumerate(text.splitlines(), 1):
         if found := re.match(r"([\w-]+):\s*(\S.*)$", line):
-            yield found[1], number, found[2], _copy(state)
+            yield found[1], number, found[2], state.apart()
 
 
 # --- tox, Snakemake ------------------------------------------------------------------------------------------------
@@ -421,7 +415,7 @@ def _tox(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             known = {"toxinidir": ground.folder, "tox_root": ground.folder, "envdir": folder, "env_dir": folder}
             return re.sub(r"\{(\w+)(?::[^{}]*)?\}", lambda m: known.get(m[1], ""), its)
 
-        its = _copy(state)
+        its = state.apart()
         its.values["PATH"] = ":".join([*(f"{p}/bin" for p in places), its.values.get("PATH", "")])
         for variable, value in re.findall(
             rf"(?m)^[ \t]*({_NAME})[ \t]*=[ \t]*(.*)$", filled("set_env") or filled("setenv")
@@ -437,7 +431,7 @@ def _tox(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
                     name or section,
                     text.count("\n", 0, text.find(f"[{section}]")) + 1,
                     command.strip().lstrip("-"),
-                    _copy(its),
+                    its.apart(),
                 )
 
 
@@ -447,7 +441,7 @@ def _snakemake(text: str, _path: str, state: State, _ground: Ground) -> Iterator
     for row in found.finditer(text):
         named = re.findall(r"(?m)^(?:rule|checkpoint)\s+(\w+)", text[: row.start()])
         command = re.sub(r"(?<!\{)\{[^{}]*\}(?!\})", "x", row[1] or row[2] or row[3] or "")
-        yield named[-1] if named else "rule", text.count("\n", 0, row.start()) + 1, command.strip(), _copy(state)
+        yield named[-1] if named else "rule", text.count("\n", 0, row.start()) + 1, command.strip(), state.apart()
 
 
 # --- editors -------------------------------------------------------------------------------------------------------
@@ -459,7 +453,7 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
     whole = found if isinstance(found, dict) else {}
     tasks = whole.get("tasks")
     for task in [t for t in tasks if isinstance(t, dict)] if isinstance(tasks, list) else []:
-        its = _copy(state)
+        its = state.apart()
         for options in (whole.get("options"), task.get("options")):
             env = options.get("env") if isinstance(options, dict) else None
             for name, value in (env if isinstance(env, dict) else {}).items():
@@ -479,7 +473,7 @@ def _run_configurations(text: str, path: str, state: State, ground: Ground) -> I
     import html  # imported late: few folders have such a file
 
     for start, block in _python_configurations(text):
-        its = _copy(state)
+        its = state.apart()
         for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block):
             if re.fullmatch(_NAME, row[1]):
                 value = html.unescape(row[2]).replace("$PROJECT_DIR$", ground.folder)

@@ -44,8 +44,7 @@ def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator
     folder = f"{ground.folder}/.nox"
     for name, context, body in _functions(text, "session"):
         own = [n for n in ground.around.names(folder) if re.fullmatch(rf"{re.escape(name)}(-.*)?", n)]
-        given = state.copy()
-        given.files = list(state.files)
+        given = state.apart()
         given.values["PATH"] = ":".join([*(f"{folder}/{n}/bin" for n in own), state.values.get("PATH", "")])
         for statement in body:
             _give(given, _of_session(statement, context), path)
@@ -149,8 +148,7 @@ def _of_yaml(text: str) -> Iterator[Pair]:
 
 
 def _with(state: State, env: ast.expr | None, path: str) -> State:
-    its = state.copy()
-    its.files = list(state.files)
+    its = state.apart()
     _give(its, _pairs(env), path)
     return its
 

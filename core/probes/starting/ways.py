@@ -65,8 +65,7 @@ def shell_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
         login = with_pam(ground, login_state(ground, full))
         read_shell(ground, login, shell, login=True, interactive=True)
         yield Reached(kind="login", at=shell, state=login)
-        terminal = desktop.copy()
-        terminal.files = list(desktop.files)
+        terminal = desktop.apart()
         read_shell(ground, terminal, shell, interactive=True)
         yield Reached(kind="terminal", at=shell, state=terminal)
         ssh = with_sshd(ground, with_pam(ground, login_state(ground, full)))
@@ -115,8 +114,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
             if not isinstance(spec, dict):
                 continue
             seen += 1
-            state = terminal.copy()
-            state.files = [*terminal.files, path]
+            state = terminal.apart(path)
             env = spec.get("env")
             for variable, value in (env if isinstance(env, dict) else {}).items():
                 if isinstance(variable, str) and isinstance(value, str):
@@ -168,8 +166,7 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
     for python in pythons:
         if python.kind not in ("venv", "conda"):
             continue
-        state = terminal.copy()
-        state.files = list(terminal.files)
+        state = terminal.apart()
         state.values.pop("VIRTUAL_ENV", None)
         reader = ShellReader(ground.around, state, "bash", interactive=True)
         script = f"{python.prefix}/bin/activate"
@@ -221,8 +218,7 @@ def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
     names = ground.around.names(ground.folder) if project else ()
     shared = next((posixpath.join(ground.folder, n) for n in names if n.endswith(".code-workspace")), "")
     for path in found or ([inner] if opened else [shared] if shared else []):
-        state = terminal.copy()
-        state.files = list(terminal.files)
+        state = terminal.apart()
         files: list[str] = []
         prefix = ""
         for each in dict.fromkeys((path, shared, inner)):
@@ -249,8 +245,7 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
         found = json_value(ground.read(path) or "")
         if not isinstance(found, dict):
             continue
-        state = terminal.copy()
-        state.files = [*terminal.files, path]
+        state = terminal.apart(path)
         for key in ("containerEnv", "remoteEnv"):
             env = found.get(key)
             for variable, value in (env if isinstance(env, dict) else {}).items():
@@ -292,8 +287,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
     path = posixpath.join(ground.folder, ".vscode/launch.json")
     text = ground.read(path) or ""
     for row in python_launches(text):
-        state = terminal.copy()
-        state.files = [*terminal.files, path]
+        state = terminal.apart(path)
         env_file = row.get("envFile")
         if isinstance(env_file, str):
             place = _filled(env_file, state, ground)
@@ -353,8 +347,7 @@ def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     files = [f for f in ground.env.get("_LMFILES_", "").split(":") if f.startswith("/")]
     if not files:
         return
-    state = terminal.copy()
-    state.files = list(terminal.files)
+    state = terminal.apart()
     for path in files:
         if (text := ground.read(path)) is None:
             continue
