@@ -26,6 +26,7 @@ HELD_OUT = {
     "16": "held_out_16",
     "17": "held_out_17",
     "18": "held_out_18",
+    "19": "held_out_19",
 }
 """The name of each held-out set -> its module."""
 
