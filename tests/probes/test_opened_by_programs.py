@@ -26,6 +26,7 @@ PROGRAMS = {
     "in a function": ("import ctypes\ndef f():\n    ctypes.CDLL('libcudart.so.11.0')\n", []),
     "of Windows": ("import ctypes\nctypes.CDLL('nvcuda.dll')\n", []),
     "after it built it": ("import ctypes, subprocess\nsubprocess.check_call(['make'])\nctypes.CDLL('/nowhere/libfast.so')\n", []),
+    "under a name that may be another": ("import ctypes, sys\nP = '/nowhere/a.so'\nif sys.argv:\n    P = '/lib/b.so'\nctypes.CDLL(P)\n", []),
     "what is computed": ("import ctypes, find\nctypes.CDLL(find.it())\n", []),
 }  # fmt: skip
 

@@ -95,6 +95,8 @@ def test_what_torch_loads_serves_who_comes_after(tmp_path: Path, text: str, foun
     ("line", "found"),
     [
         ("os.add_dll_directory(r'C:\\cuda\\bin')", True),
+        ("os.add_dll_directory(os.path.join(os.environ['Nowhere'], 'bin'))", False),
+        ("os.add_dll_directory(os.path.join(os.environ['SYSTEMROOT'], '..', 'cuda', 'bin'))", True),
         ("os.add_dll_directory(r'C:\\other')", False),
         ("os.add_dll_directory(find_cuda())", False),
         ("", False),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from core.probes.driver.libraries import is_driver_stub
-from core.probes.python.start_code import libraries_loaded, path_changes, variables_set
+from core.probes.python.path_expressions import PathNames
+from core.probes.python.start_code import libraries_loaded, path_changes, variable_lines, variables_set
 from core.probes.sysroot import Sysroot
 
 HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
@@ -23,6 +25,11 @@ HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
         ("from os import environ\nenviron['A'] = 'b'", (("A", "b"),)),
         ("import os as _os\n_os.environ['A'] = 'b'", (("A", "b"),)),
         ("import os\nos.environ.update({'A': 'b', 'CUDA_VISIBLE_DEVICES': '-1'})", (("A", "b"), HIDE)),
+        ("import os\nHERE = os.path.dirname(__file__)\nos.environ['A'] = os.path.join(HERE, 'b')", (("A", "/site/b"),)),
+        ("import os\nos.environ['A'] = ':'.join(['/a', '/b'])", (("A", "/a:/b"),)),
+        ("import os\nA = '/a'\nif A:\n    A = '/b'\nos.environ['A'] = A", ()),
+        ("import os\nA = 'a'\nos.environ['A'] = f'{A!r}'", ()),
+        ("import os\nos.environ['A'] = os.environ.get('B', 'b')", ()),
         ("import os\nif os.environ.get('X'):\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", ()),
         ("import os\ndef hide():\n    os.environ['CUDA_VISIBLE_DEVICES'] = '-1'", ()),
         ("import os\nos.environ['A'] = str(1)", ()),
@@ -37,7 +44,36 @@ HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
     ],
 )
 def test_what_start_code_sets(text: str, expected: tuple[tuple[str, str], ...]):
-    assert variables_set(text) == expected
+    assert variables_set(text, "/site/sitecustomize.py") == expected
+
+
+SET = {
+    "added to": "os.environ['A'] = os.environ.get('A', '') + ' --more'",
+    "added to what is not set": "os.environ['A'] = os.environ.get('B', '') + ' --more'",
+    "of another": "os.environ['C'] = os.environ['A'] + os.pathsep + os.getenv('B', 'none')",
+    "after it is set": "os.environ['A'] = 'x'\nos.environ['C'] = os.environ['A'] + 'y'",
+    "in two steps": "OLD = os.environ['A']\nos.environ.update({'A': 'x', 'C': f'{OLD}:y'})",
+}
+
+
+@pytest.mark.parametrize("code", SET.values(), ids=SET)
+def test_what_a_program_sets_with_the_variables_that_it_has(code: str, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(os, "environ", {"A": "a"})
+    told = variable_lines(code, PathNames("", env=os.environ.copy()))
+    exec(code, {"os": os})
+    assert {name: value for name, value, _line in told} == {n: v for n, v in os.environ.items() if (n, v) != ("A", "a")}
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        "os.environ['A'] = made()",
+        "if made():\n    os.environ['A'] = 'b'",
+        "load_dotenv()",
+    ],
+)
+def test_a_variable_that_may_have_changed_tells_nothing(before: str):
+    assert variable_lines(f"{before}\nos.environ['C'] = os.environ['A']", PathNames("", env={"A": "a"})) == ()
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,8 @@ class _Reader:
 
     def _registered(self, text: str, path: str) -> Iterator[str]:
         """Yield the folders that a program gives to Windows; where it computes one, all that it may mean."""
-        names = PathNames(path, folder=ntpath.dirname(path), home=self._request.seen.machine.home, paths=ntpath)
+        home, env = self._request.seen.machine.home, self._request.env
+        names = PathNames(path, folder=ntpath.dirname(path), home=home, paths=ntpath, env=env)
         for node in nodes_of(text):
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)], value=value):

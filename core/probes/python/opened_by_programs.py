@@ -71,8 +71,6 @@ def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iter
     names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
     for node in statements_of(text):
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
-                continue
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 file = names.value_of(call.args[0]) if last_name(call.func) in LOADERS and call.args else None
                 if file:
@@ -81,7 +79,9 @@ def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iter
                 return
             case _:
                 pass
-        if any(_CHANGES_PLACES.search(line) for line in lines[node.lineno - 1 : node.end_lineno]):
+        if not names.follow(node) and any(
+            _CHANGES_PLACES.search(line) for line in lines[node.lineno - 1 : node.end_lineno]
+        ):
             return
 
 

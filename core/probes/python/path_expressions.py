@@ -1,13 +1,19 @@
-"""The path that an expression in Python code comes to, where its text tells: literals, names, and what os.path and pathlib make of them."""
+"""The text or path that an expression in Python code comes to: literals, names, what os.path and pathlib make of them, and variables."""
 
 from __future__ import annotations
 
 import ast
+import ntpath
 import posixpath
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from types import ModuleType
 
-from core.common.syntax_tree import last_name
+from core.common.syntax_tree import is_environ, last_name, literal_text, walk
+from core.host.startup.state import UNKNOWN
+from core.probes.python.bound_names import stored_names
+
+READ_FILES = ("load_dotenv", "read_env")
+"""Functions of python-dotenv, environs and django-environ that give os.environ what a file has."""
 
 
 class PathNames:
@@ -21,12 +27,34 @@ class PathNames:
         home: str = "",
         paths: ModuleType = posixpath,
         real_path: Callable[[str], str] = str,
+        env: Mapping[str, str] | None = None,
     ) -> None:
-        """``file``: the module's own. ``folder``: where the program is started; a relative path stays one if it is empty. ``real_path``:
-        follows links.
+        """``file``: the module's own; empty where it has none. ``folder``: where the program is started; a relative path stays one if it is
+        empty. ``real_path``: follows links. ``env``: the variables with which it is started, if these are known.
         """
         self._folder, self._home, self._paths, self._real_path = folder, home, paths, real_path
-        self._known = {"__file__": file}
+        self._known = {"__file__": file} if file else {}
+        self._env = None if env is None else {self._variable(name): value for name, value in env.items()}
+
+    def follow(self, statement: ast.stmt) -> bool:
+        """Note what a statement gives names; return whether it gives one a value that its text tells. What a condition or a loop gives them
+        is not known.
+        """
+        match statement:
+            case (
+                ast.Assign(targets=[ast.Name(id=name)], value=value)
+                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+            ):
+                return self.assign(name, value)
+            case ast.If() | ast.For() | ast.While() | ast.Try() | ast.With() if any(
+                is_environ(n) for n in walk(statement)
+            ):
+                self._env = None
+            case ast.Expr(value=ast.Call(func=func)) if last_name(func) in READ_FILES:
+                self._env = None
+        for name in stored_names([statement]):
+            self._known.pop(name, None)
+        return False
 
     def assign(self, name: str, value: ast.expr) -> bool:
         """Note what a name stands for from now on; return whether its text tells that."""
@@ -37,6 +65,11 @@ class PathNames:
             self._known[name] = its
         return its is not None
 
+    def set_variable(self, name: str, value: str) -> None:
+        """Note that the program has given a variable a value, or UNKNOWN."""
+        if self._env is not None:
+            self._env[self._variable(name)] = value
+
     def value_of(self, node: ast.expr) -> str | None:
         """Return what an expression comes to, a path as its text; None if that depends on more than the module's text."""
         try:
@@ -44,39 +77,81 @@ class PathNames:
         except _UnknownError:
             return None
 
+    def variables_of(self, node: ast.expr | None) -> Iterator[tuple[str, str, int]]:
+        """Yield name, value and line of each variable that a dictionary gives; a value that its text does not tell is UNKNOWN."""
+        for key, value in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            if (name := literal_text(key)) is not None:
+                yield name, self.text_of(value), value.lineno
+
+    def text_of(self, node: ast.expr) -> str:
+        """Return what an expression comes to; UNKNOWN if its text does not tell that."""
+        its = self.value_of(node)
+        return UNKNOWN if its is None else its
+
     def _text(self, node: ast.expr) -> str:
         match node:
             case ast.Constant(value=str(text)):
                 return text
             case ast.Name(id=name) if name in self._known:
                 return self._known[name]
+            case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
+                return self._text(inner)
             case ast.JoinedStr(values=parts):
-                return "".join(self._text(p.value if isinstance(p, ast.FormattedValue) else p) for p in parts)
-            case ast.BinOp(left=left, op=ast.Div(), right=right):
-                return self._join(self._text(left), self._text(right))
-            case ast.BinOp(left=left, op=ast.Add(), right=right):
-                return self._text(left) + self._text(right)
+                return "".join(map(self._text, parts))
+            case ast.BinOp(left=left, op=ast.Div() | ast.Add() as way, right=right):
+                one, other = self._text(left), self._text(right)
+                return self._join(one, other) if isinstance(way, ast.Div) else one + other
             case ast.Attribute(value=inner, attr="parent"):
                 return self._above(self._text(inner), 1)
             case ast.Subscript(value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(n))) if (
                 0 <= n < 20
             ):
                 return self._above(self._text(inner), n + 1)
-            case ast.Call(func=ast.Attribute(value=inner, attr="resolve")):
-                return self._real_path(self._join(self._folder, self._text(inner)))
-            case ast.Call(func=ast.Attribute(value=inner, attr="absolute")):
-                return self._join(self._folder, self._text(inner))
-            case ast.Call(func=ast.Attribute(value=inner, attr="as_posix" | "__str__")):
-                return self._text(inner)
-            case ast.Call(func=func, args=args, keywords=[]):
-                return self._called(func, args)
+            case ast.Subscript(value=place, slice=key) if is_environ(place):
+                return self._of_environ([key])
+            case ast.Attribute(value=ast.Name(id="os"), attr="pathsep"):
+                return str(self._paths.pathsep)
+            case ast.Call(func=ast.Attribute(value=owner, attr=name), args=args):
+                return self._of_method(owner, name, args, named=bool(node.keywords))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+                return self._of_function(name, args)
             case _:
                 raise _UnknownError
 
-    def _called(self, func: ast.expr, args: list[ast.expr]) -> str:
-        match last_name(func), args:
-            case "join", [first, *rest] if isinstance(func, ast.Attribute) and _is_module_of_paths(func.value):
+    def _variable(self, name: str) -> str:
+        return name.upper() if self._paths is ntpath else name  # Windows' names have no case
+
+    def _of_environ(self, given: list[ast.expr]) -> str:
+        """Return the value of a variable by its name, or else what is given for one that is not set."""
+        found = None if self._env is None or not given else self._env.get(self._variable(self._text(given[0])))
+        if self._env is None or not given or (found is None and len(given) < 2) or (found and UNKNOWN in found):
+            raise _UnknownError
+        return self._text(given[1]) if found is None else found
+
+    def _of_method(self, owner: ast.expr, name: str, args: list[ast.expr], *, named: bool) -> str:
+        match name, args:
+            case "get", _ if is_environ(owner):
+                return self._of_environ(args)
+            case "resolve", _:
+                return self._real_path(self._join(self._folder, self._text(owner)))
+            case "absolute", _:
+                return self._join(self._folder, self._text(owner))
+            case "as_posix" | "__str__", _:
+                return self._text(owner)
+            case "joinpath", _:
+                return self._join(self._text(owner), *map(self._text, args))
+            case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
+                return self._text(owner).join(map(self._text, parts))
+            case "join", [first, *rest] if _is_module_of_paths(owner):
                 return str(self._paths.normpath(self._join(self._text(first), *map(self._text, rest))))
+        if named:
+            raise _UnknownError
+        return self._of_function(name, args)
+
+    def _of_function(self, name: str, args: list[ast.expr]) -> str:
+        match name, args:
+            case "getenv", _:
+                return self._of_environ(args)
             case "dirname", [one]:
                 return self._above(self._text(one), 1)
             case "abspath" | "normpath", [one]:
@@ -89,8 +164,10 @@ class PathNames:
                 return self._folder
             case "home", [] if self._home:
                 return self._home
-            case "str" | "Path" | "PurePath" | "fspath", [one]:
+            case "str" | "fspath", [one]:
                 return self._text(one)
+            case "Path" | "PurePath", [first, *rest]:
+                return self._join(self._text(first), *map(self._text, rest))
             case _:
                 raise _UnknownError
 

@@ -418,8 +418,9 @@ def _changed(entries: list[SearchEntry], file: str, where: Sysroot) -> list[Sear
 
 def _start_code(code: str, where: Sysroot, *, source: str, line: int = 0, text: str = "") -> StartCode:
     """Return start-up code with what its text tells of its effect."""
-    stubs = tuple(path_text(file) for file in libraries_loaded(code, source) if is_driver_stub(file, where))
-    return StartCode(source=source, line=line, text=text, sets=variables_set(code), stubs=stubs)
+    own = "" if text else source  # a line of a .pth file has no __file__
+    stubs = tuple(path_text(file) for file in libraries_loaded(code, own) if is_driver_stub(file, where))
+    return StartCode(source=source, line=line, text=text, sets=variables_set(code, own), stubs=stubs)
 
 
 def _customizations(entries: list[SearchEntry], where: Sysroot) -> Iterator[StartCode]:

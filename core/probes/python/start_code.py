@@ -7,18 +7,19 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from core.common.syntax_tree import argument, constant, is_environ, is_sys_path, last_name, literal_text, statements_of
-from core.probes.python.path_expressions import PathNames
+from core.host.startup.state import UNKNOWN
+from core.probes.python.path_expressions import READ_FILES, PathNames
 
 MAX_START_CODE_BYTES = 64 << 10
 """Maximum number of bytes read of a sitecustomize."""
 
 
-def variables_set(text: str) -> tuple[tuple[str, str], ...]:
-    """Return the variables that the code sets to constants, in order; none if it cannot be parsed."""
-    return tuple((name, value) for name, value, _line in variable_lines(text))
+def variables_set(text: str, file: str = "") -> tuple[tuple[str, str], ...]:
+    """Return the variables that the code of a file sets to what its text tells, in order; none if it cannot be parsed."""
+    return tuple((name, value) for name, value, _line in variable_lines(text, PathNames(file)))
 
 
-def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
+def variable_lines(text: str, names: PathNames) -> tuple[tuple[str, str, int], ...]:
     """Return the same with the line of each.
 
     os.environ["X"] = "1", os.environ.setdefault("X", "1"), os.putenv("X", "1") and os.environ.update({"X": "1"}) count,
@@ -27,23 +28,30 @@ def variable_lines(text: str) -> tuple[tuple[str, str, int], ...]:
     if "environ" not in text and "putenv" not in text:
         return ()
     found: list[tuple[str, str, int]] = []
-
-    def keep(name: ast.expr | None, value: ast.expr) -> None:
-        its, told = literal_text(name), literal_text(value)
-        if its is not None and told is not None:
-            found.append((its, told, value.lineno))
-
     for statement in statements_of(text):
-        match statement:
-            case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if is_environ(place):
-                keep(name, value)
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=place, attr=called), args=arguments)):
-                if len(arguments) == 2 and (called == "putenv" or (called == "setdefault" and is_environ(place))):
-                    keep(*arguments)
-                elif called == "update" and is_environ(place) and arguments and isinstance(arguments[0], ast.Dict):
-                    for key, content in zip(arguments[0].keys, arguments[0].values, strict=True):
-                        keep(key, content)
-    return tuple(found)
+        for key, value in _variables_given(statement):
+            if (name := literal_text(key)) is not None:
+                found.append((name, names.text_of(value), value.lineno))
+                names.set_variable(*found[-1][:2])
+        names.follow(statement)
+    return tuple(its for its in found if its[1] != UNKNOWN)
+
+
+def _variables_given(statement: ast.stmt) -> Iterator[tuple[ast.expr | None, ast.expr]]:
+    """Yield name and value of each variable that a statement sets."""
+    match statement:
+        case ast.Assign(targets=[ast.Subscript(value=place, slice=name)], value=value) if is_environ(place):
+            yield name, value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=place, attr="setdefault"), args=[name, value])) if (
+            is_environ(place)
+        ):
+            yield name, value
+        case ast.Expr(value=ast.Call(func=ast.Attribute(attr="putenv"), args=[name, value])):
+            yield name, value
+        case ast.Expr(
+            value=ast.Call(func=ast.Attribute(value=place, attr="update"), args=[ast.Dict() as told, *_])
+        ) if is_environ(place):
+            yield from zip(told.keys, told.values, strict=True)
 
 
 class DotenvCall(NamedTuple):
@@ -67,7 +75,7 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
     module = "environs" if "environs" in text else "environ"
     names = PathNames(file)
     found = []
-    for call in _calls(text, names, ("load_dotenv", "read_env")):
+    for call in _calls(text, names, READ_FILES):
         first = argument(call, "dotenv_path", 0) or argument(call, "path")
         searched = isinstance(first, ast.Call) and last_name(first.func) == "find_dotenv"
         place = None if first is None or searched else names.value_of(first)
@@ -83,11 +91,10 @@ def _calls(text: str, names: PathNames, functions: tuple[str, ...]) -> Iterator[
     """Yield each call of a function outside conditions, loops and functions; ``names`` then has what stands above it."""
     for statement in statements_of(text):
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value) if names.assign(name, value):
-                pass
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 if last_name(call.func) in functions:
                     yield call
+        names.follow(statement)
 
 
 LOADERS = ("CDLL", "PyDLL", "LoadLibrary")
@@ -134,8 +141,6 @@ def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChan
     for statement in body:
         its: tuple[int | None, list[ast.expr]] | None = None
         match statement:
-            case ast.Assign(targets=[ast.Name(id=name)], value=value):
-                names.assign(name, value)
             case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=inner) if is_sys_path(where):
                 yield from changes_of_path(inner, names)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=where, attr=how), args=given)) if is_sys_path(where):
@@ -159,6 +164,7 @@ def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChan
                 its = (0, several)
         if its is not None:
             yield PathChange(its[0], tuple(map(names.value_of, its[1])), statement.lineno)
+        names.follow(statement)
 
 
 def _put(how: str, given: list[ast.expr]) -> tuple[int | None, list[ast.expr]] | None:

@@ -20,8 +20,9 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import constant, last_name, nodes_of
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
-from core.host.startup.state import State
+from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment
+from core.probes.python.path_expressions import PathNames
 from core.probes.starting.launching_code import launching_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import TOO_LATE
@@ -149,12 +150,12 @@ def _in_code(ground: Ground) -> Iterator[Reached]:
         if text is None or not MAY_GIVE.search(text):
             continue
         state = State(dict(ground.env), set(ground.env), files=[path])
+        names = PathNames(path, env=ground.env)
         for given in (d for node in nodes_of(text) for d in _dictionaries(node)):
-            for key, value in zip(given.keys, given.values, strict=True):
-                match key, value:
-                    case ast.Constant(value=str(variable)), ast.Constant(value=str(told)) if _NAME.fullmatch(variable):
-                        state.set_variable(variable, told, path, value.lineno, "python")
-                        state.exported.add(variable)
+            for variable, told, line in names.variables_of(given):
+                if _NAME.fullmatch(variable) and told != UNKNOWN:
+                    state.set_variable(variable, told, path, line, "python")
+                    state.exported.add(variable)
         if state.lines:
             yield Reached(kind="task", at=f"{path}: env_vars", state=state)
 

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import nodes_of
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
+from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, notebook_ways
 
@@ -106,42 +107,21 @@ def _texts(node: ast.expr) -> set[str]:
 
 def notebook_variables(text: str, hub: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
     """Yield each variable that a configuration sets for notebooks, as (name, value, line); ``hub``: the hub's own variables."""
+    names = PathNames("", env=hub)
     for node in nodes_of(text):
         match node:
             case ast.Assign(targets=[ast.Attribute(attr="environment")], value=ast.Dict() as told):
-                yield from _of_dict(told, hub)
+                yield from names.variables_of(told)
             case ast.Call(
                 func=ast.Attribute(value=ast.Attribute(attr="environment"), attr="update"), args=[ast.Dict() as told]
             ):
-                yield from _of_dict(told, hub)
+                yield from names.variables_of(told)
             case ast.Assign(
                 targets=[
                     ast.Subscript(value=ast.Attribute(attr="environment"), slice=ast.Constant(value=str() as name))
                 ],
                 value=value,
             ):
-                yield name, _value(value, hub), node.lineno
+                yield name, names.text_of(value), node.lineno
             case _:
                 pass
-
-
-def _of_dict(told: ast.Dict, hub: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
-    for key, value in zip(told.keys, told.values, strict=True):
-        match key:
-            case ast.Constant(value=str() as name):
-                yield name, _value(value, hub), value.lineno
-            case _:
-                pass
-
-
-def _value(node: ast.expr, hub: Mapping[str, str]) -> str:
-    """Return a text, or what the hub's own variable has; anything else shows only when the hub runs."""
-    match node:
-        case ast.Constant(value=str() as text):
-            return text
-        case ast.Subscript(value=ast.Attribute(attr="environ"), slice=ast.Constant(value=str() as name)):
-            return hub.get(name, "")
-        case ast.Call(func=ast.Attribute(attr="get" | "getenv"), args=[ast.Constant(value=str() as name), *_rest]):
-            return hub.get(name, UNKNOWN)
-        case _:
-            return UNKNOWN

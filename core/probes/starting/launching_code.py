@@ -12,10 +12,14 @@ import shlex
 from collections.abc import Iterator
 
 from core.common.syntax_tree import argument, constant, is_environ, literal_text, nodes_of
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import State
+from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 
 Task = tuple[str, int, str, State]
+Row = tuple[str, str | None, int]
+"""Name, value and line of a variable; without a name: all of this process; without a value: it is taken away."""
+EVERY: Row = ("", "", 0)
 STARTERS = frozenset((
     "run", "call", "check_call", "check_output", "Popen", "create_subprocess_exec", "create_subprocess_shell",
 ))  # fmt: skip
@@ -40,6 +44,7 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
     nodes = sorted(
         (n for n in nodes_of(text) if isinstance(n, ast.stmt | ast.expr)), key=lambda n: (n.lineno, n.col_offset)
     )
+    mappings = _Mappings(nodes, PathNames(path, env=state.values))
     for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, OPERATOR):
@@ -49,7 +54,7 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
                     continue
                 its = state.apart()
                 whole = constant(argument(node, "append_env")) is not True if called == OPERATOR else True
-                if _apply(given, its, path, node.lineno, nodes, replaces=whole):
+                if _apply([*mappings.rows(given, node.lineno)], its, path, node.lineno, replaces=whole):
                     yield f"{called}, line {node.lineno}", node.lineno, command, its
             case _:
                 pass
@@ -70,14 +75,11 @@ def _command(call: ast.Call, called: str) -> str:
     return shlex.join(w for w in words if w is not None) if words and words[0] is not None else ""
 
 
-def _apply(
-    given: ast.expr, state: State, path: str, line: int, nodes: list[ast.stmt | ast.expr], *, replaces: bool
-) -> bool:
+def _apply(rows: list[Row | None], state: State, path: str, line: int, *, replaces: bool) -> bool:
     """Give a state the variables of an ``env`` argument; False if the text does not tell them."""
-    rows = list(_rows(given, line, nodes))
-    if any(r is None for r in rows) or not rows:
+    if None in rows or not rows:
         return False
-    if replaces and ("", "", 0) not in rows:
+    if replaces and EVERY not in rows:
         for name in [n for n in state.values if n in state.exported]:
             state.unset_variable(name, path, line, "python")
     for name, value, number in (r for r in rows if r is not None):
@@ -89,61 +91,60 @@ def _apply(
     return True
 
 
-Row = tuple[str, str | None, int]
-"""Name, value and line of a variable; without a name: all of this process; without a value: it is taken away."""
-EVERY: Row = ("", "", 0)
+class _Mappings:
+    """The mappings of variables in one file."""
 
+    def __init__(self, nodes: list[ast.stmt | ast.expr], texts: PathNames) -> None:
+        self._nodes, self._texts = nodes, texts
 
-def _rows(node: ast.expr, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
-    """Yield what a mapping of variables consists of; None where the text does not tell."""
-    match node:
-        case ast.Attribute() | ast.Name() if is_environ(node):
-            yield EVERY
-        case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
-            yield from _rows(inner, line, nodes)
-        case ast.Call(func=ast.Name(id="dict"), args=[inner], keywords=more):
-            yield from _rows(inner, line, nodes)
-            yield from (_row(k.arg, k.value) for k in more)
-        case ast.Call(func=ast.Name(id="dict"), args=[], keywords=more) if more:
-            yield from (_row(k.arg, k.value) for k in more)
-        case ast.BinOp(left=left, op=ast.BitOr(), right=right):
-            yield from _rows(left, line, nodes)
-            yield from _rows(right, line, nodes)
-        case ast.Dict(keys=keys, values=values):
-            for key, value in zip(keys, values, strict=True):
-                if key is None:
-                    yield from _rows(value, line, nodes)
-                else:
-                    yield _row(literal_text(key), value)
-        case ast.Name(id=name):
-            yield from _of_name(name, line, nodes)
-        case _:
-            yield None
-
-
-def _row(name: str | None, value: ast.expr) -> Row | None:
-    told = literal_text(value)
-    return (name, UNKNOWN if told is None else told, value.lineno) if name else None
-
-
-def _of_name(name: str, line: int, nodes: list[ast.stmt | ast.expr]) -> Iterator[Row | None]:
-    """Yield what a name's mapping holds before a line, as the file's statements fill it one after another."""
-    rows: list[Row | None] = [None]
-    for node in nodes:
-        if node.lineno >= line:
-            break
+    def rows(self, node: ast.expr, line: int) -> Iterator[Row | None]:
+        """Yield what a mapping consists of at a line; None where the text does not tell."""
         match node:
-            case ast.Assign(targets=[ast.Name(id=its)], value=value) if its == name:
-                known = [r for r in rows if r is not None]
-                fresh = not (isinstance(value, ast.Name) and value.id == name)
-                rows = list(_rows(value, node.lineno, nodes)) if fresh else [*known]
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=its), slice=key)], value=value) if its == name:
-                rows.append(_row(literal_text(key), value))
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="update"), args=[value]) if its == name:
-                rows += _rows(value, node.lineno, nodes)
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="pop"), args=[key, *_]) if its == name:
-                told = literal_text(key)
-                rows.append(None if told is None else (told, None, node.lineno))
+            case ast.Attribute() | ast.Name() if is_environ(node):
+                yield EVERY
+            case ast.Call(func=ast.Attribute(value=inner, attr="copy"), args=[]):
+                yield from self.rows(inner, line)
+            case ast.Call(func=ast.Name(id="dict"), args=several, keywords=more) if len(several) < 2 and (
+                several or more
+            ):
+                for inner in several:
+                    yield from self.rows(inner, line)
+                yield from (self._row(k.arg, k.value) for k in more)
+            case ast.BinOp(left=left, op=ast.BitOr(), right=right):
+                yield from self.rows(left, line)
+                yield from self.rows(right, line)
+            case ast.Dict(keys=keys, values=values):
+                for key, value in zip(keys, values, strict=True):
+                    if key is None:
+                        yield from self.rows(value, line)
+                    else:
+                        yield self._row(literal_text(key), value)
+            case ast.Name(id=name):
+                yield from self._of_name(name, line)
             case _:
-                pass
-    yield from rows
+                yield None
+
+    def _row(self, name: str | None, value: ast.expr) -> Row | None:
+        return (name, self._texts.text_of(value), value.lineno) if name else None
+
+    def _of_name(self, name: str, line: int) -> Iterator[Row | None]:
+        """Yield what a name's mapping holds before a line, as the file's statements fill it one after another."""
+        rows: list[Row | None] = [None]
+        for node in self._nodes:
+            if node.lineno >= line:
+                break
+            match node:
+                case ast.Assign(targets=[ast.Name(id=its)], value=value) if its == name:
+                    known = [r for r in rows if r is not None]
+                    fresh = not (isinstance(value, ast.Name) and value.id == name)
+                    rows = list(self.rows(value, node.lineno)) if fresh else [*known]
+                case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=its), slice=key)], value=value) if its == name:
+                    rows.append(self._row(literal_text(key), value))
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="update"), args=[value]) if its == name:
+                    rows += self.rows(value, node.lineno)
+                case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="pop"), args=[key, *_]) if its == name:
+                    told = literal_text(key)
+                    rows.append(None if told is None else (told, None, node.lineno))
+                case _:
+                    pass
+        yield from rows

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
+from core.probes.python.path_expressions import PathNames
 from core.probes.python.start_code import variable_lines
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import PROC, running_programs
@@ -41,7 +42,8 @@ def with_server_settings(ground: Ground, terminal: State, pythons: tuple[PythonE
     own = ground.env.get("JUPYTER_CONFIG_DIR") or ground.at_home(".jupyter")
     folders = ("/etc/jupyter", "/usr/local/etc/jupyter", *(f"{p.prefix}/etc/jupyter" for p in pythons), own)
     found = [f"{folder}/{n}" for folder in folders for n in ground.around.names(folder) if n in SETTINGS]
-    rows = [(path, row) for path in found for row in variable_lines(ground.read(path) or "")]
+    names = ((path, PathNames(path, home=ground.person.home, env=terminal.values)) for path in found)
+    rows = [(path, row) for path, its in names for row in variable_lines(ground.read(path) or "", its)]
     if not rows:
         return terminal
     state = terminal.apart(*dict.fromkeys(path for path, _row in rows))

@@ -17,6 +17,7 @@ from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartKind
 from core.probes.python.module_text import modules_imported
+from core.probes.python.path_expressions import PathNames
 from core.probes.python.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import TOLD_ELSEWHERE, TOO_LATE, add_to_sys_path
@@ -65,7 +66,7 @@ def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
     """Let a state have what code does before its first import of a package; ``line``: where all of it stands, 0 as it is."""
     own, last = _first_import(text, posixpath.dirname(path), ground)
     rows: list[tuple[int, Callable[[], None]]] = []
-    for name, value, number in variable_lines(text):
+    for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
         rows.append((number, partial(_set, name, value, path, line or number, state, ground)))
     for call in dotenv_calls(text, path):
         rows.append((call.line, partial(_read_dotenv, call, path, state, ground, pythons)))

@@ -19,6 +19,7 @@ from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.programs.follow import find_named
+from core.probes.python.path_expressions import PathNames
 from core.probes.python.search_path import SYS_PATH
 from core.probes.python.start_code import path_changes, variable_lines
 from core.probes.starting.machine import Ground
@@ -83,7 +84,7 @@ def start_code_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
         for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
             text = ground.read(path) if ground.around.kind(path) == "file" else None
             state = State(dict(ground.env), set(ground.env), files=[path])
-            for name, value, line in variable_lines(text) if text else ():
+            for name, value, line in variable_lines(text or "", PathNames(path, env=ground.env)):
                 if name not in ground.env and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
                     state.set_variable(name, value, path, line, "python")
                     state.exported.add(name)
@@ -99,7 +100,7 @@ def _run(text: str, path: str, state: State, ground: Ground, line: int = 0) -> N
     """Let a state have what a file's code does to sys.path and to variables that are not too late."""
     for at, place, number in path_changes(text, path, ground.person.home):
         add_to_sys_path(state, posixpath.normpath(posixpath.join(ground.folder, place)), path, line or number, at)
-    for name, value, number in variable_lines(text):
+    for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
         if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(TOO_LATE):
             state.set_variable(name, value, path, line or number, "python")
             state.exported.add(name)

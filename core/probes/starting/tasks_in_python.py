@@ -14,7 +14,8 @@ from typing import TypeGuard
 
 from core.common.syntax_tree import argument, last_name, literal_text, statements_of, uncalled
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import State
+from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 
 Task = tuple[str, int, str, State]
@@ -47,7 +48,7 @@ def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator
         given = state.apart()
         given.values["PATH"] = ":".join([*(f"{folder}/{n}/bin" for n in own), state.values.get("PATH", "")])
         for statement in body:
-            _give(given, _of_session(statement, context), path)
+            _give(given, _of_session(statement, context, PathNames(path, env=given.values)), path)
         for call, _before in _calls(body, context):
             words = [w for a in call.args if (w := literal_text(a)) is not None]
             yield name, call.lineno, shlex.join(words), _with(given, argument(call, "env"), path)
@@ -92,29 +93,20 @@ def _is_of(node: ast.expr | None, context: str, method: str) -> TypeGuard[ast.Ca
             return False
 
 
-def _of_session(statement: ast.stmt, context: str) -> Iterator[Pair]:
+def _of_session(statement: ast.stmt, context: str, names: PathNames) -> Iterator[Pair]:
     """Yield what a statement puts into session.env."""
     match statement:
         case ast.Assign(
             targets=[ast.Subscript(value=ast.Attribute(value=ast.Name(id=owner), attr="env"), slice=key)], value=value
         ) if owner == context:
-            yield from _pairs(ast.Dict([key], [value]))
+            yield from names.variables_of(ast.Dict([key], [value]))
         case ast.Expr(
             value=ast.Call(
                 func=ast.Attribute(value=ast.Attribute(value=ast.Name(id=owner), attr="env"), attr="update"),
                 args=[told],
             )
         ) if owner == context:
-            yield from _pairs(told)
-
-
-def _pairs(node: ast.expr | None) -> Iterator[Pair]:
-    """Yield the variables of a dictionary; a value that is no text in the file is unknown."""
-    if isinstance(node, ast.Dict):
-        for key, value in zip(node.keys, node.values, strict=True):
-            name, told = literal_text(key), literal_text(value)
-            if name is not None:
-                yield name, UNKNOWN if told is None else told, value.lineno
+            yield from names.variables_of(told)
 
 
 def _of_json(text: str) -> Iterator[Pair]:
@@ -149,7 +141,7 @@ def _of_yaml(text: str) -> Iterator[Pair]:
 
 def _with(state: State, env: ast.expr | None, path: str) -> State:
     its = state.apart()
-    _give(its, _pairs(env), path)
+    _give(its, PathNames(path, env=state.values).variables_of(env), path)
     return its
 
 

@@ -21,6 +21,7 @@ CASES: dict[str, tuple[dict[str, str], dict[str, str]]] = {
     "Hydra that nothing uses": ({"work/config.yaml": "hydra:\n  job:\n    env_set:\n      A: b\n"}, {}),
     "Ray's file": ({"work/serve.yaml": "applications:\n  - name: a\n    runtime_env:\n      env_vars:\n        LD_LIBRARY_PATH: /a\n"}, {"LD_LIBRARY_PATH": "/a"}),
     "Ray's code": ({"work/a.py": "import ray\n\nray.init(runtime_env={'env_vars': {'CUDA_HOME': '/a'}})\n"}, {"CUDA_HOME": "/a"}),
+    "Ray's code with what it computes": ({"work/a.py": "import ray\n\nray.init(runtime_env={'env_vars': {'CUDA_HOME': '/' + 'a', 'A': made()}})\n"}, {"CUDA_HOME": "/a"}),
     "Metaflow": ({"work/flow.py": "@environment(vars={'XLA_FLAGS': '--a'})\ndef start(): ...\n"}, {"XLA_FLAGS": "--a"}),
     "a container": ({"work/a.py": "DockerOperator(environment={'CUDA_HOME': '/a'})\n"}, {}),
     "LangGraph": ({"work/langgraph.json": '{"env": ".env"}', "work/.env": "HF_HUB_OFFLINE=1\n"}, {"HF_HUB_OFFLINE": "1"}),

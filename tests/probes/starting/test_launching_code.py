@@ -23,6 +23,7 @@ CODE = {
     "a copy": f"import os\nfrom subprocess import Popen\nenv = os.environ.copy()\nenv['{NAME}'] = '/a'\nPopen({START}, env=env).wait()\n",
     "taken away": f"import os, subprocess\nenv = dict(os.environ)\nenv.pop('{NAME}', None)\nsubprocess.call({START}, env=env)\n",
     "by its name": f"import subprocess\nfrom os import environ\nsubprocess.call({START}, env={{**environ, '{NAME}': '/a'}})\n",
+    "put before": f"import os, subprocess\nsubprocess.call({START}, env={{**os.environ, '{NAME}': '/a:' + os.environ.get('{NAME}', '')}})\n",
     "by dict": f"import os, subprocess\nsubprocess.call({START}, env=dict(os.environ, {NAME}='/a'))\n",
     "by or": f"import os, subprocess\nsubprocess.call({START}, env=os.environ | {{'{NAME}': '/a'}})\n",
     "updated": f"import os, subprocess\ne = os.environ.copy()\ne.update({{'{NAME}': '/a'}})\nsubprocess.call({START}, env=e)\n",

@@ -693,6 +693,7 @@ def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) ->
         ("c.Spawner.env_keep += ['LD_LIBRARY_PATH']", "/session", 0),
         ("c.Spawner.env_keep = ['PATH']", None, 2),
         ("c.Spawner.environment = {'LD_LIBRARY_PATH': os.environ['LD_LIBRARY_PATH']}", "/session", 0),
+        ("c.Spawner.environment = {'LD_LIBRARY_PATH': '/a:' + os.environ['LD_LIBRARY_PATH']}", "/a:/session", 0),
     ],
 )
 def test_a_hub_that_is_started_here_hands_on_what_it_keeps(

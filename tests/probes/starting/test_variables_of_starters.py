@@ -199,6 +199,13 @@ INVOKE: dict[str, tuple[dict[str, str], list[str | None]]] = {
         {"work/tasks.py": TASKS % f'c.run(".venv/bin/python main.py", env={{"{NAME}": value()}})'},
         [None],
     ),
+    "a value that is added to": (
+        {
+            "work/tasks.py": TASKS
+            % f'c.run(".venv/bin/python main.py", env={{"{NAME}": os.environ["{NAME}"] + " --c"}})'
+        },
+        ["--old --c"],
+    ),
     "behind a prefix": (
         {"work/tasks.py": TASKS % f'with c.cd("."), c.prefix("export {NAME}=--d"):\n        {RUN}'},
         ["--d"],
