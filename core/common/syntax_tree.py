@@ -104,3 +104,14 @@ def is_environ(node: AST) -> bool:
 def is_sys_path(node: AST) -> bool:
     """Whether an expression is sys.path."""
     return chain_of(node) == ("sys", "path")
+
+
+def is_main(test: AST) -> bool:
+    """Whether a condition asks if the module is the program: ``__name__ == "__main__"``."""
+    match test:
+        case ast.Compare(left=one, ops=[ast.Eq()], comparators=[other]):
+            return {last_name(one), last_name(other)} == {"__name__", ""} and "__main__" in (
+                constant(one),
+                constant(other),
+            )
+    return False

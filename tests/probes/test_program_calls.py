@@ -35,6 +35,7 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("import torchaudio\n# torchaudio.load('a')\n", [AUDIO], [], []),
         ('"""Instead of torchaudio.load("a")."""\nimport torchaudio\n', [AUDIO], [], []),
         ("import torchaudio\nif __name__ == '__main__':\n    torchaudio.load('a')\n", [AUDIO], [], ["soundfile"]),
+        ("import torchaudio\nif '__main__' == __name__:\n    torchaudio.load('a')\n", [AUDIO], [], ["soundfile"]),
         (HEARS, [TEXT], [], ["ffmpeg"]),
         (HEARS, [TEXT], ["/usr/bin/ffmpeg"], []),
         (f"import soundfile\n{HEARS}", [TEXT], [], []),

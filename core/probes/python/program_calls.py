@@ -9,8 +9,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import parsed
+from core.common.syntax_tree import is_main, parsed
 from core.common.versions import is_older
 from core.knowledge.tools import Call, known_calls
 from core.loader.linux.cache import read_cache
@@ -30,7 +29,6 @@ LIBRARY_FOLDERS = (
     "/usr/lib",
     "/usr/local/lib",
 )
-MAIN = late_pattern(r"__name__ == ['\"]__main__['\"]")
 
 
 def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
@@ -120,7 +118,7 @@ def _line_of(call: Call, text: str) -> int:
     for node in ast.walk(tree):
         open_parts: list[ast.stmt] = []
         match node:
-            case ast.If(test=test) if not MAIN.search(ast.unparse(test)):
+            case ast.If(test=test) if not is_main(test):
                 open_parts = [*node.body, *node.orelse]
             case ast.FunctionDef() | ast.AsyncFunctionDef() if not call.reader:  # it may be for what is not installed
                 open_parts = node.body

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterable, Iterator
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import is_main, statements_of
 from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
@@ -462,7 +462,7 @@ class _Imports:
             for name in modules_imported(node):
                 self.take(name.partition(".")[0])
             match node:
-                case ast.If(test=ast.Compare(left=ast.Name(id="__name__"), ops=[ast.Eq()]), body=inner) if as_main:
+                case ast.If(test=test, body=inner) if as_main and is_main(test):
                     self._take_all(inner, as_main=False)
                 case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
                     return

@@ -81,6 +81,11 @@ COMMANDS: dict[str, tuple[str, dict[str, str], bool]] = {
         {"work/main.py": "if __name__ == '__main__':\n    import frame\n"},
         True,
     ),
+    "when it is the main program, asked the other way round": (
+        "{home}/bare/bin/python main.py",
+        {"work/main.py": "if '__main__' == __name__:\n    import frame\n"},
+        True,
+    ),
     "by env": ("env A=1 {home}/bare/bin/python main.py", {}, True),
     "by its first line": ("{home}/work/run", {"work/run": "#!{home}/bare/bin/python\nimport frame\n"}, True),
     "by a script of shells": ("sh run.sh", {"work/run.sh": 'exec "{home}/bare/bin/python" main.py "$@"\n'}, True),

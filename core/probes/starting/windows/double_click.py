@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import is_main, statements_of, walk
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import Ground
@@ -76,9 +76,6 @@ def does_something(text: str) -> bool:
     """Whether a text is a program's, and no module's: it asks whether it was started, or calls something at its margin."""
     return any(
         (isinstance(node, ast.Expr) and isinstance(node.value, ast.Call))
-        or (
-            isinstance(node, ast.If)
-            and any(isinstance(n, ast.Name) and n.id == "__name__" for n in ast.walk(node.test))
-        )
+        or (isinstance(node, ast.If) and any(map(is_main, walk(node.test))))
         for node in statements_of(text)
     )
