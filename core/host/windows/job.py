@@ -16,6 +16,7 @@ from ctypes import wintypes
 from pathlib import Path
 
 from core.common.fact_text import fact_text
+from core.common.variable_names import variable_in
 from core.model.path_list import searched_entries
 
 assert sys.platform == "win32"  # tells mypy, too
@@ -76,7 +77,7 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
     """
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
-    path = next((value for variable, value in env.items() if variable.upper() == "PATH"), "")
+    path = variable_in(env, "PATH")
     for folder in (Path(f.strip('"')) for f in searched_entries(path, "windows")):
         for candidate in (folder / name, folder / f"{name}.exe"):
             if candidate.is_absolute() and candidate.suffix.lower() == ".exe" and candidate.is_file():

@@ -7,6 +7,7 @@ import stat
 from collections.abc import Mapping
 
 from core.common.fact_text import fact_text
+from core.common.variable_names import variable_in
 from core.model.facts import ComputeCache, Machine, path_text
 from core.probes.sysroot import Sysroot
 
@@ -73,7 +74,7 @@ def cache_folder(env: Mapping[str, str], machine: Machine, where: Sysroot) -> tu
     if env.get("CUDA_CACHE_PATH"):
         return env["CUDA_CACHE_PATH"], "CUDA_CACHE_PATH"
     if where.system == "windows":
-        base = next((v for n, v in env.items() if n.upper() == "APPDATA"), "")
+        base = variable_in(env, "APPDATA")
         return (where.join(base, "NVIDIA", "ComputeCache"), "%APPDATA%") if base else ("", "")
     home = env.get("HOME") or machine.home
     return (where.join(home, ".nv", "ComputeCache"), fact_text("home folder")) if home else ("", "")

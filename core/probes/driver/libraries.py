@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
+from core.common.variable_names import variable_in
 from core.loader import read_image
 from core.loader.linux.cache import read_cache
 from core.model.facts import DriverLibrary, path_text
@@ -40,8 +41,8 @@ class DriverFolder(NamedTuple):
 def search_folders(env: Mapping[str, str], where: Sysroot) -> tuple[DriverFolder, ...]:
     """Return the folders that hold drivers, those of LD_LIBRARY_PATH first."""
     if where.system == "windows":
-        system = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
-        programs = next((v for n, v in env.items() if n.upper() == "PROGRAMFILES"), "C:\\Program Files")
+        system = variable_in(env, "SYSTEMROOT", "C:\\Windows")
+        programs = variable_in(env, "PROGRAMFILES", "C:\\Program Files")
         nvsmi = where.join(programs, "NVIDIA Corporation", "NVSMI")
         return (DriverFolder(where.join(system, "System32"), "System32"), DriverFolder(nvsmi, "NVSMI"))
     entries = searched_entries(env.get(LIBRARY_VARIABLE, ""), "linux", LIBRARY_VARIABLE)

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Mapping
 
 from core.common.fact_text import fact_text
+from core.common.variable_names import variable_in
 from core.model.path_list import searched_entries
 from core.model.paths import is_inside, is_same
 from core.probes.sysroot import Sysroot
@@ -29,7 +30,7 @@ def file_origin(path: str, prefix: str, env: Mapping[str, str], where: Sysroot) 
             else fact_text("this environment")
         )
     variable = PATH_VARIABLE if where.system == "linux" else "PATH"
-    value = next((v for n, v in env.items() if n.upper() == variable), "")
+    value = variable_in(env, variable)
     folder = where.parent(path)
     system = re.match(r"/(usr/)?lib(32|64)?/|[a-z]:\\windows\\", path, re.IGNORECASE) is not None
     if where.system == "linux" or not system:

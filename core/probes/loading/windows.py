@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.common.variable_names import variable_in
 from core.common.versions import version_tuple
 from core.knowledge.cudnn import LoadingMode, Zlibwapi
 from core.knowledge.cudnn_file_names import parse_cudnn_name
@@ -52,7 +53,7 @@ def consumer_dll_policy(
     ``way``: a framework's way of loading; None for a plain program. ``folders``: the folders of its DLLs, which it
     registers, and those that the environment adds.
     """
-    path = next((value for name, value in env.items() if name.upper() == "PATH"), "")
+    path = variable_in(env, "PATH")
     if way in ("whole folder", "added folders"):
         return cpython_policy(application, path, added=folders, root=where.root)
     return replace(plain_policy(application, path, root=where.root), added=folders)  # as an extension module

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from core.common.variable_names import variable_in
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.model.path_list import split_entries
@@ -43,7 +44,7 @@ def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) ->
         path = named if where.path_module.isabs(named) else where.path_module.normpath(where.join(here, named))
         return path if where.exists(path) else ""
     endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
-    value = next((v for n, v in env.items() if n.upper() == "PATH"), "")
+    value = variable_in(env, "PATH")
     for folder in split_entries(value, where.system, "PATH"):
         for ending in endings:
             path = where.join(folder.strip('"'), named + ending)

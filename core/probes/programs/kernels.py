@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from core.common.variable_names import variable_in
 from core.probes.sysroot import Sysroot
 
 NATIVE = ("python", "python3")
@@ -124,7 +125,7 @@ def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:
     """Return the environments of the session: the active one, and that of the ``jupyter`` on PATH."""
     found = [env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", "")]
     name = "jupyter.exe" if where.system == "windows" else "jupyter"
-    value = next((v for n, v in env.items() if n.upper() == "PATH"), "")
+    value = variable_in(env, "PATH")
     for folder in value.split(";" if where.system == "windows" else ":"):
         if where.path_module.isabs(folder) and where.is_file(where.join(folder, name)):
             found.append(where.parent(where.parent(where.real_path(where.join(folder, name)))))

@@ -13,6 +13,7 @@ import msgspec
 from core.common.fact_text import fact_text
 from core.common.home import user_home as users_home
 from core.common.patience import call_patiently
+from core.common.variable_names import variable_in
 from core.model.facts import Frozen, Way
 from core.model.path_list import searched_entries
 from core.probes.probe import ProbeRequest
@@ -58,7 +59,7 @@ def from_path(request: ProbeRequest) -> Iterator[Candidate]:
     where = sysroot_of(request.host)
     windows = where.system == "windows"
     names = ("python.exe",) if windows else ("python", "python3")
-    value = next((v for n, v in request.env.items() if n.upper() == "PATH"), "")
+    value = variable_in(request.env, "PATH")
     folders = [f.strip('"') if windows else f for f in searched_entries(value, where.system)]
     for name in names:
         for folder in dict.fromkeys(folders):

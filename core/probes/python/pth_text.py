@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from core.common.variable_names import variable_in
 from core.common.versions import whole_number
 
 LOCALE = "mbcs"
@@ -24,7 +25,7 @@ def pth_text(data: bytes, version: tuple[int, ...], env: Mapping[str, str], syst
         return utf_8
     if version >= SINCE_UTF_8:
         return utf_8 if utf_8 is not None else _decoded(data, LOCALE)
-    asked = next((v for n, v in env.items() if n.upper() == "PYTHONUTF8"), "")
+    asked = variable_in(env, "PYTHONUTF8")
     return utf_8 if whole_number(asked.strip()) == 1 else _decoded(data, LOCALE)
 
 

@@ -20,6 +20,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.patience import map_in_threads
 from core.common.turns import MadeOnce
+from core.common.variable_names import variable_in
 from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
@@ -344,7 +345,7 @@ def _key(env: dict[str, str], known: EnvironmentKnowledge, system: System) -> fr
         for n, v in env.items()
         if n == SYS_PATH or (is_relevant_variable(Variable(name=n, value=v), known) and _is_relevant(n.upper()))
     }
-    path = next((v for n, v in env.items() if n.upper() == "PATH"), "")
+    path = variable_in(env, "PATH")
     entries = [e for e in searched_entries(path, system, "PATH") if _has_libraries(e.lower(), system)]
     return frozenset({*rows, *((f"PATH {i}", e) for i, e in enumerate(entries))})
 

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
+from core.common.variable_names import variable_in
 from core.knowledge.cuda_file_names import LibraryFolders, Locations, library_family
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
@@ -54,7 +55,7 @@ class ToolkitSearch(msgspec.Struct, frozen=True):
         env = self.request.env
         if self.where.system == "linux":
             return env.get(name, "")
-        return next((v for n, v in env.items() if n.upper() == name.upper()), "")
+        return variable_in(env, name)
 
 
 Step = Callable[[ToolkitSearch], Iterator[ToolkitDraft]]

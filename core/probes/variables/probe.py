@@ -12,6 +12,7 @@ from typing import Literal
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
+from core.common.variable_names import variable_in
 from core.knowledge import tables
 from core.knowledge.contracts import code_sources, variable_contracts
 from core.model import path_list
@@ -113,7 +114,7 @@ def raw_entries(name: str, env: Mapping[str, str], variables: Sequence[Variable]
     On Windows, PATH is the machine's entries followed by the user's. If these, expanded, differ from what a new program
     gets, the consumer's value counts and the scope is "process".
     """
-    value = next((v for n, v in env.items() if n.upper() == name), "")
+    value = variable_in(env, name)
     if name not in ("PATH", "LD_LIBRARY_PATH", "LIBRARY_PATH"):
         scope = _scope_of(name, value, variables, env)
         return [RawEntry(raw=value, expanded=value, scope=scope)]

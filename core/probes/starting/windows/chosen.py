@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
 from core.knowledge.modules import module_table
@@ -116,17 +117,13 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
         if isinstance(value, str) and value.strip().lower() not in NOT_YET:
             yield Chosen(path, _python(_filled(value, ground), ground), json_line(text, key))
             break
-    home = _variable(ground, "USERPROFILE") or ground.person.home
-    config = _variable(ground, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
+    home = variable_in(ground.env, "USERPROFILE") or ground.person.home
+    config = variable_in(ground.env, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
     yield from chosen_in_spyder((ntpath.join(home, ".spyder-py3", "config", "spyder.ini"),), ground)
     yield from chosen_in_thonny((ntpath.join(config, "Thonny", "configuration.ini"),), ground)
     yield from chosen_in_pycharm(
         ntpath.join(ground.folder, ".idea", "misc.xml"), ntpath.join(config, "JetBrains"), home, ground
     )
-
-
-def _variable(ground: Ground, name: str) -> str:
-    return next((v for n, v in ground.env.items() if n.upper() == name), "")
 
 
 def _filled(value: str, ground: Ground) -> str:

@@ -9,6 +9,7 @@ import ntpath
 import re
 from collections.abc import Iterator
 
+from core.common.variable_names import variable_in
 from core.host.startup.state import State
 from core.host.windows.environment import expand_variables
 from core.model.facts import RegisteredStart
@@ -37,11 +38,7 @@ def prompt_ways(ground: Ground, registered: tuple[RegisteredStart, ...]) -> Iter
             commands_of_line(expand_variables(one.command, ground.env), Place(one.key), state, ground)
     if state.lines:
         yield Reached(kind="terminal", at="cmd.exe", state=state)
-    homes = [
-        v
-        for n in ("USERPROFILE", "OneDrive")
-        if (v := next((v for k, v in ground.env.items() if k.upper() == n.upper()), ""))
-    ]
+    homes = [v for n in ("USERPROFILE", "OneDrive") if (v := variable_in(ground.env, n))]
     for folder, name in EDITIONS.items():
         state, opaque = _begin(ground), False
         for path in (ntpath.join(home, "Documents", folder, file) for home in homes for file in PROFILES):

@@ -16,6 +16,7 @@ from xml.etree.ElementTree import Element, XMLParser
 
 from msgspec.structs import replace
 
+from core.common.variable_names import variable_in
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
@@ -100,7 +101,7 @@ def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:
 
 
 def _system_folder(env: dict[str, str]) -> str:
-    root = next((v for n, v in env.items() if n.upper() == "SYSTEMROOT"), "C:\\Windows")
+    root = variable_in(env, "SYSTEMROOT", "C:\\Windows")
     return ntpath.join(root, "System32")
 
 

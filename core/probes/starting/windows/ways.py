@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
@@ -54,17 +55,13 @@ def _begin(ground: Ground) -> State:
     return State(dict(ground.env), names, separator=";")
 
 
-def _variable(ground: Ground, name: str) -> str:
-    return next((v for n, v in ground.env.items() if n.upper() == name), "")
-
-
 def _give(state: State, name: str, value: str, file: str, line: int) -> None:
     give(state, name, value, Place(file, line), form="json")
 
 
 def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     join = ground.where.join
-    homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := _variable(ground, name))]
+    homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := variable_in(ground.env, name))]
     homes += [join(p.prefix, "share", "jupyter") for p in pythons]
     count = 0
     for home in dict.fromkeys(homes):
@@ -113,7 +110,7 @@ def _known(state: State, name: str) -> str:
 
 def _editors(ground: Ground) -> Iterator[Reached]:
     """Yield the terminals of the editors, by the person's settings and by those of the folder that is open."""
-    base = _variable(ground, "APPDATA")
+    base = variable_in(ground.env, "APPDATA")
     places = [ground.where.join(base, editor, "User", "settings.json") for editor in EDITORS if base]
     own = ground.where.join(ground.folder, ".vscode", "settings.json")
     for path in (*places, own):
