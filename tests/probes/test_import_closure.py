@@ -95,6 +95,10 @@ CASES: dict[str, Case] = {
         {"torch/__init__.py": "from typing_extensions import ParamSpec\n", "typing_extensions.py": "from typing import *\n"},
         None,
     ),
+    "from a star of the standard library behind another": (
+        {"torch/__init__.py": "from typing_extensions import Assign\n", "typing_extensions.py": "from ast import *\n"},
+        None,
+    ),
     "not from a star": (
         {"torch/__init__.py": "from typing_extensions import NoSuchName\n", "typing_extensions.py": "from typing import *\n"},
         ("no name", "typing_extensions", "NoSuchName"),

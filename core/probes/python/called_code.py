@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
+from core.probes.python.bound_names import stored_names
 from core.probes.python.dotted_modules import DottedModules, Module, package_of
 from core.probes.python.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
 from core.probes.python.module_text import absolute_name, modules_imported
@@ -153,13 +154,13 @@ class CalledCode:
                 case ast.Try():
                     self._bind_tried(node, scope)
                 case _:
-                    _forget(scope, *_stored(node))
+                    _forget(scope, *stored_names([node]))
 
     def _bind_branch(self, node: ast.If, scope: Scope) -> None:
         """Bind what the branch binds that is taken; nothing where that is open."""
         its = truth_of(node.test, Values(scope.modules, scope.values), self._around)
         if its is None:
-            _forget(scope, *_stored(node))
+            _forget(scope, *stored_names([node]))
         else:
             self._bind(node.body if its else node.orelse, scope)
 
@@ -170,7 +171,7 @@ class CalledCode:
         if not absent:
             self._bind([*node.body, *node.orelse, *node.finalbody], scope)
             return
-        _forget(scope, *(name for n in node.body for name in _stored(n)))
+        _forget(scope, *stored_names(node.body))
         before = set(scope.values)
         self._bind((n for h in node.handlers for n in h.body), scope)
         scope.sources.update((name, absent[0].partition(".")[0]) for name in scope.values if name not in before)
@@ -313,7 +314,7 @@ class CalledCode:
         if any(_may_set(one, wanted) for one in line):
             return None
         for one in line[at:]:
-            if any(wanted in _stored(n) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
+            if any(wanted in stored_names([n]) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
                 return None
             if (own := _method(one.node, wanted)) is not None:
                 words = _decorators(own)
@@ -508,31 +509,12 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
 
 
 def _backends(node: ast.ClassDef) -> list[str]:
-    values = (n.value for n in node.body if isinstance(n, ast.Assign) and _stored(n) == {"_backends"})
+    values = (n.value for n in node.body if isinstance(n, ast.Assign) and stored_names([n]) == {"_backends"})
     return [word for value in values for word in quoted_words(value)]
 
 
 def _has(node: ast.ClassDef, name: str) -> bool:
-    return any(name in _stored(n) for n in node.body)
-
-
-def _stored(node: ast.AST) -> set[str]:
-    """Return the names that a statement binds; of functions and classes in it their own name alone."""
-    found, todo = set[str](), [node]
-    while todo:
-        n = todo.pop()
-        match n:
-            case ast.FunctionDef(name=name) | ast.AsyncFunctionDef(name=name) | ast.ClassDef(name=name):
-                found.add(name)
-                continue
-            case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
-                found.add(name)
-            case ast.alias(name=name, asname=other):
-                found.add(other or name.partition(".")[0])
-            case ast.Lambda():
-                continue
-        todo += children(n)
-    return found
+    return any(name in stored_names([n]) for n in node.body)
 
 
 def _forget(scope: Scope, *names: str) -> None:

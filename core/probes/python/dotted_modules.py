@@ -22,7 +22,7 @@ from core.probes.python.bound_names import (
     spells_its_names,
 )
 from core.probes.python.compiled_names import CompiledModules, read_compiled
-from core.probes.python.module_text import absolute_name, binds_name, bound_names, fills_modules
+from core.probes.python.module_text import absolute_name, binds_name, fills_modules
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.package_contents import MAX_FILE_BYTES, MAX_PACKAGE_BYTES, PackageContents
 from core.probes.python.starred_words import Behind, StarredWords
@@ -364,7 +364,10 @@ class DottedModules:
         if its.kind == "standard" and "." not in module:
             path = self.search.find(module).path
             text = self._where.text(path, MAX_FILE_BYTES) if path.endswith(".py") else None
-            return bool(text) and "\nglobals()" not in (text or "") and name not in bound_names(text or "", name)
+            names = read_names(text) if text else None
+            if names is None or names.exported is not None:
+                return names is not None and name not in (names.exported or ())
+            return not (names.is_open or names.stars or name in names.bound)
         if its.kind not in ("package", "module", "extension"):
             return False
         if self._is_exported(its, name):

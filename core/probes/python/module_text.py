@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from functools import cache
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children, parsed, statements_of
+from core.common.syntax_tree import statements_of
 
 IMPORT = late_pattern(
     r"^(?:import[ \t]+(?P<modules>[\w.]+(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[\w.]+(?:[ \t]+as[ \t]+\w+)?)*)"
@@ -210,26 +210,3 @@ def top_level_lines(text: str) -> frozenset[int]:
         n.lineno for n in body if isinstance(n, ast.Import | ast.ImportFrom | ast.ClassDef | ast.Expr | ast.Assign)
     )
     return frozenset((*starts, *decorators))
-
-
-def bound_names(text: str, name: str) -> frozenset[str]:
-    """Return {``name``} if the module's top level, conditions included, may bind it, or if its text cannot be parsed."""
-    tree = parsed(text)
-    if tree is None:
-        return frozenset((name,))
-    todo: list[ast.AST] = list(tree.body)
-    while todo:
-        node = todo.pop()
-        match node:
-            case ast.FunctionDef(name=its) | ast.AsyncFunctionDef(name=its) | ast.ClassDef(name=its):
-                if its == name:
-                    return frozenset((name,))
-                continue  # Names bound inside are local.
-            case ast.Name(id=its, ctx=ast.Store()) if its == name:
-                return frozenset((name,))
-            case ast.alias(name=its, asname=other) if (other or its.partition(".")[0]) == name:
-                return frozenset((name,))
-            case ast.Global() | ast.MatchAs():
-                return frozenset((name,))
-        todo.extend(children(node))
-    return frozenset()
