@@ -7,6 +7,7 @@ already said what is wrong and what would cure it, so nothing here repeats its r
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from msgspec.structs import replace
@@ -27,6 +28,7 @@ from core.fixes.packages.remedies import install_packages, put_package_back
 from core.fixes.search_paths import add_folder, drop_dead_entries, prefer_folder, take_out_folders
 from core.fixes.variables import (
     activation_change,
+    effective_values,
     has_activation,
     in_single_scope,
     persistent_values,
@@ -35,7 +37,7 @@ from core.fixes.variables import (
 )
 from core.model import path_list
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
-from core.model.facts import Snapshot
+from core.model.facts import Snapshot, Variable
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
 from core.model.remedies import (
@@ -220,9 +222,10 @@ def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
     """Remove a variable wherever it is stored. A value that only this session has is left alone, since a batch system may
     have set it on purpose, unless it is wrong for whoever reads it: then environments do without exactly this value.
     """
-    lasting = persistent_values(snapshot, remedy.variable)
-    if lasting or not remedy.value or not remedy.value.isprintable():
-        return in_single_scope([set_value(v, None, snapshot.machine.system) for v in lasting])
+    if lasting := effective_values(snapshot, remedy.variable):
+        return _without(lasting, snapshot)
+    if not remedy.value or not remedy.value.isprintable():
+        return ()
     having = (p for p in dict.fromkeys(remedy.prefixes) if has_activation(snapshot, p))
     return tuple(activation_change(p, f"unset-if {remedy.value}", remedy.variable) for p in having)
 
@@ -233,9 +236,19 @@ def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
     """
     system = snapshot.machine.system
     there = {path_list.entry_key(folder, system) for folder in remedy.right}
-    lasting = persistent_values(snapshot, remedy.variable)
+    lasting = effective_values(snapshot, remedy.variable)
     if not lasting:
         steps = f"set {remedy.folder}" if remedy.folder else "unset"
         return tuple(activation_change(prefix, steps, remedy.variable) for prefix in target_environments(snapshot))
     wrong = [v for v in lasting if path_list.entry_key(v.value, system) not in there]
-    return in_single_scope([set_value(v, remedy.folder or None, system) for v in wrong])
+    if not remedy.folder:
+        return _without(wrong, snapshot)
+    return in_single_scope([set_value(v, remedy.folder, system) for v in wrong])
+
+
+def _without(values: Sequence[Variable], snapshot: Snapshot) -> tuple[Change, ...]:
+    """Return the removal of stored values; none if the machine's own, which programs get then, is the same."""
+    behind = [v.value for each in values for v in persistent_values(snapshot, each.name) if v not in values]
+    if any(v.value in behind for v in values):
+        return ()
+    return in_single_scope([set_value(v, None, snapshot.machine.system) for v in values])

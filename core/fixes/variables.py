@@ -20,6 +20,13 @@ def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
     ]
 
 
+def effective_values(snapshot: Snapshot, name: str) -> list[Variable]:
+    """Return the stored values that programs can get: on Windows a person's own hides the machine's, which others may need."""
+    found = persistent_values(snapshot, name)
+    own = [v for v in found if v.scope == "user"]
+    return own if own and snapshot.machine.system == "windows" else found
+
+
 def _is_editable(v: Variable, snapshot: Snapshot) -> bool:
     if snapshot.machine.system == "windows":
         return v.kind in ("REG_SZ", "REG_EXPAND_SZ") and "Volatile" not in v.source

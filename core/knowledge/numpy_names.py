@@ -75,3 +75,8 @@ def is_given_up(name: str, version: str) -> bool:
     """Whether this release of NumPy has given a name up."""
     first, second = (int(n) if n.isdigit() else 0 for n in (*version.split(".")[:2], "", "")[:2])
     return ((first, second) >= (1, 24) and name in _SINCE_1_24) or (first >= 2 and name in _SINCE_2_0)
+
+
+def is_pythons_own(name: str) -> bool:
+    """Whether NumPy's name was an alias of a built-in type of Python: numpy.float is float (NumPy 1.20's release notes)."""
+    return name in _SINCE_1_24

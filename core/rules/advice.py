@@ -36,10 +36,15 @@ def pip_command(seen: Snapshot, prefix: str, *arguments: str) -> str:
 
 
 def install_command(
-    python: PythonEnvironment | None, interpreter: str, shell: Shell, verb: str, *arguments: str
+    python: PythonEnvironment | None,
+    interpreter: str,
+    shell: Shell,
+    verb: str,
+    *arguments: str,
+    for_everybody: bool = False,
 ) -> str:
     """Return a command for pip, or for uv if uv made the environment without pip; two lines if pip has to be installed
-    first.
+    first. ``for_everybody``: the person's own packages are left out (-s), with which pip would be satisfied.
 
     Where pip refuses because the distribution owns that Python (PEP 668), existing packages were installed by
     overriding it.
@@ -50,7 +55,8 @@ def install_command(
     first = (
         shell_command(interpreter, "-m", "ensurepip", of=shell) + "\n" if python and python.installer == "none" else ""
     )
-    return first + shell_command(interpreter, "-m", "pip", verb, *overrule, *arguments, of=shell)
+    options = ("-s",) if for_everybody else ()
+    return first + shell_command(interpreter, *options, "-m", "pip", verb, *overrule, *arguments, of=shell)
 
 
 def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:

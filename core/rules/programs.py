@@ -8,13 +8,14 @@ from collections.abc import Iterator
 
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.late_pattern import late_pattern
+from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause
 from core.knowledge.library_names import DRIVERS_OWN, parse_library_name
 from core.model.facts import Attempt, ExaminedProgram, How, Resolution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.path_list import join_entries
-from core.model.paths import file_name, normalise, parent, path_module
+from core.model.paths import file_name, is_inside, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
 from core.model.steps import Step
 from core.rules.advice import add_to_search_path
@@ -74,43 +75,36 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
-STANDARD_LIBRARY = "base_library.zip"
-"""What PyInstaller calls the archive of Python's standard library."""
-
-
 def without_its_folder(seen: Snapshot) -> Iterator[Finding]:
-    """A program that PyInstaller packed lies without the folder that it needs beside it."""
+    """A program that PyInstaller packed lies without the folder that it needs beside it, or without a part of that."""
     for program in seen.programs or ():
         if not program.lost:
             continue
         values = {"program": _name(program, seen), "path": program.lost}
-        inner = program.lost.endswith(STANDARD_LIBRARY)
         yield make_finding(
             Step.CUDNN,
             ERROR,
             "program-without-its-folder",
-            _("The program {program} has lost a part of itself: {path} is not there.", **values)
-            if inner
-            else _("The program {program} has lost its folder: {path} is not there.", **values),
+            _("The program {program} has lost its folder: {path} is not there.", **values)
+            if program.alone
+            else _("The program {program} has lost a part of itself: {path} is not there.", **values),
             cause="corrupt_or_truncated_file",
             why=_(
-                "PyInstaller packed the modules of Python's standard library into this file: without it, Python does not start."
-            )
-            if inner
-            else _(
                 "PyInstaller packed it together with a folder, without which it does not start: only the program was moved or copied."
-            ),
+            )
+            if program.alone
+            else _("PyInstaller put this file there, and without it Python does not start."),
             evidence=[*_program_rows(program), observation(program.lost, _("missing"), _("file system"))],
             subject=program.named,
             fix=manual_fix(
-                _("Install the program again"),
-                _("Reinstall {program} from where it came from.", **values),
-                restart="program",
-            )
-            if inner
-            else manual_fix(
                 _("Move the whole folder, or start the program in its own"),
                 _("Put the program back into the folder that it came in, and make a shortcut to it."),
+                restart="program",
+            )
+            if program.alone
+            else manual_fix(
+                _("Install the program again"),
+                _("Reinstall {program} from where it came from.", **values),
                 restart="program",
             ),
         )
@@ -258,18 +252,39 @@ def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> 
     return AddFolder(folder=first, more=tuple(more))
 
 
-def _bypass_fix(path: str, how: str, right: str, seen: Snapshot) -> tuple[Fix, Remedy | None]:
-    """Return how to bypass an unusable file that is found first: put the folder of an intact one before it in PATH."""
-    folder = parent(seen.machine.system, path)
-    if seen.machine.system == "windows" and how == How.PATH and right:
+def _bypass_fix(
+    program: ExaminedProgram, path: str, how: str, later: str, seen: Snapshot, *, pointer: bool = False
+) -> tuple[Fix, Remedy | None]:
+    """Return how to bypass an unusable file that is found first: put the folder of an intact one (``later``) before it in PATH, else
+    replace the file, or all that came with the program. ``pointer``: it is a pointer of Git LFS.
+    """
+    system = seen.machine.system
+    folder, right = parent(system, path), parent(system, later) if later else ""
+    if system == "windows" and how == How.PATH and right:
         fix = manual_fix(
             _("Make sure that {folder} is found before {other}", folder=right, other=folder),
             _("Move {folder} before {other} in PATH.", folder=right, other=folder),
             restart="program",
         )
         return fix, PreferFolder(over=folder, by="PATH", places=(Place(folder=right),))
-    words = _("It was found by: {how}.", how=how)
-    return manual_fix(_("Replace the file, or take it off the search path"), words), None
+    if not later and is_inside(system, path, parent(system, program.path)):
+        name = _name(program, seen)
+        fix = manual_fix(
+            _("Install the program again"),
+            _("The folder was cloned without Git LFS, which downloads the large files.") if pointer else "",
+            shell_command("git", "-C", folder, "lfs", "pull", of=shell_of(system)) if pointer else "",
+            _("Reinstall {program} from where it came from.", program=name),
+            restart="program",
+        )
+        return fix, None
+    fix = manual_fix(
+        _("Replace the file, or take it off the search path"),
+        _("Reinstall the package or program that owns {path}, or move the file away.", path=path),
+        _("Then {later} is found.", later=later) if later else "",
+        _("It was found by: {how}.", how=how),
+        restart="program",
+    )
+    return fix, None
 
 
 def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
@@ -279,7 +294,7 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
         for provider in dict.fromkeys(g.provider for g in program.gaps):
             gaps = [g for g in program.gaps if g.provider == provider]
             name, gap = file_name(system, provider), gaps[0]
-            fix, remedy = _bypass_fix(provider, gap.how, parent(system, gap.others[0]) if gap.others else "", seen)
+            fix, remedy = _bypass_fix(program, provider, gap.how, gap.others[0] if gap.others else "", seen)
             yield make_finding(
                 Step.CUDNN,
                 ERROR,
@@ -320,7 +335,8 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 continue
             sound = next((a.path for a in r.attempts if a.outcome == "found"), "")
             how = first.via or first.how.value if seen.machine.system != "windows" else first.how.value
-            fix, remedy = _bypass_fix(first.path, how, parent(seen.machine.system, sound) if sound else "", seen)
+            pointer = "Git LFS" in first.detail
+            fix, remedy = _bypass_fix(program, first.path, how, sound, seen, pointer=pointer)
             causes: dict[str, OptionalCause] = {
                 "wrong architecture": "dll_wrong_architecture",
                 "unreadable": "library_unreadable",

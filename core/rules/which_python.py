@@ -7,12 +7,14 @@ from collections.abc import Collection, Iterator
 from msgspec.structs import replace
 
 from core.common.i18n import N_, _, join_sentences
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
-from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine
+from core.model.facts import Distribution, PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
 from core.model.findings import Evidence, Finding
-from core.model.remedies import NamePython
+from core.model.paths import file_name, join_path, parent
+from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -109,7 +111,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             _(
                 "A service: services.msc, Log On, This account. NSSM: nssm set NAME ObjectName. A task: Properties, General, Change User."
             ),
-            framework_pip_command(seen, home.python, "install", "--no-user", *_owners(home, one.lacks)),
+            framework_pip_command(seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
         )
     else:
         names = join_names(one.lacks)
@@ -175,7 +177,7 @@ def _finding(
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
     cause: Cause = "wrong_environment_active" if one.path else "python_environment_broken"
-    advice = _advice(start, one, home)
+    advice = _advice(start, one, home, runs)
     if row := one.misset:
         cause, name = "variable_value_wrong", row.name.strip()
         why = join_sentences(why, _kept_words(row))
@@ -210,11 +212,12 @@ def _finding(
                 if one.misset
                 else []
             ),
+            *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_owner_rows(runs),
             home.concerns(),
         ],
         subject=start.at,
-        fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
+        fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home, runs)),
     )
     return replace(told, ways=(start.id,))
 
@@ -254,8 +257,14 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
-def _remedy(start: Start, one: StartedPython, home: EnvironmentView) -> NamePython | None:
-    """Return the exchange of the interpreter in the lines that name it; none for a kernel that its environment could not run."""
+def _remedy(
+    start: Start, one: StartedPython, home: EnvironmentView, runs: PythonEnvironment | None
+) -> NamePython | InstallPackages | None:
+    """Return the exchange of the interpreter in the lines that name it, or the package with the command that is lacking; none for a kernel
+    that its environment could not run.
+    """
+    if missing := _missing_command(home, one, runs):
+        return InstallPackages(prefix=home.python.prefix, install=(f"{missing.name}=={missing.version}",))
     if not one.named_by or not home.python.executable or (start.kind == "notebook" and not _has_kernel(home)):
         return None
     return NamePython(lines=one.named_by, python=home.python.executable, start=start.id)
@@ -265,28 +274,69 @@ def _has_kernel(home: EnvironmentView) -> bool:
     return any(d.name == "ipykernel" for d in home.python.distributions)
 
 
-def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
+def _same_kernel(system: System, file: str) -> tuple[str, ...]:
+    """Return the options by which ipykernel writes a kernel's file anew: Jupyter takes the first kernel of a name, the person's own before
+    an environment's.
+    """
+    own = parent(system, file)
+    share = parent(system, parent(system, parent(system, own)))  # share/jupyter/kernels/NAME
+    where = ("--prefix", parent(system, share)) if file_name(system, share) == "share" else ("--user",)
+    return (*where, "--name", file_name(system, own))
+
+
+def _missing_command(home: EnvironmentView, one: StartedPython, runs: PythonEnvironment | None) -> Distribution | None:
+    """Return the package that brings the command which another environment has, and which this one lacks."""
+    stem = _stem(home.seen.machine.system, one.command)
+    if not stem or runs is None or home.installed(stem):
+        return None
+    return next((d for d in runs.distributions if d.name == stem), None)
+
+
+def _stem(system: System, command: str) -> str:
+    return file_name(system, command).lower().removesuffix(".exe").replace("_", "-")
+
+
+def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
+    """Return the line that activates the environment in a batch file that means to, and does not."""
+    system = home.seen.machine.system
+    if not one.dead or not home.python.executable:
+        return ()
+    script = join_path(system, parent(system, home.python.executable), "activate.bat")
+    return (
+        _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead),
+        f"call {quote(script, shell_of(system))}",
+    )
+
+
+def _advice(start: Start, one: StartedPython, home: EnvironmentView, runs: PythonEnvironment | None) -> tuple[str, ...]:
     """Return what to do, and the command or the line."""
     own = home.python.executable if home.seen.machine.system == "windows" else ""
+    python = own or f"{one.seems}/bin/python"
+    system = home.seen.machine.system
+    registers = (python, "-m", "ipykernel", "install")
     install = "" if _has_kernel(home) else framework_pip_command(home.seen, home.python, "install", "ipykernel")
     if one.why == "kernel":
         return (
             _("Choose an existing kernel, or create one of this name"),
             install,
-            _(
-                "{prefix}/bin/python -m ipykernel install --prefix {prefix} --name {name}",
-                prefix=one.seems,
-                name=one.name,
-            ),
+            shell_command(*registers, "--prefix", one.seems, "--name", one.name, of=shell_of(system)),
         )
     if start.kind == "notebook":
         return (
             _("Let the kernel start its environment's Python"),
             install,
-            _("{prefix}/bin/python -m ipykernel install --prefix {prefix}", prefix=one.seems),
+            shell_command(*registers, *_same_kernel(system, start.at), of=shell_of(system)),
         )
     if one.lacks:
-        told = (_("Start the program with the environment's own Python"), own or f"{one.seems}/bin/python")
+        if missing := _missing_command(home, one, runs):
+            wish = f"{missing.name}=={missing.version}"
+            title = _("Install {packages} in {prefix}", packages=wish, prefix=one.seems)
+            return title, framework_pip_command(home.seen, home.python, "install", wish)
+        told = (
+            _("Start the program with the environment's own Python"),
+            python,
+            *_right_activation(start, one, home),
+        )
         file, _colon, line = one.source.rpartition(":")
         if file and file == start.at.partition(": ")[0] and line.isdigit():
             return (*told, _("Name this Python in {file}, line {line}.", file=file, line=line))

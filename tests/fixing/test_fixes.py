@@ -159,6 +159,17 @@ def test_a_plan_is_never_half_the_users_and_half_the_administrators() -> None:
     assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen) == ()
 
 
+def test_on_windows_a_persons_value_goes_and_the_machines_own_that_it_hides_appears() -> None:
+    own, machines = kept("PATHEXT", ".PY;.PYW"), kept("PATHEXT", ".COM;.EXE;.BAT;.CMD", "machine")
+    [change] = changes(found(Unset(variable="PATHEXT", value=own.value)), machine("windows", own, machines))
+    assert change == SetVariable(name="PATHEXT", scope="user", before=Value(text=own.value, kind="REG_SZ"), after=None)
+    [change] = changes(found(PointTo(variable="PATHEXT", folder="")), machine("windows", own, machines))
+    assert change.scope == "user"
+    both = machine("windows", kept("CUDA_PATH", "C:\\gone"), kept("CUDA_PATH", "C:\\old", "machine"))
+    [change] = changes(found(PointTo(variable="CUDA_PATH", folder="C:\\CUDA", right=("C:\\CUDA",))), both)
+    assert (change.scope, change.after) == ("user", Value(text="C:\\CUDA", kind="REG_SZ"))
+
+
 def test_cuda_path_names_the_newest_toolkit_or_goes() -> None:
     kits = tuple(Toolkit(root=f"C:\\CUDA\\v{v}", origin="installer", version=v) for v in ("12.4", "12.10", "11.8"))
     wrong = kept("CUDA_PATH", "C:\\gone", "machine")

@@ -46,3 +46,26 @@ def test_a_folder_is_put_in_front_of_a_setting() -> None:
 def test_what_is_no_plain_assignment_is_left_to_the_person(line: str, folder: str) -> None:
     with pytest.raises(ChangeError):
         edited(f"@echo off\n{line}\n", "cmd", 2, folder)
+
+
+@pytest.mark.parametrize(
+    ("before", "value", "after"),
+    [
+        ("set SEED=42 & python x.py", "42", 'set "SEED=42"& python x.py'),
+        ('@set "SEED=4&2" && python x.py', "42", '@set "SEED=42"& python x.py'),
+        ("set SEED=42 & python x.py", "", "python x.py"),
+        ("@set seed=42& set OTHER=1& python x.py", "", "@set OTHER=1& python x.py"),
+        ("set SEED=42 ", "42", "set SEED=42"),
+    ],
+)
+def test_a_value_that_another_command_follows_is_set_right_or_goes_alone(before: str, value: str, after: str) -> None:
+    edit = Edit(form="cmd", line=2, name="SEED", value=value, separator=";")
+    assert edit_text(f"@echo off\r\n{before}\r\n", edit) == f"@echo off\r\n{after}\r\n"
+
+
+@pytest.mark.parametrize(
+    "line", ["set SEED=42 || python x.py", "set SEED=42 ^& 43& python x.py", "set SEED=42 &", "if a==b set SEED=42& x"]
+)
+def test_what_is_not_surely_two_commands_is_left_to_the_person(line: str) -> None:
+    with pytest.raises(ChangeError):
+        edit_text(f"{line}\r\n", Edit(form="cmd", line=1, name="SEED", separator=";"))

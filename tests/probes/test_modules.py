@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, FoundModule
+from core.probes.python.meant_by import lines_that_mean
 from core.probes.python.modules import (
     ModuleSearch,
     hidden_standard_modules,
@@ -264,6 +265,42 @@ def test_a_file_that_hides_one_is_no_copy_and_no_stand_in(tmp_path: Path, text: 
     torch = (Distribution(name="torch", version="2.8.0"),)
     (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
     assert found.unlike is unlike
+
+
+@pytest.mark.parametrize(
+    ("program", "line"),
+    [
+        ("import os\nfrom queue import JOBS\n", 2),
+        ("import queue\n\nprint(queue.JOBS)\n", 3),
+        ("import queue as q\n\nprint(q.JOBS)\n", 3),
+        ("import queue as q\n\nprint(other.JOBS)\n", 0),
+        ("import queue as q, os\nfrom queue import Queue as Q\n", 0),  # whatever it means, Python's own has it
+        ("from queue import *\n", 0),
+        ("from jobs.queue import JOBS\n", 0),
+        ("from .queue import JOBS\n", 0),
+        ("def broken(:\nfrom queue import JOBS\n", 0),
+    ],
+)
+def test_a_program_that_asks_a_file_for_what_the_hidden_one_lacks_means_it(tmp_path: Path, program: str, line: int):
+    executable, _site = environment(tmp_path)
+    (tmp_path / "queue.py").write_text("JOBS = []\n\n\ndef Queue():\n    return JOBS\n")
+    (tmp_path / "train.py").write_text(program)
+    torch = (Distribution(name="torch", version="2.8.0"),)
+    (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
+    assert found.meant_by == ((f"{tmp_path}/train.py:{line}",) if line else ())
+
+
+def test_a_part_that_the_hidden_package_lacks_is_meant_too(tmp_path: Path):
+    for folder, part in (("mine", "faces"), ("its", "io")):
+        for name in ("__init__", part):
+            (tmp_path / folder / "utils").mkdir(parents=True, exist_ok=True)
+            (tmp_path / folder / "utils" / f"{name}.py").write_text("")
+    (tmp_path / "mine" / "a.py").write_text("import utils.io\nimport utils.faces\n")
+    (tmp_path / "mine" / "b.py").write_text("from utils import faces\n")
+    paths = [f"{tmp_path}/{folder}/utils/__init__.py" for folder in ("mine", "its")]
+    found = FoundModule(name="utils", kind="package", path=paths[0], hidden=(paths[1],))
+    lines = lines_that_mean(found, f"{tmp_path}/mine", HERE)
+    assert lines == (f"{tmp_path}/mine/a.py:2", f"{tmp_path}/mine/b.py:1")
 
 
 @pytest.mark.parametrize(

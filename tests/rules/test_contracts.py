@@ -713,6 +713,23 @@ def test_values_that_the_interpreter_does_not_start_with(variable: str, value: s
 
 
 @pytest.mark.parametrize(
+    ("value", "meant"), [("42 ", "42"), (" 42\r", "42"), ("forty-two ", ""), ("42", "")], ids=["blank", "end of line", "wrong besides", "right"]
+)  # fmt: skip
+def test_a_value_with_blanks_around_it_is_set_to_what_is_meant(value: str, meant: str):
+    for one in found(machine("PYTHONHASHSEED", value, *TORCH)):
+        right = PointTo(variable="PYTHONHASHSEED", folder=meant) if meant else None
+        assert (one.remedy == right) is bool(meant)
+        assert one.fix
+        assert (one.fix.title == "Set PYTHONHASHSEED to 42") is bool(meant)
+
+
+def test_a_secret_with_a_blank_is_not_written_out():
+    httpx = Distribution(name="httpx", version="0.28.1", location=SITE)
+    (told,) = found(machine("HTTPS_PROXY", "http://ada:secret@proxy:8080\r", httpx))
+    assert "secret" not in f"{told.fix} {told.remedy}"
+
+
+@pytest.mark.parametrize(
     ("variable", "value", "reader", "wrong"),
     [("HF_ENDPOINT", "hf-mirror.com", "huggingface-hub", True), ("HF_ENDPOINT", "https://hf-mirror.com", "huggingface-hub", False),
      ("HF_ENDPOINT", "hf-mirror.com", "numpy", False), ("HF_ENDPOINT", "", "huggingface-hub", False),

@@ -363,6 +363,8 @@ MAIN = "/home/ada/work/main.py"
 PROGRAMS: list[tuple[dict[str, Any], str, str]] = [
     ({"wanted": "torchvision", "kind": "no name", "name": "load", "importer": MAIN, "path": f"{SITE}/torchvision/__init__.py", "owner": "torchvision 0.21.0"},
      "another project's module", f"{MAIN}, line 7, asks for torchvision.load, which torchvision 0.21.0 does not have."),
+    ({"wanted": "numpy", "kind": "no name", "name": "float", "importer": MAIN, "path": NUMPY, "owner": "numpy 1.26.4"},
+     "another project's module", "which numpy 1.26.4 does not have.\nWrite float there: numpy.float was another name"),
     ({"wanted": "pkg_resources", "importer": f"{SITE}/torchvision/io.py"}, "stops at this line", "setuptools<81"),
     ({"wanted": "torch", "kind": "no name", "name": "load", "importer": f"{SITE}/torchvision/io.py", "path": TORCH, "owner": "torch 2.6.0"},
      "a release of torch that is not the installed one", "torchvision"),
@@ -381,6 +383,7 @@ def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: 
     assert why in found.why
     assert found.fix is not None
     assert advice in f"{found.fix.title}\n{found.fix.advice}"
+    assert "pip show numpy" not in found.fix.advice
 
 
 CALLS: list[tuple[dict[str, Any], str, str]] = [

@@ -164,6 +164,9 @@ def test_another_installation_comes_first(kind: Any, entry: int, owner: str, sev
     )
     told = found(seen(second, its=python(kind=kind)))
     assert [f.severity for f in told] == ([] if severity is None else [severity])
+    for one in told if entry == 3 else ():
+        assert one.fix  # an environment's pip does not remove what lies outside it
+        assert ("pip uninstall torch" in one.fix.advice) is (kind == "system")
 
 
 @pytest.mark.parametrize(
@@ -277,6 +280,10 @@ def test_a_hidden_module_of_python_itself_matters_to_frameworks_only():
     assert told.remedy == GiveOtherName(files=(("/home/ada/work/random.py", "my_random.py"),))
     (told,) = found(seen(torch(), hidden_standard=(replace(random, unlike=True),)))
     assert told.severity == Severity.ERROR  # torch's import needs its names
+    (told,) = found(seen(torch(), hidden_standard=(replace(random, meant_by=("/home/ada/work/train.py:3",)),)))
+    assert told.fix
+    assert (told.remedy, told.fix.title) == (None, "Rename random.py")
+    assert "/home/ada/work/train.py:3 means this random" in told.fix.advice
     spare = replace(random, name="calendar", path="/home/ada/work/calendar.py", unlike=True)
     (told,) = found(seen(torch(), hidden_standard=(spare,)))
     assert told.severity == Severity.WARNING

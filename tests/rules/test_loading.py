@@ -17,6 +17,8 @@ from core.model.facts import (
     Distribution,
     Edge,
     Environment,
+    FrameworkBuild,
+    Frameworks,
     How,
     LibraryFile,
     Load,
@@ -27,10 +29,12 @@ from core.model.facts import (
     Snapshot,
 )
 from core.model.findings import Finding
+from core.model.remedies import InstallPackages
 from core.model.steps import Severity
 from core.rules.consumer_loads import consumer_loads
 from core.rules.cudnn.loading import changeable_copy, untrusted_copy
-from core.rules.cudnn.not_found import search_stopped
+from core.rules.cudnn.not_found import not_found, search_stopped
+from core.rules.cudnn.wrong_copy import parts_missing
 from core.rules.root_cause import diagnose
 from core.rules.wording import CONCERNS_LABEL
 from tests import machines as m
@@ -503,6 +507,29 @@ def test_entry_that_nearly_names_the_folder_is_shown(entry: str, marks: tuple[Ma
     )
     assert finding.cause == "cudnn_not_on_search_path"
     assert says in [e.label for e in finding.evidence]
+
+
+@pytest.mark.parametrize(
+    ("how", "cuda", "installed"),
+    [(How.PATH, "12.4", True), (None, "12.4", True), (How.SYSTEM, "12.4", False), (How.PATH, None, False)],
+)
+def test_on_windows_a_wheel_with_cudnn_is_installed_where_the_program_then_finds_it_first(
+    how: How | None, cuda: str | None, installed: bool
+) -> None:
+    """A copy in System32 stays the first; without the framework's CUDA nobody knows which wheel."""
+    home, site = "C:\\ml", "C:\\ml\\Lib\\site-packages"
+    ort = Consumer(id="python:C:\\ml", kind="python", label="ml", prefix=home, framework="onnxruntime-gpu 1.20.2")
+    path = "C:\\stray\\cudnn64_9.dll"
+    attempt = m.nothing(path) if how is None else replace(m.found(path), how=how)
+    part = m.search("cudnn_ops64_9.dll", m.nothing("C:\\stray\\cudnn_ops64_9.dll"))
+    load = Load(consumer=ort, major=9, resolutions=(m.search("cudnn64_9.dll", attempt), part))
+    build = FrameworkBuild(prefix=home, distribution="onnxruntime-gpu", version="1.20.2", cuda=cuda)
+    its = m.python(prefix=home, executable="C:\\ml\\Scripts\\python.exe", site_packages=(site,), distributions=())
+    seen = replace(m.windows_machine(), cudnn=(), loads=(load,), pythons=(its,), frameworks=Frameworks(builds=(build,)))
+    (c,) = consumer_loads(seen)
+    (told,) = [*parts_missing(c)] or [*not_found(c)]
+    wish = InstallPackages(prefix=home, install=("nvidia-cudnn-cu12==9.*",), search=(f"{site}\\nvidia\\cudnn\\bin",))
+    assert told.remedy == (wish if installed else None)
 
 
 def test_what_others_can_change_is_told_once_it_was_loaded() -> None:

@@ -162,7 +162,39 @@ def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:
         assert any(e.label == f"Wanted by {name}" for e in found.evidence)
 
 
-def test_a_packed_program_without_its_folder_is_told_and_not_called_whole() -> None:
-    [lost] = told(lost="/opt/app/bin/_internal/libpython3.11.so.1.0")
+@pytest.mark.parametrize(
+    ("alone", "says", "cure"),
+    [
+        (True, "has lost its folder", "Move the whole folder, or start the program in its own"),
+        (False, "has lost a part of itself", "Install the program again"),
+    ],
+)
+def test_a_packed_program_without_its_folder_or_a_part_of_it_is_not_called_whole(
+    alone: bool, says: str, cure: str
+) -> None:
+    [lost] = told(lost="/opt/app/bin/_internal/libpython3.11.so.1.0", alone=alone)
     assert (lost.id, lost.cause) == ("cudnn.program-without-its-folder", "corrupt_or_truncated_file")
-    assert "_internal" in lost.title
+    assert f"{says}: /opt/app/bin/_internal/libpython3.11.so.1.0" in lost.title
+    assert lost.fix
+    assert lost.fix.title == cure
+
+
+def test_a_damaged_file_that_came_with_the_program_is_replaced_with_all_of_it() -> None:
+    name = "libcublasLt.so.12"
+    own = Attempt(path=f"/opt/app/bin/{name}", how=How.RUNPATH, outcome="damaged", detail="is empty", stops=True)
+    pointer = replace(own, detail="is a Git LFS pointer, a short text in place of the real file")
+    for first, command in ((own, ""), (pointer, "git -C /opt/app/bin lfs pull")):
+        (unfit,) = programs.unfit_libraries(seen(resolutions=(search(name, first, by=PATH),)))
+        assert unfit.fix
+        assert unfit.fix.title == "Install the program again"
+        assert (command in unfit.fix.advice.splitlines()) is bool(command)
+
+
+@pytest.mark.parametrize("folder", ["/opt/app/bin", "/srv/odd"])
+def test_a_damaged_file_before_a_whole_one_is_named_with_what_is_found_without_it(folder: str) -> None:
+    name = "libcublasLt.so.12"
+    first = Attempt(path=f"{folder}/{name}", how=How.RUNPATH, outcome="damaged", stops=True)
+    whole = Attempt(path=f"/usr/lib/{name}", how=How.LD_CACHE, outcome="found")
+    (unfit,) = programs.unfit_libraries(seen(resolutions=(search(name, first, whole, by=PATH),)))
+    assert unfit.fix
+    assert f"owns {folder}/{name}, or move the file away.\nThen /usr/lib/{name} is found." in unfit.fix.advice

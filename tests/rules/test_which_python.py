@@ -6,12 +6,13 @@ import pytest
 from msgspec.structs import replace
 
 from core.fixes.catalogue import attach_changes
-from core.model.changes import EditLine
+from core.model.changes import EditLine, ExchangePackages
 from core.model.facts import (
     INTERPRETER,
     Distribution,
     FrameworkBuild,
     Frameworks,
+    Machine,
     Snapshot,
     Start,
     StartedPython,
@@ -19,6 +20,7 @@ from core.model.facts import (
     StartLine,
 )
 from core.model.facts.framework_tools import UnfitTool
+from core.model.findings import Fix
 from core.model.steps import Severity
 from core.rules.frameworks import tools
 from core.rules.root_cause import diagnose
@@ -99,6 +101,8 @@ def test_a_start_that_ends_although_the_python_is_right(
     assert found.fix is not None
     named = {"not in this folder": one.program, "not of this account": "torch"}.get(fault, source)
     assert named in found.fix.title
+    if fault == "not of this account":  # pip that sees the person's own copy is satisfied with it, and installs none
+        assert found.fix.advice.endswith("/bin/python -s -m pip install torch")
 
 
 @pytest.mark.parametrize(
@@ -165,6 +169,58 @@ def test_a_notebook_whose_kernel_is_gone():
     assert found.title == "Only in notebooks (train.ipynb): The notebook asks for the kernel vision, which is not here."
     assert found.fix is not None
     assert f"--prefix {PREFIX} --name vision" in found.fix.advice
+
+
+@pytest.mark.parametrize(
+    ("why", "at", "place"),
+    [
+        ("kernel", "C:\\w\\train.ipynb", "--prefix C:\\ml --name vision"),
+        ("name", "C:\\ada\\Roaming\\jupyter\\kernels\\ml\\kernel.json", "--user --name ml"),
+        ("lies in it", "C:\\ml\\share\\jupyter\\kernels\\python3\\kernel.json", "--prefix C:\\ml --name python3"),
+    ],
+)
+def test_a_kernel_is_registered_by_the_environments_interpreter_where_jupyter_finds_it(why: str, at: str, place: str):
+    windows = Machine(system="windows", architecture="x86_64")
+    home = python(prefix="C:\\ml", executable="C:\\ml\\Scripts\\python.exe", site_packages=())
+    one = StartedPython(name="vision", path="", prefix="", seems="C:\\ml", why=why)
+    start = Start(id="notebook:k", kind="notebook", at=at, runs=(one,))
+    (found,) = another_python_runs(replace(machine(start), machine=windows, pythons=(home,)))
+    assert found.fix is not None
+    assert f"C:\\ml\\Scripts\\python.exe -m ipykernel install {place}" in found.fix.advice
+
+
+WINDOWS = Machine(system="windows", architecture="x86_64")
+HOME = python(prefix="C:\\ml", executable="C:\\ml\\Scripts\\python.exe", site_packages=("C:\\ml\\Lib\\site-packages",))
+
+
+def of_batch_file(home=HOME, **fields) -> Fix:
+    """Return what is told of a batch file that starts the Python of C:\\tools instead of that of C:\\ml."""
+    streamlit = Distribution(name="streamlit", version="1.39.0")
+    tools = python(prefix="C:\\tools", distributions=(streamlit,), site_packages=())
+    one = StartedPython(name="python.exe", path="C:\\tools\\Scripts\\python.exe", prefix="C:\\tools", seems="C:\\ml", why="imports",
+                        source="C:\\p\\run.bat", lacks=("torch",), **fields)  # fmt: skip
+    start = Start(id="script:run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,))
+    seen = replace(machine(start, other=tools), machine=WINDOWS, pythons=(home, tools))
+    (found,) = another_python_runs(seen)
+    whole = attach_changes(found, seen)
+    assert whole.fix
+    return whole.fix
+
+
+@pytest.mark.parametrize("has_it", [False, True])
+def test_a_command_that_the_environment_lacks_is_installed_there(has_it: bool):
+    its = (Distribution(name="streamlit", version="1.2.0"),) if has_it else ()
+    home = replace(HOME, distributions=(*HOME.distributions, *its))
+    fix = of_batch_file(home, command="C:\\tools\\Scripts\\streamlit.exe")
+    wishes = [c.install for c in fix.changes if isinstance(c, ExchangePackages)]
+    assert wishes == ([] if has_it else [("streamlit==1.39.0",)])
+    assert ("pip install streamlit==1.39.0" in fix.advice) is not has_it
+
+
+@pytest.mark.parametrize("line", ["source ml/bin/activate", "C:\\p\\ml\\Scripts\\activate.bat"])
+def test_the_line_that_activates_the_environment_is_written_out(line: str):
+    fix = of_batch_file(dead=line)
+    assert fix.advice.endswith(f"In C:\\p\\run.bat, in the place of {line}:\ncall C:\\ml\\Scripts\\activate.bat")
 
 
 def test_the_same_packages_elsewhere_are_a_note():

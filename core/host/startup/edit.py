@@ -405,6 +405,10 @@ def _systemd(body: str, edit: Edit) -> str | None:
 
 
 def _cmd(body: str, edit: Edit) -> str | None:
+    first = rf'(\s*@?)set\s+(?:"{edit.name}=[^"]*"\s*|{edit.name}=[^"&|^]*)&{{1,2}}(?!&)\s*(?=\S)'
+    if (several := re.match(first, body, re.IGNORECASE)) and not edit.front and not edit.entry:
+        rest = body[several.end() :]
+        return f'{several[1]}set "{edit.name}={edit.value}"& {rest}' if edit.value else several[1] + rest
     found = re.match(rf"(\s*@?set\s+\"?{edit.name}=)([^\"]*)(\"?\s*)\Z", body, re.IGNORECASE)
     if found is None or ('"' not in found[1] and re.search(r"[&|]", found[2])):
         raise _by_hand(edit)

@@ -70,6 +70,9 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     alike: bool = False
     """For one that nothing installed and that hides another: it has most of the files or definitions of that one, and its extension
     modules: a clone, another release, a copy."""
+    meant_by: tuple[str, ...] = ()
+    """For one that nothing installed and that hides another: file and line of programs beside it that ask it for what the hidden one does
+    not have. They must change with its name."""
     project: str = ""
     """Of a package that nothing installed: the file beside it that makes its folder a project's (pyproject.toml, .git)."""
 

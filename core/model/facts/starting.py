@@ -126,6 +126,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. not of this
     account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it. opens the Store: the name is
     that of the Store's alias."""
+    command: str = ""
+    """On Windows: the program of a package's command that names this Python, such as streamlit.exe, where that is what is started."""
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
     would know: it goes on without."""
@@ -266,6 +268,8 @@ class ExaminedProgram(Frozen, frozen=True, kw_only=True):
     """Files in the program's own folders that have the names of what its search does not find (Windows)."""
     lost: str = ""
     """Where a program that PyInstaller packed has Python's library, or the archive of its standard library, which is not there."""
+    alone: bool = False
+    """Whether nothing else is there of the folder with what is ``lost``, either: only the program was moved or copied."""
     mapped: tuple[Mapped, ...] | None = None
     """CUDA and cuDNN files that the running process has mapped; None: not a running process, or closed to this user."""
     gone: tuple[str, ...] = ()

@@ -25,11 +25,12 @@ from core.probes.sysroot import Sysroot
 
 PRELOADS = late_pattern(r"\bpreload_dlls\(([^()]*)\)")
 PRELOADS_SINCE = "1.21"
-LOADS = late_pattern(r"\b(?:CDLL|WinDLL|OleDLL|PyDLL|LoadLibrary(?:Ex[AW]?)?)\(")
+LOADS = late_pattern(r"\b(?:CDLL|WinDLL|OleDLL|PyDLL|LoadLibrary(?:Ex[AW]?)?)\((?!\s*[rR]?[\"'][\w.-]*[\"'])")
+"""A call that loads something else than a bare name, which is searched for, as others are."""
 REGISTERS = late_pattern(r"\badd_dll_directory\(")
 OF_NVIDIAS = late_pattern(r"(?i)\bnvidia\b")
 OF_TORCHS = late_pattern(r"(?i)\btorch\b[^\r\n]{1,40}\blib\b")
-"""Where a text means the folders in which packages keep CUDA's libraries: a bare name that is loaded is searched for, as others are."""
+"""Where a text means the folders in which packages keep CUDA's libraries."""
 OF_CUDA = late_pattern(r"(?i)(?:cublas|cublasLt|cufft|cufftw|cudart|curand|cusolver|cusparse|nvrtc|nvJitLink)\w*\.dll")
 OF_CUDNN = late_pattern(r"(?i)cudnn\w*\.dll")
 MOST_FILES = 80

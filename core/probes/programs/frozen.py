@@ -23,32 +23,36 @@ OPTION = "pyi-contents-directory "
 STANDARD_LIBRARY, FIRST_MODULE = "base_library.zip", "encodings"
 """The archive, and the module that Python imports first, which some builds have as files instead."""
 
+NOTHING = "", False
 
-def lost_library(path: str, where: Sysroot) -> str:
-    """Return the place where a packed program has Python's library, or its standard library, if that is not there; empty for any other
-    program.
+
+def lost_library(path: str, where: Sysroot) -> tuple[str, bool]:
+    """Return the place where a packed program has Python's library, or its standard library, if that is not there, and whether all else
+    that was packed with it is gone, too; empty for any other program.
     """
     behind = where.tail(path, MOST_BEHIND) or b""
     at = behind.rfind(MAGIC)
     if at < 0 or len(behind) - at < COOKIE.size:
-        return ""
+        return NOTHING
     _magic, length, start, size, version, library = COOKIE.unpack_from(behind, at)
     name = library.split(b"\0")[0].decode("utf-8", "replace")
     after = len(behind) - at - COOKIE.size
     if not name or size > MOST_TABLE or start + size > length:
-        return ""
+        return NOTHING
     told = where.tail(path, after + length - start) or b""
     names = [n.replace("/", "\\").rpartition("\\")[2] for n in _entries(told[:size])]
     if name.replace("/", "\\").rpartition("\\")[2] in names:
-        return ""  # in one file
+        return NOTHING  # in one file
     inner = next((n.removeprefix(OPTION) for n in _entries(told[:size]) if n.startswith(OPTION)), "")
     folder = where.parent(path)
     home = where.join(folder, inner) if inner not in ("", ".") else folder
-    place, modules = where.join(home, name), where.join(home, STANDARD_LIBRARY)
+    place = where.join(home, name)
+    modules = [where.join(home, n) for n in (STANDARD_LIBRARY, FIRST_MODULE)]
+    within = [p for p in modules if where.exists(p)]
     if not where.exists(place):
-        return place
-    without = version >= PYTHON_3 and STANDARD_LIBRARY not in names
-    return modules if without and not any(where.exists(p) for p in (modules, where.join(home, FIRST_MODULE))) else ""
+        return place, not within and (home == folder or not where.names(home))
+    has_none = not within and version >= PYTHON_3 and STANDARD_LIBRARY not in names
+    return (modules[0], False) if has_none else NOTHING
 
 
 def _entries(table: bytes) -> list[str]:

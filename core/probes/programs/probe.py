@@ -88,6 +88,7 @@ def _examine_program(known: ExaminedProgram, its: Followed, request: ProbeReques
         return _not_started(known, its.path, its, where)
     gaps: tuple[Gap, ...] = ()
     nearby: tuple[str, ...] = ()
+    lost, alone = lost_library(its.path, where)
     if image.format == "PE":
         closure, gaps, nearby = dlls_of(its.path, its.env, where, lambda p: _names_opened(p, where))
     else:
@@ -102,7 +103,8 @@ def _examine_program(known: ExaminedProgram, its: Followed, request: ProbeReques
         gaps=gaps,
         nearby=tuple(map(path_text, nearby)),
         linked=_linked_names(closure, its.path, where),
-        lost=path_text(lost_library(its.path, where)),
+        lost=path_text(lost),
+        alone=alone,
     )
 
 

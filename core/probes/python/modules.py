@@ -339,9 +339,17 @@ class ModuleSearch:
             and self._has_libraries(found)
             and self.is_alike(found.path, found.hidden[0]),
             unlike=not owner and bool(found.hidden) and not shares_a_name(found, self.where),
+            meant_by=() if owner or not found.hidden else self.lines_that_mean(found),
             alone=not owner and found.kind != "namespace" and self._alone(found),
             project="" if owner or found.kind not in ("package", "namespace") else self._project(found),
         )
+
+    def lines_that_mean(self, found: FoundModule) -> tuple[str, ...]:
+        """Return the lines of programs beside a module that do not mean the one that it hides."""
+        from core.probes.python.meant_by import lines_that_mean  # imported late: seldom needed
+
+        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        return lines_that_mean(found, entry, self.where) if entry else ()
 
     def with_surroundings(self, found: FoundModule) -> FoundModule:
         """Return a module that nobody installed with what lies beside it."""
@@ -511,4 +519,5 @@ def _hiding(search: ModuleSearch, names: Iterable[str]) -> Iterator[FoundModule]
     for name in (n for n in names if n in before):
         found = search.find(name)
         if 0 <= found.entry < first and found.kind != "namespace" and found.hidden:
-            yield msgspec.structs.replace(found, unlike=is_unlike(found, search.where))
+            unlike = is_unlike(found, search.where)
+            yield msgspec.structs.replace(found, unlike=unlike, meant_by=search.lines_that_mean(found))

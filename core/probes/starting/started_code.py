@@ -137,6 +137,7 @@ def lacking_pythons(
             sure=_nobody_activates(ground)
             if found.opens_store
             else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
+            command=path_text(found.launcher),
             dead=path_text(_dead_activation(way, ground)),
             fault="opens the Store" if found.opens_store else "",
         )

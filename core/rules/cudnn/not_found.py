@@ -14,7 +14,7 @@ from core.common.text import capitalise
 from core.common.versions import versions_differ
 from core.knowledge.causes import Cause
 from core.knowledge.cudnn_file_names import role_of, shipped_name
-from core.model.facts import Attempt, CudnnCopy, Snapshot
+from core.model.facts import Attempt, CudnnCopy, How, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
@@ -52,6 +52,9 @@ from core.rules.snapshot_queries import (
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
 
 ROLL_CALL_SOURCE = N_("roll call in a child process")
+SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
+FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
+"""Where Windows' loader searches before any search path."""
 
 
 def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
@@ -362,19 +365,50 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
     )
 
 
-def _behind_another(c: ConsumerLoad) -> tuple[str, ...]:
-    """Return the folder of cuDNN's wheel if a copy outside the environment is taken and the program does not search
-    that folder.
+def _unsearched_wheel(c: ConsumerLoad) -> tuple[str, ...]:
+    """Return the folder of cuDNN's wheel if the program does not search that folder, and takes a copy outside the environment; on Windows
+    also if it takes none.
     """
     system, prefix = c.system, c.load.consumer.prefix
     python = python_of(c.seen, prefix)
-    if system != "linux" or c.winner is None or is_of_environment(c.seen, prefix, c.winner.path):
+    if system == "linux" and (c.winner is None or is_of_environment(c.seen, prefix, c.winner.path)):
         return ()
     if python is None or not python.site_packages or c.main is None:
         return ()
-    folder = join_path(system, python.site_packages[0], "nvidia", "cudnn", "lib")
+    folder = join_path(system, python.site_packages[0], "nvidia", "cudnn", "bin" if system == "windows" else "lib")
     tried = {normalise(system, parent(system, a.path)) for a in c.main.attempts}
     return () if normalise(system, folder) in tried else (folder,)
+
+
+def _install(c: ConsumerLoad, title: str, wish: str, *more: str) -> Fix:
+    """Return how to install a package with cuDNN into a program's environment, in a folder that the program searches."""
+    seen, prefix, folders = c.seen, c.load.consumer.prefix, _unsearched_wheel(c)
+    first = c.system == "windows" and c.winner is not None and c.winner.how in FIRST_SEARCHED
+    path = [add_to_search_path(seen, f) for f in folders] if c.system == "windows" else []
+    return manual_fix(
+        title,
+        pip_command(seen, prefix, "install", wish),
+        *(line for fix in path for line in (fix.title, fix.advice)),
+        *more,
+        restart="program",
+        remedy=None
+        if first
+        else InstallPackages(prefix=prefix, install=missing_packages(seen, prefix, wish), search=folders),
+    )
+
+
+def _cuda_of(c: ConsumerLoad) -> str:
+    """Return the major CUDA of the cuDNN in a program's environment, else, on Windows, the one that its framework was built for: PATH leads
+    it to the wheel. Empty if unknown.
+    """
+    its = c.load.consumer
+    here = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == its.prefix and x.cuda_major), None)
+    if here or c.system != "windows":
+        return str(here or "")
+    builds = c.seen.frameworks.builds if c.seen.frameworks else ()
+    name = its.framework.partition(" ")[0]
+    built = (b.cuda or "" for b in builds if (b.prefix, b.distribution) == (its.prefix, name))
+    return next(built, "").partition(".")[0]
 
 
 def install_cudnn(c: ConsumerLoad) -> Fix:
@@ -382,43 +416,26 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
     prefix = c.load.consumer.prefix
     wish = pinned_package(c.seen, prefix, "nvidia-cudnn")
     if wish and wish[1].startswith(f"{c.load.major}."):
-        return manual_fix(
-            _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1]),
-            pip_command(c.seen, prefix, "install", "==".join(wish)),
-            restart="program",
-            remedy=InstallPackages(
-                prefix=prefix, install=missing_packages(c.seen, prefix, "==".join(wish)), search=_behind_another(c)
-            ),
-        )
+        title = _("Install {package} {version}, which the framework requires", package=wish[0], version=wish[1])
+        return _install(c, title, "==".join(wish))
     what = f"cuDNN {c.load.wanted_version}" if c.load.wanted_version else f"cuDNN {c.load.major}"
     if prefix:
+        title = _("Install {what} into this environment", what=what)
         if requested := requested_by_an_extra(c.seen, prefix, "nvidia-cudnn-cu", f"{c.load.major}.9999"):
-            return manual_fix(
-                _("Install {what} into this environment", what=what),
-                pip_command(c.seen, prefix, "install", requested),
-                restart="program",
-                remedy=InstallPackages(
-                    prefix=prefix, install=missing_packages(c.seen, prefix, requested), search=_behind_another(c)
-                ),
-            )
-        cuda = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == prefix and x.cuda_major), None)
-        name = (
-            f"nvidia-cudnn-cu{cuda}"
-            if cuda
-            else _("nvidia-cudnn-cu12 (or -cu11, -cu13: to match the framework's CUDA)")
-        )
+            return _install(c, title, requested)
+        other = _("Or install a release of the framework that was built for the installed cuDNN.")
+        if cuda := _cuda_of(c):
+            return _install(c, title, f"nvidia-cudnn-cu{cuda}=={c.load.major}.*", other)
         return manual_fix(
-            _("Install {what} into this environment", what=what),
-            pip_command(c.seen, prefix, "install", f"{name}=={c.load.major}.*")
-            if cuda
-            else _(
-                "Install {name}, version {major}.*, with pip in {prefix}.", name=name, major=c.load.major, prefix=prefix
+            title,
+            _(
+                "Install {name}, version {major}.*, with pip in {prefix}.",
+                name=_("nvidia-cudnn-cu12 (or -cu11, -cu13: to match the framework's CUDA)"),
+                major=c.load.major,
+                prefix=prefix,
             ),
-            _("Or install a release of the framework that was built for the installed cuDNN."),
+            other,
             restart="program",
-            remedy=InstallPackages(prefix=prefix, install=missing_packages(c.seen, prefix, f"{name}=={c.load.major}.*"))
-            if cuda
-            else None,
         )
     return manual_fix(
         _("Install {what}", what=what),

@@ -28,13 +28,9 @@ from core.rules.consumer_loads import (
     usable_copies,
 )
 from core.rules.cudnn.files import file_faults
-from core.rules.cudnn.not_found import ROLL_CALL_SOURCE, install_cudnn, lies_in
+from core.rules.cudnn.not_found import FIRST_SEARCHED, ROLL_CALL_SOURCE, SYSTEM_FOLDERS, install_cudnn, lies_in
 from core.rules.snapshot_queries import candidate_evidence, copy_at, copy_in
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
-
-SYSTEM_FOLDERS = (How.SYSTEM, How.SYSTEM16, How.WINDOWS)
-FIRST_SEARCHED = (*SYSTEM_FOLDERS, How.APPLICATION)
-"""Where Windows' loader searches before any search path."""
 
 
 def shadowed_copy(c: ConsumerLoad) -> Iterator[Finding]:

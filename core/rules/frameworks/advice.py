@@ -18,10 +18,13 @@ from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, framew
 from core.rules.wording import manual_fix
 
 
-def framework_pip_command(seen: Snapshot, python: PythonEnvironment, *arguments: str) -> str:
-    """Return the command that runs pip, or its equivalent, with these arguments in one environment."""
+def framework_pip_command(
+    seen: Snapshot, python: PythonEnvironment, verb: str, *arguments: str, for_everybody: bool = False
+) -> str:
+    """Return the command that runs pip, or its equivalent, in one environment. ``for_everybody``: see ``install_command``."""
     interpreter = python.executable or python_of_environment(seen, python.prefix)
-    return install_command(python, interpreter, shell_of(seen.machine.system), *arguments)
+    shell = shell_of(seen.machine.system)
+    return install_command(python, interpreter, shell, verb, *arguments, for_everybody=for_everybody)
 
 
 def reinstall_package(seen: Snapshot, python: PythonEnvironment, name: str, version: str) -> Fix:

@@ -13,7 +13,7 @@ from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import SELDOM_BUILT, distribution_of, module_table
-from core.knowledge.numpy_names import is_given_up
+from core.knowledge.numpy_names import is_given_up, is_pythons_own
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding, Fix
@@ -474,10 +474,14 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
     what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
     owner = ended.owner or ended.path
+    if ended.wanted == "numpy" and ended.kind == "no name" and is_given_up(ended.name, ended.owner.partition(" ")[2]):
+        name = ""  # it is NumPy, in a release that dropped the name
+    plain = not name and is_pythons_own(ended.name)
     return manual_fix(
         _("Install what the program was written for, or adapt the program"),
         _("{file}, line {line}, asks for {what}, which {owner} does not have.",
           file=ended.importer or ended.starts[0], line=ended.line, what=what, owner=owner),
+        _("Write {name} there: numpy.{name} was another name of Python's own type.", name=ended.name) if plain else "",
         _("To find out which project {owner} comes from:", owner=owner) if name else "",
         framework_pip_command(home.seen, home.python, "show", name) if name else "",
         restart="program",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from msgspec.structs import replace
+
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command, shell_of
@@ -132,7 +134,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         ),
         evidence=[*_rows(found, entry), *concerned],
         subject=found.path,
-        fix=_out_of_the_way(home, found, entry),
+        fix=with_own_programs(_out_of_the_way(home, found, entry), [found]),
         remedy=_other_names(home, [found], entry),
     )
 
@@ -177,7 +179,9 @@ def _line_out(home: EnvironmentView, entry: SearchEntry) -> TakeOutLine | None:
 
 
 def _other_names(home: EnvironmentView, some: Sequence[FoundModule], entry: SearchEntry) -> Remedy | None:
-    """Return the remedy that renames files that nobody installed; None if a project or an installation needs them."""
+    """Return the remedy that renames files that nobody installed; None if a project, an installation or programs beside them need them."""
+    if any(f.meant_by for f in some):
+        return None
     if entry.origin == "pth":
         return _line_out(home, entry)
     if any(f.project or f.owner for f in some) or is_of_packages(home, entry):
@@ -213,6 +217,16 @@ def _out_of_the_way(home: EnvironmentView, found: FoundModule, entry: SearchEntr
     return stop_shadowing(home, _own_path(home, found), entry, owner=found.owner, foreign=bool(found.foreign))
 
 
+def with_own_programs(fix: Fix, some: Sequence[FoundModule]) -> Fix:
+    """Return the fix with the lines of a person's programs that mean these files, and must change with their names."""
+    lines = [
+        _("{line} means this {name}: write its new name there, too.", line=line, name=f.name)
+        for f in some
+        for line in f.meant_by
+    ]
+    return replace(fix, advice="\n".join((fix.advice, *lines))) if lines else fix
+
+
 def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
     """Return how to stop a file or folder from preceding the environment's packages."""
     system = home.seen.machine.system
@@ -230,7 +244,7 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
             _("Programs of this environment can leave them out: export PYTHONNOUSERSITE=1")
             if system == "linux"
             else _("Programs of this environment can leave them out: set PYTHONNOUSERSITE to 1."),
-            _("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),
+            *_uninstalled(home, owner, entry),
             restart="program",
         )
     if entry.origin == "pth":
@@ -265,6 +279,16 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
         ),
         restart="program",
     )
+
+
+def _uninstalled(home: EnvironmentView, owner: str, entry: SearchEntry) -> tuple[str, ...]:
+    """Return how to remove a package from the person's own: pip removes the first of a name, which this Python finds there. An
+    environment's pip leaves alone what lies outside it.
+    """
+    if home.python.kind in ("venv", "conda"):
+        return (_("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),)
+    command = framework_pip_command(home.seen, home.python, "uninstall", owner.partition(" ")[0])
+    return _("Or remove {owner} in {folder}:", owner=owner, folder=entry.path), command
 
 
 def _other_installation(home: EnvironmentView, found: FoundModule, entry: SearchEntry) -> Iterator[Finding]:
@@ -339,9 +363,12 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
                     *(home.concerns(name) for name in dict.fromkeys(frameworks)),
                 ],
                 subject=entry.path,
-                fix=stop_shadowing(home, _own_path(home, some[0]), entry, owner="", foreign=True)
-                if _is_of_another_python(entry) or is_of_packages(home, entry)
-                else _out_of_the_way(home, some[0], entry),
+                fix=with_own_programs(
+                    stop_shadowing(home, _own_path(home, some[0]), entry, owner="", foreign=True)
+                    if _is_of_another_python(entry) or is_of_packages(home, entry)
+                    else _out_of_the_way(home, some[0], entry),
+                    some,
+                ),
                 remedy=removal_remedy(home, entry) if _is_of_another_python(entry) else _other_names(home, some, entry),
             )
 

@@ -17,6 +17,7 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
+from core.rules.variables.breaches import contract_breach
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -63,7 +64,8 @@ def contract_finding(
     container = contract.kind in ("requirement", "capabilities", "devices")
     cuda = _compiled_for(seen, contract, reading)
     toolkit = fitting_toolkit(seen, cuda) if cuda else None
-    word = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
+    off = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
+    word = off or ("" if cuda else _without_blanks(contract, value.value, seen))
     return make_finding(
         Step.ENVIRONMENT,
         _severity(contract, reading),
@@ -108,8 +110,10 @@ def contract_finding(
             else _("In this terminal: unset {name}", name=contract.variable),
             restart="terminal",
         ),
-        remedy=PointTo(variable=contract.variable, folder=right, right=(right,))
-        if (right := toolkit.root if toolkit else word)
+        remedy=PointTo(variable=contract.variable, folder=word, right=(off,) if off else ())
+        if word
+        else PointTo(variable=contract.variable, folder=toolkit.root, right=(toolkit.root,))
+        if toolkit
         else None
         if container or contract.inside or contract.kind == "local" or cuda
         else _removal(contract, value.value, reading),
@@ -128,6 +132,15 @@ def word_for_off(value: str, words: tuple[str, ...]) -> str:
     """
     meant = [w for w in words if w.lower() in OFF]
     return meant[0] if value.strip().lower() in OFF and len(meant) == 1 else ""
+
+
+def _without_blanks(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return the value that a person means who wrote blanks around it, as cmd.exe's ``set`` keeps them; empty where that is wrong, too."""
+    meant = value.strip()
+    secret = contract.kind in ("header", "key") or "@" in value
+    if secret or contract.kind in ON_PURPOSE or meant in ("", value) or contract_breach(contract, meant, seen):
+        return ""
+    return meant
 
 
 def _say_it_so(seen: Snapshot, variable: str, word: str) -> Fix:

@@ -35,41 +35,55 @@ def packed(*names: str, library: str = "python311.dll", behind: bytes = b"") -> 
 
 
 @pytest.mark.parametrize(
-    ("names", "beside", "lost"),
+    ("names", "beside", "lost", "alone"),
     [
-        (("main", "pyi-contents-directory _internal"), (), "C:\\app\\_internal\\python311.dll"),
-        (("main", "pyi-contents-directory _internal"), ("_internal/python311.dll", "_internal/base_library.zip"), ""),
+        (("main", "pyi-contents-directory _internal"), (), "C:\\app\\_internal\\python311.dll", True),
+        (
+            ("main", "pyi-contents-directory _internal"),
+            ("_internal/ucrtbase.dll",),
+            "C:\\app\\_internal\\python311.dll",
+            False,
+        ),
+        (("main",), ("base_library.zip",), "C:\\app\\python311.dll", False),
+        (
+            ("main", "pyi-contents-directory _internal"),
+            ("_internal/python311.dll", "_internal/base_library.zip"),
+            "",
+            False,
+        ),
         (
             ("main", "pyi-contents-directory _internal"),
             ("_internal/python311.dll",),
             "C:\\app\\_internal\\base_library.zip",
+            False,
         ),
         (
             ("main", "pyi-contents-directory _internal"),
             ("_internal/python311.dll", "_internal/encodings/aliases.pyc"),
             "",
+            False,
         ),
-        (("main", "base_library.zip"), ("python311.dll",), ""),
-        (("main", "pyi-contents-directory ."), ("python311.dll", "base_library.zip"), ""),
-        (("main",), (), "C:\\app\\python311.dll"),
-        (("main",), ("python311.dll", "base_library.zip"), ""),
-        (("main", "python311.dll"), (), ""),
+        (("main", "base_library.zip"), ("python311.dll",), "", False),
+        (("main", "pyi-contents-directory ."), ("python311.dll", "base_library.zip"), "", False),
+        (("main",), (), "C:\\app\\python311.dll", True),
+        (("main",), ("python311.dll", "base_library.zip"), "", False),
+        (("main", "python311.dll"), (), "", False),
     ],
 )
 @pytest.mark.parametrize("behind", [b"", b"a signature" * 300])
 def test_what_a_packed_program_needs_beside_it(
-    tmp_path: Path, names: tuple[str, ...], beside: tuple[str, ...], lost: str, behind: bytes
+    tmp_path: Path, names: tuple[str, ...], beside: tuple[str, ...], lost: str, alone: bool, behind: bytes
 ) -> None:
     write(tmp_path, "C:/app/tool.exe", packed(*names, behind=behind))
     for file in beside:
         write(tmp_path, f"C:/app/{file}")
-    assert lost_library("C:\\app\\tool.exe", Sysroot("windows", str(tmp_path))) == lost
+    assert lost_library("C:\\app\\tool.exe", Sysroot("windows", str(tmp_path))) == (lost, alone)
 
 
 @pytest.mark.parametrize("content", [b"", b"MZ", b"MEI\014\013\012\013\016", packed()[:-40]])
 def test_any_other_file_needs_nothing(tmp_path: Path, content: bytes) -> None:
     write(tmp_path, "C:/app/tool.exe", content)
-    assert lost_library("C:\\app\\tool.exe", Sysroot("windows", str(tmp_path))) == ""
+    assert lost_library("C:\\app\\tool.exe", Sysroot("windows", str(tmp_path))) == ("", False)
 
 
 @pytest.mark.parametrize(("folder", "found"), [("cudart-llama-bin-win-cuda-12.4-x64", True), ("a/b/c", False)])

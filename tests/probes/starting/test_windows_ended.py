@@ -252,3 +252,4 @@ def test_a_command_of_another_environment_runs_the_program_there(
     put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
     found = ended(machine, r"C:\Windows\System32;C:\tools\Scripts", ML, tools)
     assert [(one.prefix, one.seems, one.lacks) for one in found] == ([(r"C:\tools", r"C:\ml", lacks)] if lacks else [])
+    assert [one.command for one in found] == [r"C:\tools\Scripts\streamlit.exe"] * len(found)

@@ -308,9 +308,10 @@ def by_account(appdata: str) -> Callable[[Path], list[str]]:
     return lambda _site: [sys.executable, "-I", "-S", "-c", code]
 
 
-def prepended(site: Path) -> list[str]:
-    """Return the start of the kernel with what Jupyter puts in for ``${PATH}``."""
-    return with_variables(BLAS, PATH=f"{HOME}\\tools;{os.environ['PATH']}")(site)
+def by_kernel(site: Path) -> list[str]:
+    """Return the start of the kernel with the PATH that its file gives it, and what Jupyter puts in for ``${PATH}``."""
+    env = json.loads((KERNELS / "ml\\kernel.json").read_text(encoding="utf-8"))["env"]
+    return with_variables(BLAS, PATH=env["PATH"].replace("${PATH}", os.environ["PATH"]))(site)
 
 
 KERNELS_PATH = f"{HOME}\\tools;{SYSTEM_PATH}"
@@ -339,7 +340,7 @@ HELD_OUT_11: tuple[Scene, ...] = (
     Scene(f"{ELEVEN}utils-of-a-node", "ctranslate2", (IN_THE_WAY,), spoilt(comfy_with_a_node(INSERTS)), names="utils.py", runs=lambda _s: STARTS_PORTABLE, folder=PORTABLE),
     Scene(f"{ELEVEN}typing-before-the-standard-library", "numpy", (IN_THE_WAY, VALUE, ENVIRONMENT), numpys(TYPING, users(PYTHONPATH=str(SITE))), names="typing.py", runs=does(NUMPY)),
     # D: another way of starting
-    Scene(f"{ELEVEN}kernel-replaces-path", "ctranslate2", (NOT_INHERITED, NOT_SEARCHED, VALUE), ct2s(kernel_with("ml", PATH=KERNELS_PATH), NOTEBOOK), names="kernel.json", runs=with_variables(BLAS, PATH=KERNELS_PATH), folder=PROJECT),
+    Scene(f"{ELEVEN}kernel-replaces-path", "ctranslate2", (NOT_INHERITED, NOT_SEARCHED, VALUE), ct2s(kernel_with("ml", PATH=KERNELS_PATH), NOTEBOOK), names="kernel.json", runs=by_kernel, folder=PROJECT),
     Scene(f"{ELEVEN}service-without-the-users-packages", "ctranslate2", (NOT_INHERITED, WRONG_ONE, REQUIREMENT, ENVIRONMENT), spoilt(of_the_person, STARTS_CT2, service_of("")), names="Dictation", runs=by_account(SYSTEMS_OWN), folder=PROJECT),
     Scene(f"{ELEVEN}command-of-another-environment", "ctranslate2", (WRONG_ONE, REQUIREMENT), ct2s(another_environment, streamlit("tools"), activation, on_path(OTHER_ONE.parent), RUNS_STREAMLIT), names="tools", runs=batch(), folder=PROJECT),
     # E: variables
@@ -353,7 +354,7 @@ HELD_OUT_11: tuple[Scene, ...] = (
     Scene(f"{ODD}another-whisper-behind", "numpy", (), numpys(WHISPER, installed("whisper", "1.1.10", OF_GRAPHITE), LISTENS), runs=script(), folder=PROJECT),
     Scene(f"{ODD}utils-of-a-node-behind", "ctranslate2", (), spoilt(comfy_with_a_node(APPENDS)), runs=lambda _s: STARTS_PORTABLE, folder=PORTABLE),
     Scene(f"{ODD}typing-behind-the-standard-library", "ctranslate2", (), ct2s(TYPING), runs=does(f"{NUMPY}; {CT2}"), folder=PROJECT),
-    Scene(f"{ODD}kernel-prepends-to-path", "ctranslate2", (), ct2s(kernel_with("ml", PATH=f"{HOME}\\tools;${{PATH}}", PYTHONUNBUFFERED="1"), NOTEBOOK), runs=prepended, folder=PROJECT),
+    Scene(f"{ODD}kernel-prepends-to-path", "ctranslate2", (), ct2s(kernel_with("ml", PATH=f"{HOME}\\tools;${{PATH}}", PYTHONUNBUFFERED="1"), NOTEBOOK), runs=by_kernel, folder=PROJECT),
     Scene(f"{ODD}service-of-the-person", "ctranslate2", (), spoilt(of_the_person, STARTS_CT2, service_of(f".\\{os.environ['USERNAME']}")), runs=script(python=WHOLE / "python.exe"), folder=PROJECT),
     Scene(f"{ODD}command-of-its-own-environment", "ctranslate2", (), ct2s(another_environment, streamlit("tools"), streamlit("ml"), activation, on_path(OTHER_ONE.parent), RUNS_STREAMLIT), runs=batch(), folder=PROJECT),
     Scene(f"{ODD}values-that-do-no-harm", "ctranslate2", (), ct2s(on_path(ML.parent), users(PATHEXT=".COM;.EXE;.BAT;.CMD;.PY;.PYW", PYTHONIOENCODING='"utf-8"'), BY_NAME), runs=batch(), folder=PROJECT),

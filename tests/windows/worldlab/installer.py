@@ -27,12 +27,17 @@ def install_from_wheels(change: ExchangePackages, m: Machine) -> bool:
     if len(wanted) < len(change.install) + len(change.restore):
         return False
     chosen = []
-    for one in wanted:
+    for one in wanted:  # it grows by what the chosen wheels require
         name = canonicalize_name(one.name)
         fits = [n for n, its in known.items() if its[0] == name and one.specifier.contains(its[1], prereleases=True)]
         if not fits and name != "torch":
             return False
         chosen.append((name, sorted(fits)[-1] if fits else ""))
+        if fits and change.install and not change.alone:
+            there = {canonicalize_name(w.name) for w in wanted}
+            needs = {canonicalize_name(n.name): n for n in _requires(Path(m.places[chosen[-1][1]]))}
+            of_lab = {its[0] for its in known.values()} - there
+            wanted += [n for name, n in needs.items() if name in of_lab and not _installed(site, name)]
     for name in dict.fromkeys((*change.remove, *(name for name, _place in chosen))):
         _remove(site, name)
     for _name, place in chosen:
@@ -49,6 +54,14 @@ def _of_wheel(place: Path) -> tuple[str, str]:
     info = next(iter(place.glob("*.dist-info")), None)
     name, _dash, version = info.name.removesuffix(".dist-info").partition("-") if info else ("", "", "")
     return canonicalize_name(name), version
+
+
+def _requires(place: Path) -> list[Requirement]:
+    """Return what the distribution that lies unpacked in a folder requires here."""
+    (text,) = place.glob("*.dist-info/METADATA")
+    lines = text.read_text(encoding="utf-8").partition("\n\n")[0].splitlines()
+    found = [Requirement(line.partition(":")[2]) for line in lines if line.startswith("Requires-Dist:")]
+    return [r for r in found if r.marker is None or r.marker.evaluate({"extra": ""})]
 
 
 def _installed(site: Path, name: str) -> str:
