@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
-from core.probes.python import program_calls
+from core.probes.python import own_programs
 from core.probes.python.program_calls import lacking_for_calls
 from core.probes.sysroot import Sysroot
 from tests.machines import python
@@ -64,7 +64,7 @@ def test_what_a_call_needs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(program_calls, "working_folder", lambda _where: "/home/ada/work")
+    monkeypatch.setattr(own_programs, "working_folder", lambda _where: "/home/ada/work")
     write(tmp_path, "/home/ada/work/main.py", program)
     for name, version in installed:
         info = f"{SITE}/{name}-{version}.dist-info"

@@ -11,9 +11,9 @@ from core.loader.linux.cache import read_cache
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
-from core.probes.python.locations import working_folder
+from core.probes.python.own_programs import programs_of_folder
 from core.probes.python.path_expressions import PathNames
-from core.probes.python.program_calls import LIBRARY_FOLDERS, MOST_PROGRAMS, PROGRAM_BYTES
+from core.probes.python.program_calls import LIBRARY_FOLDERS
 from core.probes.python.start_code import LOADERS
 from core.probes.sysroot import Sysroot
 
@@ -28,17 +28,11 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
 
     One that another package brings, or a toolkit, may be opened before by something else: nothing is said of it.
     """
-    folder = request.script_folder or working_folder(where)
-    if where.system != "linux" or folder in ("", "/", request.env.get("HOME", "")):
-        return
-    names = [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
     known: set[str] | None = None
-    for name in names:
-        path = where.join(folder, name)
-        text = where.text(path, PROGRAM_BYTES) or ""
+    for path, text in programs_of_folder(request, where).items() if where.system == "linux" else ():
         if not any(loader in text for loader in LOADERS):
             continue
-        for file, line in opened(text, path, folder, request.env.get("HOME", ""), where):
+        for file, line in opened(text, path, where.parent(path), request.env.get("HOME", ""), where):
             if known is None:
                 known = _names_here(python, request, where)
             if not _is_absent(file, known, where):

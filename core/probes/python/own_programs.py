@@ -78,6 +78,10 @@ def is_spelt(distributions: Iterable[str], text: str) -> bool:
     )
 
 
+MOST_PROGRAMS, PROGRAM_BYTES = 40, 256 << 10
+"""Programs in one folder that are read, and how far each."""
+
+
 def own_texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
     """Return the text of each program and setting below the folder of the scan; None where there are too many, or where people keep
     everything.
@@ -89,6 +93,16 @@ def own_texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
     if folder not in known:
         known[folder] = texts_below(folder, where)
     return known[folder]
+
+
+def programs_of_folder(request: ProbeRequest, where: Sysroot) -> dict[str, str]:
+    """Return the text of each program that stands in the folder of the scan itself; none in a home, where people keep everything."""
+    folder = request.script_folder or working_folder(where)
+    if folder in ("", "/", request.env.get("HOME", "")):
+        return {}
+    names = [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
+    texts = ((path, where.text(path, PROGRAM_BYTES)) for path in (where.join(folder, n) for n in names))
+    return {path: text for path, text in texts if text}
 
 
 def texts_below(folder: str, where: Sysroot) -> dict[str, str] | None:

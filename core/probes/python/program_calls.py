@@ -18,10 +18,9 @@ from core.model.facts.framework_tools import UnfitTool
 from core.probes.loading.asked_parts import imported_modules
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
-from core.probes.python.locations import working_folder
+from core.probes.python.own_programs import programs_of_folder
 from core.probes.sysroot import Sysroot
 
-MOST_PROGRAMS, PROGRAM_BYTES = 40, 256 << 10
 LIBRARY_FOLDERS = (
     "/usr/lib/x86_64-linux-gnu",
     "/usr/lib/aarch64-linux-gnu",
@@ -33,20 +32,16 @@ LIBRARY_FOLDERS = (
 
 def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
     """Yield what calls in the programs of the folder need and do not get, each once."""
-    folder = request.script_folder or working_folder(where)
-    if folder in ("", "/", request.env.get("HOME", "")):
-        return
-    names = [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
-    texts = {n: text for n in names if (text := where.text(where.join(folder, n), PROGRAM_BYTES))}
+    texts = programs_of_folder(request, where)
     installed: tuple[Distribution, ...] = ()
     for call in known_calls():
-        asking = [(name, text) for name, text in texts.items() if re.search(call.spelt, text)]
+        asking = [(path, text) for path, text in texts.items() if re.search(call.spelt, text)]
         if not asking:
             continue
         installed = installed or tuple(every_distribution(python, where))
         reader = next((d for d in installed if re.fullmatch(call.reader, d.name) and _is_of_release(d, call)), None)
         if not call.reader:
-            asking = [(name, text) for name, text in asking if _is_its_python(text, python, where)]
+            asking = [(path, text) for path, text in asking if _is_its_python(text, python, where)]
         elif reader is None:
             continue
         if any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
@@ -54,19 +49,19 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
         looked = _looked_for(call, python, request, where)
         if looked is None:
             continue
-        for name, text in asking:
+        for path, text in asking:
             line = _line_of(call, text)
             if line:
                 yield UnfitTool(
                     prefix=python.prefix,
                     reader=f"{reader.name} {reader.version}" if reader else "",
                     name=call.name,
-                    path=path_text(where.join(folder, name)),
+                    path=path_text(path),
                     state="absent",
                     runs=bool(call.program),
                     looked=tuple(path_text(p) for p in looked[:12]),
                     asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
-                    called=path_text(f"{where.join(folder, name)}:{line}"),
+                    called=path_text(f"{path}:{line}"),
                     package="" if call.wants else call.program and call.name,
                     source=call.source,
                 )
