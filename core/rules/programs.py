@@ -229,17 +229,26 @@ def _cause(name: str, there: bool) -> OptionalCause:
     return "cuda_not_on_search_path" if there else "cuda_runtime_missing"
 
 
+OF_ITS_CUDA = ("cudart", "cublas", "nvrtc", "nvjitlink")
+"""Families whose libraries have the number of their CUDA in their names."""
+
+
 def _cure(there: dict[str, str], names: list[str], seen: Snapshot) -> Fix:
     if there:
         return add_to_search_path(seen, join_entries(list(dict.fromkeys(there.values())), seen.machine.system))
     if seen.driver and DRIVERS_OWN.fullmatch(names[0]):
         return whole_driver(seen, seen.driver, names[0])
+    known = (parse_library_name(name.lower()) for name in names)
+    cudas = {one.major for one in known if one and one.family in OF_ITS_CUDA}
     return manual_fix(
         _("Install what the program asks for"),
         _(
             "Install the release that contains {names}, or reinstall the program: its own package may include it.",
             names=join_names(names),
         ),
+        _("That is CUDA {major}: what belongs to another CUDA has another name, and does not serve.", major=cudas.pop())
+        if len(cudas) == 1
+        else "",
         restart="program",
     )
 

@@ -163,6 +163,22 @@ def test_the_program_or_the_library_that_wants_a_file_is_named() -> None:
 
 
 @pytest.mark.parametrize(
+    ("names", "said"),
+    [
+        (("cublas64_12.dll", "cufft64_11.dll"), "That is CUDA 12:"),
+        (("cudart64_110.dll",), "That is CUDA 11:"),
+        (("cufft64_11.dll",), ""),
+        (("cublas64_12.dll", "cublas64_13.dll"), ""),
+    ],
+)
+def test_the_cuda_of_what_is_lacking_is_told_where_the_names_say_it(names: tuple[str, ...], said: str) -> None:
+    (lost,) = told(resolutions=tuple(map(gone, names)), linked=names)
+    assert lost.fix
+    assert ("That is CUDA" in lost.fix.advice) is bool(said)
+    assert said in lost.fix.advice
+
+
+@pytest.mark.parametrize(
     ("alone", "says", "cure"),
     [
         (True, "has lost its folder", "Move the whole folder, or start the program in its own"),

@@ -5,7 +5,15 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Experiment, ExperimentOutcome, Experiments, FrameworkTrial, Suspect
+from core.model.facts import (
+    Experiment,
+    ExperimentOutcome,
+    Experiments,
+    FoundModule,
+    FrameworkTrial,
+    ImportSearch,
+    Suspect,
+)
 from core.model.findings import Finding
 from core.model.remedies import GiveOtherName, SetForEnvironments, TakeOut, Unset
 from core.model.steps import Severity
@@ -55,6 +63,15 @@ def test_the_cause_its_subject_and_its_cure(without: Suspect, cause: str, subjec
     assert found.remedy is None if remedy is None else isinstance(found.remedy, remedy)
     assert subject in found.title
     assert "it works" in {e.value for e in found.evidence}
+
+
+def test_a_file_that_programs_beside_it_mean_is_not_renamed() -> None:
+    own = FoundModule(name="queue", kind="module", path=f"{WORK}/queue.py", meant_by=(f"{WORK}/train.py:3",))
+    machine = seen(package(TOLD, experiments=experiments(Suspect(kind="folder", name=WORK))))
+    found = card(replace(machine, imports=(ImportSearch(prefix=PREFIX, hidden_standard=(own,)),)))
+    assert found.fix
+    assert (found.remedy, found.fix.title) == (None, "Rename queue.py")
+    assert f"{WORK}/train.py:3 means this queue" in found.fix.advice
 
 
 def test_a_start_up_file_without_a_module_in_the_way_breaks_pythons_start() -> None:

@@ -8,7 +8,15 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, FrameworkTrial, ImportFailure, PackageTrial, Snapshot
+from core.model.facts import (
+    Distribution,
+    FoundModule,
+    FrameworkTrial,
+    ImportFailure,
+    ImportSearch,
+    PackageTrial,
+    Snapshot,
+)
 from core.model.findings import Finding
 from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, Unset
 from core.model.steps import Severity
@@ -50,6 +58,17 @@ def seen(*packages: PackageTrial, base: Snapshot | None = None, **trial: Any) ->
 def card(machine: Snapshot) -> Finding:
     (found,) = failed_packages(machine)
     return found
+
+
+def test_a_file_that_programs_beside_it_mean_is_not_renamed() -> None:
+    told = failure(text="module 'tokenize' has no attribute 'open'", module="tokenize", found=OWN, outside=True, standard=True)  # fmt: skip
+    own = FoundModule(name="tokenize", kind="module", path=OWN, meant_by=("/home/ada/train.py:3",))
+    machine = seen(package(told))
+    assert isinstance(card(machine).remedy, GiveOtherName)
+    found = card(replace(machine, imports=(ImportSearch(prefix=PREFIX, modules=(own,)),)))
+    assert found.fix
+    assert found.remedy is None
+    assert "/home/ada/train.py:3 means this tokenize" in found.fix.advice
 
 
 CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [

@@ -227,6 +227,13 @@ def with_own_programs(fix: Fix, some: Sequence[FoundModule]) -> Fix:
     return replace(fix, advice="\n".join((fix.advice, *lines))) if lines else fix
 
 
+def rename_unless_meant(home: EnvironmentView, file: str, fix: Fix, remedy: Remedy | None) -> tuple[Fix, Remedy | None]:
+    """Return how a file gets out of the way by another name: as a change only where no program beside it means it."""
+    searches = home.seen.imports or ()
+    meant = [f for s in searches for f in (*s.modules, *s.hidden_standard) if f.path == file and f.meant_by]
+    return (with_own_programs(fix, meant[:1]), None) if meant else (fix, remedy)
+
+
 def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner: str, foreign: bool = False) -> Fix:
     """Return how to stop a file or folder from preceding the environment's packages."""
     system = home.seen.machine.system

@@ -15,6 +15,7 @@ from core.model.remedies import GiveOtherName, Place, Remedy, SetForEnvironments
 from core.rules.advice import without_variable
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.imports import rename_unless_meant
 from core.rules.wording import manual_fix, observation
 
 NO_FAILURE = ImportFailure(kind="", text="")
@@ -136,8 +137,10 @@ def _without_place(home: EnvironmentView, its: Suspect, file: str) -> tuple[Fix,
     inner = file_name(system, file).startswith("__init__.")
     own = parent(system, file) if inner else file
     fix = manual_fix(_("Rename {name}", name=file_name(system, own)), own, restart="program")
-    is_folder = own == its.name
-    return fix, None if is_folder else GiveOtherName(files=((own, "" if inner else f"my_{file_name(system, own)}"),))
+    if own == its.name:
+        return fix, None
+    other = GiveOtherName(files=((own, "" if inner else f"my_{file_name(system, own)}"),))
+    return rename_unless_meant(home, file, fix, other)
 
 
 def name_of(its: Suspect) -> str:

@@ -43,6 +43,7 @@ from core.rules.frameworks.failed_files import (
 )
 from core.rules.frameworks.fit import gpu_side
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.imports import rename_unless_meant
 from core.rules.frameworks.proved_changes import experiment_rows, proved_change
 from core.rules.system_packages import library_commands
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
@@ -226,8 +227,12 @@ def _shadowed_module(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
         about=f.found,
         subject=f.found,
         cure=Cure(
-            manual_fix(_("Rename {name}", name=file_name(system, own)), own, restart="program"),
-            GiveOtherName(files=((own, new),)),
+            *rename_unless_meant(
+                home,
+                f.found,
+                manual_fix(_("Rename {name}", name=file_name(system, own)), own, restart="program"),
+                GiveOtherName(files=((own, new),)),
+            )
         ),
     )
 
