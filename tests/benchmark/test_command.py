@@ -68,6 +68,8 @@ def probed(monkeypatch: pytest.MonkeyPatch, *arguments: str) -> tuple[list[str],
         "trials": (),
     }
     monkeypatch.setattr("core.doctor.benchmark.PROBES", tuple(stand_in(n, v) for n, v in sections.items()))
+    # a copy of this process would note what it was asked in its own list
+    monkeypatch.setattr("core.doctor.second_process.is_possible", lambda _request: False)
     return asked, measure_speed(this_host(), Progress(), extent=quick_run() if "--quick" in arguments else full_run())
 
 
