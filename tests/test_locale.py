@@ -13,12 +13,14 @@ from typing import IO
 
 import pytest
 from babel.messages.catalog import Catalog, Message
+from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
 from core.common import i18n
+from core.common.catalogue import compile_catalogue, read_catalogue
 from core.report import help_pages
 from installer.generate import missing
-from installer.generate.catalogues import LOCALE, as_mo, as_po, texts
+from installer.generate.catalogues import LOCALE, as_po, texts
 from installer.generate.texts import Text, every_text
 
 LANGUAGES = sorted(p.name for p in LOCALE.iterdir() if p.is_dir())
@@ -46,11 +48,59 @@ def test_german_and_chinese_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", LANGUAGES)
-def test_the_compiled_catalogue_is_made_from_the_written_one(name: str) -> None:
-    folder = LOCALE / name / "LC_MESSAGES"
-    with (folder / "convalesce.mo").open("rb") as file:
-        assert spoken(io.BytesIO(as_mo(catalogue(name)))) == spoken(file)
-    assert as_po(catalogue(name)) == (folder / "convalesce.po").read_bytes()
+def test_a_catalogue_is_compiled_as_babel_compiles_it(name: str) -> None:
+    written = (LOCALE / name / "LC_MESSAGES" / "convalesce.po").read_bytes()
+    babels = io.BytesIO()
+    write_mo(babels, catalogue(name))
+    babels.seek(0)
+    assert spoken(io.BytesIO(compile_catalogue(written.decode()))) == spoken(babels)
+    assert as_po(catalogue(name)) == written
+
+
+WRITTEN = r"""# A language
+msgid ""
+msgstr ""
+"Language: de\n"
+"Content-Type: text/plain; charset=utf-8\n"
+"Plural-Forms: nplurals=2; plural=(n != 1);\n"
+
+#, python-brace-format
+msgctxt "fact"
+msgid ""
+"a \"long\" one\n"
+"of two lines"
+msgstr "ein \\n\tlanger"
+
+msgid "{n} file"
+msgid_plural "{n} files"
+msgstr[0] "{n} Datei"
+msgstr[1] "{n} Dateien"
+
+#, fuzzy, python-brace-format
+msgid "a guess"
+msgstr "geraten"
+
+msgid "nothing yet"
+msgstr ""
+
+#~ msgid "gone"
+#~ msgstr "fort"
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_what_translators_write_is_read(end: str) -> None:
+    written = WRITTEN.replace("\n", end)
+    assert list(read_catalogue(written)) == ["", 'fact\x04a "long" one\nof two lines', "{n} file\0{n} files"]
+    german = gettext.GNUTranslations(io.BytesIO(compile_catalogue(written)))
+    assert german.pgettext("fact", 'a "long" one\nof two lines') == "ein \\n\tlanger"
+    assert [german.ngettext("{n} file", "{n} files", n) for n in (1, 2)] == ["{n} Datei", "{n} Dateien"]
+    assert [german.gettext(text) for text in ("a guess", "nothing yet", "gone")] == ["a guess", "nothing yet", "gone"]
+
+
+def test_what_is_no_catalogue_has_no_texts() -> None:
+    assert read_catalogue('<<<<<<< ours\n"lost"\n\nmsgid "a"\n=======\n') == {}
+    assert gettext.GNUTranslations(io.BytesIO(compile_catalogue(""))).gettext("a") == "a"
 
 
 def test_a_missing_translation_is_counted_and_ends_a_release_alone(

@@ -1,13 +1,14 @@
 """Languages, for core and gui alike: ``_`` translates what a person reads, ``N_`` marks a text that a table holds.
 
-A catalogue is ``resources/locale/LANGUAGE/LC_MESSAGES/convalesce.mo``; without one the texts are English, and gettext is not
-even imported. Nothing in the program branches on a translated text, and nothing that a program reads is translated.
+A catalogue is ``resources/locale/LANGUAGE/LC_MESSAGES/convalesce.mo``, in a checkout ``convalesce.po``; without one the texts
+are English, and gettext is not even imported. Nothing in the program branches on a translated text, and nothing that a program reads is translated.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from io import BytesIO
 from pathlib import Path
 from typing import Protocol
 
@@ -59,6 +60,11 @@ def use_language(language: str) -> None:
 def _read(language: str) -> Catalogue:
     import gettext
 
+    written = _folder() / language / "LC_MESSAGES" / f"{DOMAIN}.po"
+    if written.exists():
+        from core.common.catalogue import compile_catalogue
+
+        return gettext.GNUTranslations(BytesIO(compile_catalogue(written.read_text(encoding="utf-8"))))
     return gettext.translation(DOMAIN, str(_folder()), languages=[language], fallback=True)
 
 
@@ -75,8 +81,8 @@ def current_language() -> str:
 
 def available_languages() -> tuple[str, ...]:
     """Return English and all languages that have a catalogue."""
-    found = _folder().glob(f"*/LC_MESSAGES/{DOMAIN}.mo")
-    return (ENGLISH, *sorted(mo.parents[1].name for mo in found))
+    found = _folder().glob(f"*/LC_MESSAGES/{DOMAIN}.[mp]o")
+    return (ENGLISH, *sorted({file.parents[1].name for file in found}))
 
 
 def nearest_language(wanted: str) -> str:

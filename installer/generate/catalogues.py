@@ -1,18 +1,16 @@
-"""``python3 dev.py language de``: make or update the catalogue of a language, and compile it.
+"""``python3 dev.py language de``: make or update the catalogue of a language.
 
-Babel writes the catalogue as every editor of translations reads it (.po), and the form that the program reads (.mo).
+Babel writes it as every editor of translations reads it (.po). ``installer/wheel.py`` compiles it for a wheel.
 """
 
 from __future__ import annotations
 
 import io
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 from babel.core import Locale, UnknownLocaleError
 from babel.messages.catalog import Catalog
-from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po, write_po
 
 from installer.by_hand import by_hand
@@ -32,7 +30,8 @@ def main(arguments: list[str]) -> int:
         except (UnknownLocaleError, ValueError) as e:
             print(f"{name} is no language that Babel knows: {e}", file=sys.stderr)
             return 2
-        write(catalog, name)
+        folder(name).mkdir(parents=True, exist_ok=True)
+        (folder(name) / f"{DOMAIN}.po").write_bytes(as_po(catalog))
         open_ = [m for m in catalog if m.id and (not m.string or not all(texts(m.string)) or m.fuzzy)]
         missing += len(open_)
         print(f"{folder(name)}: {len(catalog)} texts, {len(open_)} not translated yet")
@@ -76,13 +75,6 @@ def updated(name: str) -> Catalog:
     return old
 
 
-def write(catalog: Catalog, name: str) -> None:
-    """Write a catalogue in both forms."""
-    folder(name).mkdir(parents=True, exist_ok=True)
-    (folder(name) / f"{DOMAIN}.po").write_bytes(as_po(catalog))
-    (folder(name) / f"{DOMAIN}.mo").write_bytes(as_mo(catalog))
-
-
 def as_po(catalog: Catalog) -> bytes:
     """Return a catalogue for editors: sorted, without dates and places, so that it changes only where a text does."""
     out = io.BytesIO()
@@ -96,14 +88,6 @@ def as_po(catalog: Catalog) -> bytes:
         b'"Language-Team',
     )
     return b"".join(line for line in out.getvalue().splitlines(keepends=True) if not line.startswith(dated))
-
-
-def as_mo(catalog: Catalog) -> bytes:
-    """Return a catalogue for the program."""
-    catalog.creation_date = catalog.revision_date = datetime(2000, 1, 1, tzinfo=UTC)  # the same texts, the same bytes
-    out = io.BytesIO()
-    write_mo(out, catalog)
-    return out.getvalue()
 
 
 if __name__ == "__main__":

@@ -6,9 +6,9 @@
 from __future__ import annotations
 
 import argparse
-import gettext
 import sys
 
+from core.common.catalogue import read_catalogue
 from installer.generate.texts import ROOT, every_text
 
 LOCALE = ROOT / "resources" / "locale"
@@ -40,9 +40,8 @@ def without_page(name: str) -> list[str]:
 
 def untranslated(name: str) -> list[str]:
     """Return the English form of each text that a language does not have."""
-    with (LOCALE / name / "LC_MESSAGES" / "convalesce.mo").open("rb") as file:
-        spoken = gettext.GNUTranslations(file)._catalog  # type: ignore[attr-defined]  # it has no other way to list texts
-    there = {key[0] if isinstance(key, tuple) else key for key in spoken}
+    written = (LOCALE / name / "LC_MESSAGES" / "convalesce.po").read_text(encoding="utf-8")
+    there = {key.partition("\0")[0] for key in read_catalogue(written)}
     return [t.message for t in every_text() if (f"{t.context}\x04{t.message}" if t.context else t.message) not in there]
 
 

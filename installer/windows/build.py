@@ -64,7 +64,16 @@ def epoch() -> int:
 
 def sources(folder: Path) -> Path:
     """Copy what git knows of the program into a folder, so that nothing else gets into the wheel."""
-    parts = ("core", "gui", "resources", "installer/convalesce", "pyproject.toml", "README.md", "LICENSE")
+    parts = (
+        "core",
+        "gui",
+        "resources",
+        "installer/convalesce",
+        "installer/wheel.py",
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+    )
     listed = subprocess.check_output(["git", "ls-files", "-z", *parts], cwd=ROOT, text=True)
     for name in filter(None, listed.split("\0")):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)

@@ -30,7 +30,7 @@ def everything(out: Path) -> None:
 
 
 def wheel(out: Path) -> None:
-    """The wheel holds the launcher, core, gui and resources and nothing else, and of resources everything that git tracks."""
+    """The wheel holds the launcher, core, gui and resources and nothing else: everything that git tracks, catalogues compiled."""
     (file,) = out.glob(f"convalesce-{__version__}-py3-none-any.whl")
     with zipfile.ZipFile(file) as archive:
         names = set(archive.namelist())
@@ -38,7 +38,7 @@ def wheel(out: Path) -> None:
     assert tops == {"convalesce", f"convalesce-{__version__}.dist-info"}, tops
     folders = ("core", "gui", "resources", "installer/convalesce")
     listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True, check=True)
-    files = [name for name in listed.stdout.split("\n") if name and not name.endswith((".po", ".pot"))]
+    files = [name.removesuffix(".po") + ".mo" * name.endswith(".po") for name in listed.stdout.split("\n") if name]
     tracked = {name.removeprefix("installer/") if "convalesce/" in name else f"convalesce/lib/{name}" for name in files}
     there = {name for name in names if not name.startswith("convalesce-")}
     assert there == tracked, f"not in the wheel: {sorted(tracked - there)}; only there: {sorted(there - tracked)}"

@@ -49,7 +49,7 @@ def checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("core/rules/more.py", "import json\n", {"linux", "windows"}),
         ("gui/window/window.py", "from PySide6 import QtNetwork\n", {"linux", "windows"}),
         ("resources/help/en/gpu.md", "better help", set()),
-        ("resources/locale/de/LC_MESSAGES/convalesce.mo", "", {"linux", "windows"}),
+        ("resources/locale/de/LC_MESSAGES/convalesce.po", "", {"linux", "windows"}),
         ("core/rules/__pycache__/words.pyc", "", set()),
         ("installer/convalesce.spec", "both", set()),
     ],

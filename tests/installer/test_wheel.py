@@ -71,6 +71,17 @@ def test_every_package_of_the_tree_is_listed() -> None:
     assert set(listed) == {"convalesce", *(f"convalesce.lib.{'.'.join(p.parts)}" for p in tree)}
 
 
+def test_it_speaks_every_language(wheel: Path, environment: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        catalogues = {p.name for p in map(Path, archive.namelist()) if "LC_MESSAGES" in p.parts}
+    assert catalogues == {"convalesce.mo"}
+    env = {"PATH": "", "PYTHONIOENCODING": "utf-8"}
+    for language, says in {"de": "Aufruf:", "zh_CN": "用法："}.items():
+        command = [environment / "bin/convalesce", "--language", language, "--help"]
+        done = subprocess.run(command, cwd="/", env=env, capture_output=True, encoding="utf-8", check=False)
+        assert done.stdout.startswith(says), done.stderr
+
+
 @pytest.mark.parametrize("start", [["bin/convalesce"], ["bin/python", "-m", "convalesce"]])
 def test_no_project_stands_in_its_way(environment: Path, project: Path, start: list[str]) -> None:
     command = [environment / start[0], *start[1:], "scan", "--json", "--only", "environment,cudnn"]

@@ -224,7 +224,7 @@ def test_an_administrators_window_is_led_nowhere_and_still_finds_its_display(box
 def test_no_language_leads_to_a_catalogue_of_hers(box: Box, wanted: str) -> None:
     place = box.eve / "LC_MESSAGES"
     place.mkdir()
-    (place / "convalesce.mo").write_bytes((ROOT / "resources/locale/de/LC_MESSAGES/convalesce.mo").read_bytes())
+    (place / "convalesce.po").write_bytes((ROOT / "resources/locale/de/LC_MESSAGES/convalesce.po").read_bytes())
     owned(box.eve, EVE)
     text = wanted.format(eve=box.eve)
     chosen = {i18n.choose_language({name: text}) for name in ("LANGUAGE", "LC_ALL", i18n.LANGUAGE_VARIABLE)}
