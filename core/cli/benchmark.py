@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from core.cli.options import add_full_names, add_json, given_path, number_within, option_value
+from core.cli.options import add_full_names, add_json, add_python, given_path, number_within
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -42,14 +42,7 @@ def add_benchmark_command(commands: Any) -> None:
         metavar="N",
         help=_("only this GPU, as nvidia-smi numbers them; all if omitted"),
     )
-    parser.add_argument(
-        "--python",
-        type=option_value,
-        action="append",
-        default=[],
-        metavar="PATH",
-        help=_("the Python environment whose cuDNN and framework are measured"),
-    )
+    add_python(parser, _("the Python environment whose cuDNN and framework are measured"))
     add_full_names(parser)
     parser.set_defaults(command=run_benchmark)
 

@@ -17,15 +17,15 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help=_("print one JSON document and nothing else"))
 
 
-def add_python(parser: argparse.ArgumentParser) -> None:
-    """Add ``--python``, as often as the person likes."""
+def add_python(parser: argparse.ArgumentParser, means: str = "") -> None:
+    """Add ``--python``, as often as the person likes. ``means``: its help."""
     parser.add_argument(
         "--python",
         type=option_value,
         action="append",
         default=[],
         metavar="PATH",
-        help=_("an interpreter or environment to examine"),
+        help=means or _("an interpreter or environment to examine"),
     )
 
 

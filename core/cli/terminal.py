@@ -146,7 +146,7 @@ def text_width() -> int:
     """How many columns a text may take: those of a narrow terminal, else as many as are read with ease."""
     from shutil import get_terminal_size
 
-    from core.report.text import TEXT_WIDTH
+    from core.common.text_width import TEXT_WIDTH
 
     return max(NARROWEST, min(TEXT_WIDTH, get_terminal_size().columns)) if sys.stdout.isatty() else TEXT_WIDTH
 

@@ -7,6 +7,8 @@ from unicodedata import combining, east_asian_width
 
 from core.common.late_pattern import late_pattern
 
+TEXT_WIDTH = 96
+"""Columns of a text where nothing limits it: as many as are read with ease."""
 _CHINESE, _CLOSING = "⺀-鿿豈-﫿︰-﹏＀-￯", "、。，．：；！？）》」』】”’…"
 _PIECES = late_pattern(rf"[ \t\n]+|[（《「『【]*[{_CHINESE}][{_CLOSING}]*|[^\s{_CHINESE}]+[{_CLOSING}]*")
 """Blanks, a Chinese character with following punctuation that may not start a line, or a word."""

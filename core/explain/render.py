@@ -6,10 +6,9 @@ import msgspec
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import printable
-from core.common.text_width import wrap
+from core.common.text_width import TEXT_WIDTH, wrap
 from core.explain.model import Explanation, MachineFault, RankedCause, own_reasons
 
-TEXT_WIDTH = 96
 MAX_RENDERED_CAUSES = 5
 MIN_SHOWN_SCORE = 0.015
 """Where a score reads 2 %: a dozen remote possibilities do not help. JSON has them all."""

@@ -47,9 +47,9 @@ def drop_all(parent: str | os.PathLike[str]) -> None:
 
 
 @contextmanager
-def scratch_folder(parent: str | os.PathLike[str] | None = None) -> Iterator[Path]:
+def scratch_folder() -> Iterator[Path]:
     """Yield a temporary folder, which is removed at the end of the block."""
-    place, fd = _make_locked(parent)
+    place, fd = _make_locked(None)
     try:
         yield place
     finally:

@@ -11,7 +11,7 @@ import struct
 
 from core.loader.earlier_reads import cached_by_file
 from core.loader.exports import export_address, exported_names
-from core.loader.files import UnfitError, path_under_root
+from core.loader.files import UnfitError, extended_path, path_under_root
 from core.loader.sections import Layout, open_layout
 from core.model.facts import path_text
 
@@ -40,15 +40,13 @@ def imported_functions(
         return {}
 
 
-def lacking_functions(
-    wanting: str | os.PathLike[str], name: str, provider: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/"
-) -> tuple[str, ...]:
+def lacking_functions(wanting: str | os.PathLike[str], name: str, provider: str | os.PathLike[str]) -> tuple[str, ...]:
     """Return the functions that ``wanting`` imports from the DLL ``name`` and that ``provider``, the file found for it, does not export."""
-    wanted = imported_functions(wanting, root=root).get(name.lower(), ())
+    wanted = imported_functions(wanting).get(name.lower(), ())
     if not wanted:
         return ()
     try:
-        with open_layout(path_under_root(root, os.fspath(provider)), in_blocks=True) as file:
+        with open_layout(extended_path(os.fspath(provider)), in_blocks=True) as file:
             if file.format != "PE":
                 return ()
             if len(wanted) < SEVERAL:

@@ -352,7 +352,7 @@ Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | E
 
 
 def insert_entry(
-    before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
+    before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope
 ) -> EditPath:
     """Return the change that inserts ``entry`` at ``index``, but never behind the last semicolon of Windows' PATH,
     which would leave an empty entry.
@@ -362,9 +362,7 @@ def insert_entry(
     """
     entries = path_list.split_entries(before.text, system, name) if before else []
     new = path_list.count_before_end(entries, system) if index == len(entries) else index
-    bare = EditPath(
-        name=name, scope=scope, at=at, system=system, entry=entry, old=None, new=new, before=before, after=None
-    )
+    bare = EditPath(name=name, scope=scope, system=system, entry=entry, old=None, new=new, before=before, after=None)
     return _with_after(bare)
 
 
@@ -383,9 +381,7 @@ def remove_entry(
     return _with_after(bare)
 
 
-def move_entry(
-    before: Value, index: int, to: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
-) -> EditPath:
+def move_entry(before: Value, index: int, to: int, system: System, *, name: str, scope: PersistentScope) -> EditPath:
     """Return the change that moves the entry at ``index`` to ``to``; the last semicolon of Windows' PATH stays last.
 
     Raises:
@@ -394,9 +390,7 @@ def move_entry(
     entry = _entry(before, index, system, name)
     entries = path_list.split_entries(before.text, system, name)
     new = min(to, path_list.count_before_end(entries, system) - 1) if entry and to == len(entries) - 1 else to
-    bare = EditPath(
-        name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=new, before=before, after=None
-    )
+    bare = EditPath(name=name, scope=scope, system=system, entry=entry, old=index, new=new, before=before, after=None)
     return _with_after(bare)
 
 

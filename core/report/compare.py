@@ -9,12 +9,12 @@ import msgspec
 from core.common.fact_text import fact_text
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import printable
-from core.common.text_width import pad, wrap
+from core.common.text_width import TEXT_WIDTH, pad, wrap
 from core.model.facts import CudnnCopy, Frozen, Load, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
 from core.report.redact import redact
-from core.report.text import SEVERITY_MARKS, TEXT_WIDTH
+from core.report.text import SEVERITY_MARKS
 
 MACHINE_SECTION = "machine"
 TRIED_TEXT = N_("what {who} did when it was tried")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from core.common.i18n import _, translate_fact
 from core.common.text import join_names
+from core.common.text_width import TEXT_WIDTH
 from core.model.findings import CompatibilityGrid, Verdict
 
 VERDICT_MARKS: dict[Verdict, str] = {
@@ -33,7 +34,7 @@ def environment_choices(made: CompatibilityGrid) -> tuple[tuple[str, str], ...]:
     return tuple((column, best.get(column) or _("none is known to use the GPU")) for column in made.columns)
 
 
-def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
+def as_lines(made: CompatibilityGrid) -> list[str]:
     """Return the grid for a terminal: one line for each framework of each environment; those without any are counted."""
     lines: list[str] = []
     for row in made.rows:
@@ -46,7 +47,7 @@ def as_lines(made: CompatibilityGrid, width: int = 96) -> list[str]:
                 words = (
                     f"    {VERDICT_MARKS[c.verdict]} {c.distribution} {c.version}: {verdict_word(c.verdict)}. {reason}"
                 )
-                lines.append(words if len(words) <= 2 * width else words[: 2 * width - 3] + "...")
+                lines.append(words if len(words) <= 2 * TEXT_WIDTH else words[: 2 * TEXT_WIDTH - 3] + "...")
     empty = [r for r in made.rows if not r.cells]
     if empty:
         names = join_names((r.prefix for r in empty), 6)

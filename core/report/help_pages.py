@@ -6,9 +6,8 @@ import re
 from importlib.resources import files
 
 from core.common import i18n
-from core.common.text_width import column_count, wrap
+from core.common.text_width import TEXT_WIDTH, column_count, wrap
 from core.model.facts import Frozen
-from core.report.text import TEXT_WIDTH
 
 ENGLISH = i18n.ENGLISH
 PAGE_SYNONYMS = {

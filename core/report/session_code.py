@@ -12,7 +12,7 @@ import msgspec
 
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
-from core.common.text_width import wrap
+from core.common.text_width import TEXT_WIDTH, wrap
 from core.common.versions import all_numbers
 from core.knowledge.causes import CauseRow, cause_rows
 from core.model.facts import Frozen, Snapshot, System
@@ -218,7 +218,7 @@ def check_symbols(symbols: Sequence[int]) -> list[int]:
 # --- words -------------------------------------------------------------------------------------------------
 
 
-def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96) -> str:
+def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> str:
     """Return the content of a code, for a terminal."""
     lines = [
         _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
@@ -245,7 +245,7 @@ def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow], width: int = 96)
         if t.primary and n == 0:
             head = _("the cause, {word}", word=head)
         text = f"{sign} {head}: {_(known.meaning) if known else unnamed}{cause}"
-        lines += wrap(text, width, "  ", "    ")
+        lines += wrap(text, TEXT_WIDTH, "  ", "    ")
     if t.more:
         lines.append("  " + _("There were more findings than a session code can hold."))
     if any(i.cause < len(vocabulary) for i in t.items):

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from core.common.i18n import N_, _, format_plain_number, translate_fact
 from core.common.text import printable
-from core.common.text_width import wrap
+from core.common.text_width import TEXT_WIDTH, wrap
 from core.model.facts import Execution, Snapshot
 from core.model.findings import Evidence, Finding, Report, Restart
 from core.model.steps import Severity
@@ -15,7 +15,6 @@ from core.report.grid import as_lines
 from core.report.redact import every_text, redaction_sentence
 from core.report.standing import machine_standing
 
-TEXT_WIDTH = 96
 SEVERITY_MARKS = {
     Severity.GOOD: ("✓", N_("ok"), "32"),
     Severity.NOTE: ("·", N_("note"), "36"),

@@ -52,6 +52,11 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
         return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
 
     @property
+    def loaded_by(self) -> str:
+        """Who loads it, as a reader knows it: the framework, or else the consumer."""
+        return self.load.consumer.framework or translate_fact(self.load.consumer.label)
+
+    @property
     def concerns(self) -> Concern:
         """Whom it concerns, as evidence."""
         return concern_row(self.load.consumer)

@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from core.common.i18n import N_, _, n_, translate_fact
 from core.common.late_pattern import late_pattern
-from core.common.shell import quote, shell_command, shell_of
+from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
@@ -25,7 +25,7 @@ from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
 from core.rules.cudnn.cuda_libraries import family_and_major, unusable_libraries
 from core.rules.cudnn.files import BROKEN_STATES
-from core.rules.frameworks.compilers import compiles_for, fitting_toolkit, name_fitting_toolkit
+from core.rules.frameworks.compilers import compiles_for, fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import environment_views, is_asked_for
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
@@ -146,21 +146,15 @@ def _newest_toolkit(seen: Snapshot) -> Toolkit | None:
 
 
 def _set_variable(seen: Snapshot, name: str, better: Toolkit | None) -> Fix:
-    windows = seen.machine.system == "windows"
     if better is None:
         return manual_fix(
             _("Remove the variable {name}", name=name),
             _("There is no toolkit for it to point to. Remove it in the Start menu under Edit environment variables.")
-            if windows
+            if seen.machine.system == "windows"
             else _("There is no toolkit for it to point to. Remove it with: unset {name}", name=name),
             restart="terminal",
         )
-    line = (
-        _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=better.root)
-        if windows
-        else f"export {name}={quote(better.root)}"
-    )
-    return manual_fix(_("Set {name} to {root}", name=name, root=better.root), line, restart="terminal")
+    return name_toolkit(seen, name, better)
 
 
 def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:

@@ -12,8 +12,6 @@ from installer.generate.rows import Row, changes, minor, next_minor, of_package
 
 CUDNN_WANTED = re.compile(r"nvidia-cudnn-cu\d+\b[^;]*?[=>~]=(\d+)")
 CUDA_WANTED = re.compile(r"nvidia-cuda-runtime(?:-cu\d+)?\b[^;]*?[=>~]=(\d+)")
-UNITED = "any"
-"""The system under which a wheel for all systems stands."""
 
 
 @dataclass(frozen=True)

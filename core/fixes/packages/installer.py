@@ -154,19 +154,7 @@ class Installer:
         """
         wheels = into / "wheels"
         wheels.mkdir(exist_ok=True)
-        self._run(
-            "download",
-            "--quiet",
-            "--no-deps",
-            *self._index_options(wanted),
-            "--require-hashes",
-            "--dest",
-            str(wheels),
-            "--requirement",
-            str(_requirements(packages, into)),
-            timeout=FETCH_SECONDS,
-            env=self._env_for(wanted),
-        )
+        self._download(wanted, wheels, "--require-hashes", "--requirement", str(_requirements(packages, into)))
         sizes = {_digest(p): p.stat().st_size for p in wheels.iterdir()}
         if any(p.sha256 not in sizes for p in packages):
             raise ChangeError(_("The hashes of the downloaded files differ from those in the list of packages."))
@@ -178,19 +166,11 @@ class Installer:
         Raises:
             ChangeError: one could not be had.
         """
-        self._run(
-            *(
-                "download",
-                "--quiet",
-                "--no-deps",
-                *self._index_options(wanted),
-                "--dest",
-                str(into),
-                *wanted.requirements,
-            ),
-            timeout=FETCH_SECONDS,
-            env=self._env_for(wanted),
-        )
+        self._download(wanted, into, *wanted.requirements)
+
+    def _download(self, wanted: Wanted, into: Path, *what: str) -> None:
+        options = ("--quiet", "--no-deps", *self._index_options(wanted), "--dest", str(into))
+        self._run("download", *options, *what, timeout=FETCH_SECONDS, env=self._env_for(wanted))
 
     def install(self, packages: Sequence[Package], into: Path) -> None:
         """Install the wheels that were fetched; nothing else, and from nowhere else.

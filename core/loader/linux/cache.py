@@ -54,9 +54,9 @@ class CacheEntry(Frozen, frozen=True, kw_only=True):
 CACHE_FILE = "/etc/ld.so.cache"
 
 
-def read_cache(path: str = CACHE_FILE, *, root: str = "/") -> tuple[CacheEntry, ...] | None:
+def read_cache(*, root: str = "/") -> tuple[CacheEntry, ...] | None:
     """Return the cache's entries in its own order; None if there is no readable cache."""
-    return _read_cache(path, root=root)
+    return _read_cache(CACHE_FILE, root=root)
 
 
 @cached_by_file
@@ -150,11 +150,11 @@ class ConfFolder(Frozen, frozen=True, kw_only=True):
     """File and line: "/etc/ld.so.conf.d/cuda.conf:1"."""
 
 
-def conf_folders(path: str = "/etc/ld.so.conf", *, root: str = "/") -> tuple[ConfFolder, ...]:
+def conf_folders(*, root: str = "/") -> tuple[ConfFolder, ...]:
     """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including
     file).
     """
-    return tuple(_read_configuration(path, root, set()))
+    return tuple(_read_configuration("/etc/ld.so.conf", root, set()))
 
 
 def _read_configuration(path: str, root: str, seen: set[str], depth: int = 0) -> Iterator[ConfFolder]:

@@ -177,7 +177,7 @@ class Process:
         path = self._names.get(name)
         return self.loaded.get(path) if path else None
 
-    def unmet_versions(self, library: LoadedLibrary, *, optional: bool = False) -> list[Gap]:
+    def unmet_versions(self, library: LoadedLibrary) -> list[Gap]:
         """Return the symbol versions that a loaded library requires of others and that they do not define."""
         tables = self._version_tables(library)
         gaps = []
@@ -185,7 +185,7 @@ class Process:
             provider = self.provider(want.library)
             its = self._version_tables(provider) if provider else None
             if provider and its and its.offered and want.version not in its.offered and not want.weak:
-                gaps.append(self._gap(library, provider, "", want.version, optional=optional))
+                gaps.append(self._gap(library, provider, "", want.version))
         return gaps[:MAX_GAPS]
 
     def _version_tables(self, library: LoadedLibrary) -> VersionTables | None:
@@ -194,9 +194,7 @@ class Process:
             self._versions[path] = version_tables(path, root=self._search.policy.root)
         return self._versions[path]
 
-    def unmet_symbols(
-        self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool, optional: bool = False
-    ) -> list[Gap]:
+    def unmet_symbols(self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool) -> list[Gap]:
         """Return the symbols that a loaded library requires and that no library in its scope exports.
 
         ``everything``: all of its symbols; else only NVIDIA's, recognised by their prefixes.
@@ -213,7 +211,7 @@ class Process:
         gaps = []
         for one in left or ():
             provider = self.provider(one.library or _family(one.name, library.file.image.needed))
-            gaps.append(self._gap(library, provider, one.name, one.version, optional=optional))
+            gaps.append(self._gap(library, provider, one.name, one.version))
         return gaps[:MAX_GAPS]
 
     def wants(self, path: str, named: re.Pattern[str]) -> bool:
@@ -263,9 +261,7 @@ class Process:
                 queue += [p for n in one.file.image.needed if (p := self.provider(n))]
         return list(seen.values())
 
-    def _gap(
-        self, library: LoadedLibrary, provider: LoadedLibrary | None, name: str, version: str, *, optional: bool
-    ) -> Gap:
+    def _gap(self, library: LoadedLibrary, provider: LoadedLibrary | None, name: str, version: str) -> Gap:
         others: tuple[str, ...] = ()
         if provider and provider.name:
             found = self._search.resolve(provider.name, provider.chain[1:]).found
@@ -279,7 +275,6 @@ class Process:
             provider=provider.file.path if provider else "",
             how=str(taken.how) if taken and taken.how is not How.DIRECT else "",
             others=others,
-            optional=optional,
         )
 
 

@@ -89,13 +89,13 @@ def _is_top(path: str, system: System) -> bool:
 
 
 def path_entries(
-    variable: str, parts: list[RawEntry], system: System, look: Callable[[str], EntryOnDisk], *, start: int = 0
+    variable: str, parts: list[RawEntry], system: System, look: Callable[[str], EntryOnDisk]
 ) -> tuple[PathEntry, ...]:
     """Return one PathEntry for each part, in order, with its marks. ``look`` is called once for each distinct folder."""
     first: dict[str, int] = {}
     known: dict[str, EntryOnDisk] = {}
     found = []
-    for index, part in enumerate(parts, start):
+    for index, part in enumerate(parts):
         bare = part.expanded.strip('"') if system == "windows" else part.expanded
         if not bare.strip():
             found.append(_entry(variable, index, part, marks=("empty",)))

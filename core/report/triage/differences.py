@@ -64,7 +64,7 @@ class Tally:
         return values + Counter({ABSENT: lacking} if lacking else {})
 
 
-def group_differences(sick: Tally, healthy: Tally, most: int = MOST_DIFFERENCES) -> tuple[Difference, ...]:
+def group_differences(sick: Tally, healthy: Tally) -> tuple[Difference, ...]:
     """Return what a group of faulty machines has more often than the healthy ones, strongest first."""
     if not sick.machines or not healthy.machines:
         return ()
@@ -76,10 +76,10 @@ def group_differences(sick: Tally, healthy: Tally, most: int = MOST_DIFFERENCES)
             score = _likelihood_ratio(n, sick.machines, m, healthy.machines)
             if score >= LEAST_SURPRISE:
                 found.append(_difference(name, value, (n, m), (sick, healthy), score))
-    return _rank(found, most)
+    return _rank(found)
 
 
-def peer_differences(settings: dict[str, str], healthy: Tally, most: int = MOST_DIFFERENCES) -> tuple[Difference, ...]:
+def peer_differences(settings: dict[str, str], healthy: Tally) -> tuple[Difference, ...]:
     """Return the settings of one machine that are least like its healthy peers', the most suspicious first.
 
     P = (N + c) / (N + ct + cm(t - 1)) with N peers, c values that they have of the setting, t settings, and m peers that have this
@@ -96,11 +96,11 @@ def peer_differences(settings: dict[str, str], healthy: Tally, most: int = MOST_
         score = (n + c) / (n + c * t + c * m * (t - 1))
         if m < n:
             found.append(_difference(name, value, (1, m), (alone, healthy), score))
-    return _rank(found, most)
+    return _rank(found)
 
 
-def _rank(found: list[Difference], most: int) -> tuple[Difference, ...]:
-    return tuple(sorted(found, key=lambda d: (-d.score, d.healthy, d.setting, d.value))[:most])
+def _rank(found: list[Difference]) -> tuple[Difference, ...]:
+    return tuple(sorted(found, key=lambda d: (-d.score, d.healthy, d.setting, d.value))[:MOST_DIFFERENCES])
 
 
 def _difference(

@@ -165,7 +165,7 @@ def _other_toolkit(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list
         "other-cuda",
         _(
             "{framework} was built for CUDA {major}; only CUDA {majors} is installed.",
-            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.loaded_by),
             major=gone.major,
             majors=majors,
         ),
@@ -367,7 +367,7 @@ def _runtime_nowhere(c: ConsumerLoad, gone: list[AbsentLibrary], *, calm: bool) 
         "runtime-missing",
         _(
             "CUDA's libraries that {framework} needs are not on this machine: {names}.",
-            framework=c.load.consumer.framework or translate_fact(c.load.consumer.label),
+            framework=c.loaded_by,
             names=names,
         ),
         cause="cuda_runtime_missing",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.common.i18n import _, join_sentences, translate_fact
+from core.common.i18n import _, join_sentences
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
@@ -228,7 +228,7 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
         _(
             "Microsoft's C++ runtime ({names}) cannot be found for {framework}.",
             names=names,
-            framework=c.load.consumer.framework or translate_fact(c.load.consumer.label),
+            framework=c.loaded_by,
         ),
         cause="vc_runtime_missing",
         why=_(

@@ -321,7 +321,7 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
         "other-major",
         _(
             "{framework} needs cuDNN {wanted}; only {versions} is installed.",
-            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.loaded_by),
             wanted=wanted,
             versions=versions_text(others),
         ),
@@ -348,7 +348,7 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
         "not-installed",
         _(
             "{framework} needs cuDNN {major}, and there is none where it looks.",
-            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.loaded_by),
             major=c.load.major,
         ),
         cause="cudnn_not_installed",

@@ -193,7 +193,7 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
         "too-old",
         _(
             "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
-            framework=capitalise(c.load.consumer.framework or translate_fact(c.load.consumer.label)),
+            framework=capitalise(c.loaded_by),
             wanted=wanted,
             version=version,
         ),

@@ -40,19 +40,23 @@ def _release(toolkit: Toolkit) -> tuple[int, ...]:
 def name_fitting_toolkit(seen: Snapshot, variable: str, cuda: str) -> Fix:
     """Return how a variable comes to name a toolkit that fits: one that is here, or one to be installed beside the others."""
     there = fitting_toolkit(seen, cuda)
-    windows = seen.machine.system == "windows"
     if there is None:
         return manual_fix(
             _("Install the CUDA {cuda} toolkit, and set {name} to its folder", cuda=cuda, name=variable),
             _("Install the CUDA {cuda} toolkit next to this one; several versions can coexist.", cuda=cuda),
             _("Then, in this terminal: export {name}={value}", name=variable, value=f"/usr/local/cuda-{cuda}")
-            if not windows
+            if seen.machine.system != "windows"
             else "",
             restart="terminal",
         )
+    return name_toolkit(seen, variable, there)
+
+
+def name_toolkit(seen: Snapshot, variable: str, toolkit: Toolkit) -> Fix:
+    """Return how a variable comes to name this toolkit."""
     line = (
-        _("Start menu: Edit environment variables. Set {name} to {root}", name=variable, root=there.root)
-        if windows
-        else f"export {variable}={quote(there.root)}"
+        _("Start menu: Edit environment variables. Set {name} to {root}", name=variable, root=toolkit.root)
+        if seen.machine.system == "windows"
+        else f"export {variable}={quote(toolkit.root)}"
     )
-    return manual_fix(_("Set {name} to {root}", name=variable, root=there.root), line, restart="terminal")
+    return manual_fix(_("Set {name} to {root}", name=variable, root=toolkit.root), line, restart="terminal")

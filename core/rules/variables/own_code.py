@@ -106,16 +106,23 @@ def _read_by_near_ones(seen: Snapshot, takes: str) -> list[tuple[EnvironmentView
     return [(h, r) for h in views for r in seen.vocabularies or () if r.takes == takes and r.prefix == h.python.prefix]
 
 
-def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
-    """A secret that is sent in the head of a request has letters beyond Latin-1, such as curly quotation marks."""
+def _contracts_by_row(
+    seen: Snapshot, takes: str, kind: ContractKind
+) -> Iterator[tuple[Vocabulary, Contract, list[EnvironmentView]]]:
+    """Yield the first row of each variable that takes so and has a contract of this kind, with the environments that it is about."""
     views = [h for h in environment_views(seen) if h.near <= 3]
     told: set[str] = set()
     for row in seen.vocabularies or ():
         near = [h for h in views if h.python.prefix == row.prefix]
-        contract = next((c for c in variable_contracts() if c.kind == "header" and c.variable == row.variable), None)
-        if row.takes != "header" or contract is None or not near or row.variable in told:
-            continue
-        told.add(row.variable)
+        contract = next((c for c in variable_contracts() if c.kind == kind and c.variable == row.variable), None)
+        if row.takes == takes and contract and near and row.variable not in told:
+            told.add(row.variable)
+            yield row, contract, near
+
+
+def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
+    """A secret that is sent in the head of a request has letters beyond Latin-1, such as curly quotation marks."""
+    for row, contract, near in _contracts_by_row(seen, "header", "header"):
         wrong = _(
             "The variable {name} contains {letters}, which a request cannot send.",
             name=row.variable,
@@ -127,14 +134,7 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
 
 def keys_of_another_length(seen: Snapshot) -> Iterator[Finding]:
     """A program hands over a key whose length the installed release of its package refuses. The key itself is not known here."""
-    views = [h for h in environment_views(seen) if h.near <= 3]
-    told: set[str] = set()
-    for row in seen.vocabularies or ():
-        near = [h for h in views if h.python.prefix == row.prefix]
-        contract = next((c for c in variable_contracts() if c.kind == "key" and c.variable == row.variable), None)
-        if row.takes != "key length" or contract is None or not near or row.variable in told:
-            continue
-        told.add(row.variable)
+    for row, contract, near in _contracts_by_row(seen, "key length", "key"):
         wrong = _(
             "The key in {name} is {length} characters long, and {reader} takes only those of {known}.",
             name=row.variable,

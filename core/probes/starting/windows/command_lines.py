@@ -107,12 +107,12 @@ def expanded(text: str, state: State, file: str = "") -> str:
     return DELAYED.sub(lambda m: m[0] if (value := value_of(state, m[1])) is None else value, filled)
 
 
-def python_of_line(text: str, at: Place, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
+def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
     """Return the Python that a command line starts; None for any other program, and where reading does not show it.
 
     ``state`` gets the variables that are set on the way, and the folder in which the program starts as PWD.
     """
-    return _program(words_of_line(text), at, state, ground, depth)
+    return _program(words_of_line(text), at, state, ground, 0)
 
 
 def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:

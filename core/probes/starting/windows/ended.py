@@ -27,15 +27,8 @@ def ended_starts(
 ) -> Iterator[StartedPython]:
     """Yield what ends this start, with the environment that it would have run in."""
     if found.ended_at and way.prefix:
-        yield StartedPython(
-            name="python",
-            path=path_text(found.path),
-            prefix=way.prefix,
-            seems=way.prefix,
-            why="lies in it",
-            source=path_text(found.ended_at),
-            fault="without call",
-        )
+        its = _its_python(found, way, ground)
+        yield replace(its, name="python", source=path_text(found.ended_at), fault="without call")
     if lost := _lost_here(found, way, ground, pythons):
         yield lost
         return
@@ -48,6 +41,16 @@ def ended_starts(
             )
     yield from _folder_not_searched(found, way, ground, pythons)
     yield from _not_of_this_account(found, way, ground, pythons)
+
+
+def _its_python(found: StartedFile, way: Reached, ground: Ground) -> StartedPython:
+    return StartedPython(
+        name=ground.where.name(found.path),
+        path=path_text(found.path),
+        prefix=way.prefix,
+        seems=way.prefix,
+        why="lies in it",
+    )
 
 
 UNATTENDED = ("task", "service")
@@ -96,12 +99,8 @@ def _folder_not_searched(
     folder = ntpath.dirname(program)
     beside = tuple(n for n in lacks if any(_there(folder, n, tail, ground) for tail in (".py", "\\__init__.py")))
     if beside:
-        yield StartedPython(
-            name=ground.where.name(found.path),
-            path=path_text(found.path),
-            prefix=way.prefix,
-            seems=way.prefix,
-            why="lies in it",
+        yield replace(
+            _its_python(found, way, ground),
             source=path_text(pth),
             program=path_text(program),
             lacks=beside,
@@ -133,12 +132,8 @@ def _not_of_this_account(
     own = tuple(n for n in lacks if n not in then)
     folder = next((f for f in home.site_packages if not is_inside("windows", f, home.prefix)), "")
     if own and folder:
-        yield StartedPython(
-            name=ground.where.name(found.path),
-            path=path_text(found.path),
-            prefix=way.prefix,
-            seems=way.prefix,
-            why="lies in it",
+        yield replace(
+            _its_python(found, way, ground),
             source=path_text(folder),
             program=path_text(program),
             lacks=own,
