@@ -18,6 +18,7 @@ import time
 import venv
 from concurrent.futures import FIRST_COMPLETED, ThreadPoolExecutor, wait
 from pathlib import Path
+from typing import TextIO
 
 ROOT = Path(__file__).resolve().parent
 VENV = ROOT / ".venv"
@@ -221,9 +222,9 @@ def lock() -> int:
     return 0
 
 
-def call(command: list[str | Path], *, check: bool = False, stdout: object = None) -> int:
+def call(command: list[str | Path], *, check: bool = False, stdout: TextIO | None = None) -> int:
     """Run a command in the checkout and return its exit status."""
-    status = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=stdout, check=False).returncode  # type: ignore[call-overload]
+    status = subprocess.run([str(c) for c in command], cwd=ROOT, stdout=stdout, check=False).returncode
     if check and status:
         raise SystemExit(status)
     return status

@@ -204,7 +204,7 @@ def install_cudnn(site_packages: Path | str, version: str = "9.1.0.70", cuda: in
     """Lay a stand-in set out as the wheel nvidia-cudnn-cuNN does, with its RECORD; return the folder of libraries."""
     site, system = Path(site_packages), str(options.get("system", "linux"))
     cudnn = site / "nvidia" / "cudnn"
-    folder = build_cudnn(cudnn / ("bin" if system == "windows" else "lib"), version, cuda, **options)  # type: ignore[arg-type]  # the same keywords
+    folder = build_cudnn(cudnn / ("bin" if system == "windows" else "lib"), version, cuda, **options)
     write_header(cudnn / "include", version)
     needs = (f"nvidia-cublas-cu{cuda}",) if cuda < 13 else ("nvidia-cublas",)
     record_wheel(site, f"nvidia-cudnn-cu{cuda}", version, sorted(p for p in cudnn.rglob("*") if p.is_file()), needs)

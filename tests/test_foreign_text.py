@@ -81,7 +81,7 @@ TEXTS = st.one_of(
 
 MACHINES: dict[str, Callable[[], Snapshot]] = {
     **m.HEALTHY,
-    **{p.stem: lambda p=p: from_json(p.read_bytes()).snapshot for p in RECORDED[::7]},  # type: ignore[misc]  # bound now
+    **{p.stem: lambda p=p: from_json(p.read_bytes()).snapshot for p in RECORDED[::7]},
 }
 
 

@@ -140,8 +140,8 @@ def test_no_word_of_an_explanation_escapes(name: str) -> None:
 def test_no_word_of_the_command_lines_help_escapes() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(i18n, "_language", "qps")
-        patch.setitem(vars(argparse), "_", argparse._)  # type: ignore[attr-defined]  # its own gettext, put back afterwards
-        patch.setitem(vars(argparse), "ngettext", argparse.ngettext)  # type: ignore[attr-defined]
+        patch.setitem(vars(argparse), "_", argparse._)
+        patch.setitem(vars(argparse), "ngettext", argparse.ngettext)
         parser = main._parser()
         commands = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction)).choices
         for name, command in {"": parser, **commands}.items():

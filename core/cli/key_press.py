@@ -20,10 +20,10 @@ def pressed_key(prompt: str, choices: str) -> str:
 def _windows_key(prompt: str) -> str:
     import msvcrt
 
-    while msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]
-        msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]
+    while msvcrt.kbhit():  # type: ignore[attr-defined,unused-ignore]  # known on Windows alone
+        msvcrt.getwch()  # type: ignore[attr-defined,unused-ignore]  # as above
     print(prompt, file=sys.stderr, flush=True)
-    return str(msvcrt.getwch())  # type: ignore[attr-defined,unused-ignore]
+    return str(msvcrt.getwch())  # type: ignore[attr-defined,unused-ignore]  # as above
 
 
 def _terminal_key(prompt: str) -> str:

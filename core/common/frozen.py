@@ -28,7 +28,7 @@ def start_module() -> str:
 def portable_folder() -> str:
     """Return the folder of a portable copy, which keeps its settings there; empty for any other way to run."""
     folder = os.path.dirname(sys.executable)  # noqa: PTH120 - pathlib costs a child's start
-    return folder if is_frozen() and os.path.exists(os.path.join(folder, PORTABLE_MARKER)) else ""  # noqa: PTH110, PTH118
+    return folder if is_frozen() and os.path.exists(os.path.join(folder, PORTABLE_MARKER)) else ""  # noqa: PTH110, PTH118 - as above
 
 
 def child_variables() -> dict[str, str]:

@@ -122,7 +122,7 @@ def is_possible(request: ProbeRequest) -> bool:
     if sys.platform != "linux" or type(request.host) is not type(this_host()) or request.thorough or request.trials:
         return False
     with suppress(OSError):
-        return len(os.listdir("/proc/self/task")) == 1 and number_of_processors() > 1  # noqa: PTH208
+        return len(os.listdir("/proc/self/task")) == 1 and number_of_processors() > 1  # noqa: PTH208 - names alone
     return False
 
 

@@ -290,7 +290,7 @@ def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
     Files that are right stay; files of the same major that the set does not have are quarantined.
     """
     folder = os.path.realpath(copy.folder)
-    there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112
+    there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112 - names alone
     items, names = [], set()
     for member in cudnn.members:
         name = member.name.rpartition("/")[2]

@@ -313,7 +313,7 @@ else:
             with open("/proc/self/uid_map", "rb") as lines:  # noqa: PTH123 - before every child
                 mapped = sum(int(line.split()[2]) for line in lines)
             if mapped < WHOLE_MAP:
-                with open("/proc/sys/kernel/overflowuid", "rb") as number:  # noqa: PTH123
+                with open("/proc/sys/kernel/overflowuid", "rb") as number:  # noqa: PTH123 - as above
                     return frozenset({f"uid:{int(number.read())}"})
         return frozenset()
 

@@ -168,7 +168,7 @@ def _other_inputs() -> str:
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
     with suppress(OSError):
         loader = os.path.dirname(__file__)  # noqa: PTH120 - no object for each of many files
-        parts += sorted(_sources([loader, os.path.join(os.path.dirname(loader), "probes")]))  # noqa: PTH118, PTH120
+        parts += sorted(_sources([loader, os.path.join(os.path.dirname(loader), "probes")]))  # noqa: PTH118, PTH120 - as above
     return short_hash("\n".join(parts).encode())
 
 

@@ -120,7 +120,7 @@ def loose_installation(trusted: frozenset[str] = frozenset()) -> str:
     """Return the first part of this program's path that others than an administrator (and ``trusted``) can change."""
     inside = getattr(sys, "_MEIPASS", None) or str(Path(__file__).parent)
     places = (sys.executable, os.path.realpath(sys.executable), inside, __file__)
-    return next((loose for p in places if (loose := ownership.first_loose(os.path.abspath(p), trusted))), "")  # noqa: PTH100
+    return next((loose for p in places if (loose := ownership.first_loose(os.path.abspath(p), trusted))), "")  # noqa: PTH100 - links stay
 
 
 def ask_elevated(order: ElevationOrder, *, host: Host, journal: Journal) -> Outcome:

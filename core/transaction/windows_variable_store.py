@@ -16,7 +16,7 @@ from core.model.system_steps import SystemStep
 assert sys.platform == "win32"  # tells mypy, too
 
 from core.host.windows.host import MACHINE_KEY, USER_KEY, WindowsHost, is_elevated  # noqa: E402 - known on Windows alone
-from core.host.windows.processes import may_change, programs_using  # noqa: E402
+from core.host.windows.processes import may_change, programs_using  # noqa: E402 - as above
 
 VALUE_KINDS = {winreg.REG_SZ: "REG_SZ", winreg.REG_EXPAND_SZ: "REG_EXPAND_SZ"}
 """Kinds of registry value that become variables of programs."""

@@ -33,7 +33,7 @@ EACH = Shape(name="each", n=2, c=16, size=12, k=16, r=3, groups=16)
 
 def problems(*types: str, directions: tuple[Direction, ...] = DIRECTIONS) -> tuple[Problem, ...]:
     """Return small shapes in each type and direction."""
-    return tuple(Problem(shape=s, type=t, direction=d) for s in (FEW, EACH, HALF) for d in directions for t in types)  # type: ignore[arg-type]
+    return tuple(Problem(shape=s, type=t, direction=d) for s in (FEW, EACH, HALF) for d in directions for t in types)
 
 
 def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str] | None = None) -> FrameworkRun:

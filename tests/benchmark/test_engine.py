@@ -207,11 +207,11 @@ def test_the_time_that_is_left_is_shared_and_what_one_does_not_need_is_for_those
     monkeypatch.setattr(worker, "_time_problem", timed)
     todo = tuple(Problem(shape=TINY, type=t) for t in ("fp16", "fp16", "fp32", "tf32"))
     job = BenchmarkJob(gpu=GpuSelector(), cudnn=(), timed=todo, seconds=2.0, each=0.7)
-    list(worker._steps(job, None, 2.0))  # type: ignore[arg-type]
+    list(worker._steps(job, None, 2.0))
     assert given == [0.5, 0.633, 0.7, 0.7]
     given.clear()
     now[0] = 1.96
-    list(worker._steps(job, None, 2.0))  # type: ignore[arg-type]
+    list(worker._steps(job, None, 2.0))
     assert given[0] == worker.MIN_MEASUREMENT_SECONDS
 
 

@@ -156,7 +156,7 @@ def shared(left: float, *trials: Trial, builds: tuple[FrameworkBuild, ...] = ())
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(framework, "_run", lambda *a, **_k: given.append(a[3]))
-        framework.run_frameworks(request, Chosen, trials, None, Left(), extent=FULL, prefix="")  # type: ignore[arg-type]
+        framework.run_frameworks(request, Chosen, trials, None, Left(), extent=FULL, prefix="")
     return given
 
 

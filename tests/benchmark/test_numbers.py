@@ -100,7 +100,7 @@ def test_arranging_and_positions_agree(layout: Layout) -> None:
 @pytest.mark.parametrize("layout", ["NCHW", "NHWC"])
 @pytest.mark.parametrize("shape", [SMALL_SHAPES[0], GROUPED], ids=lambda s: s.name)
 def test_a_samples_products_are_the_references(shape: Shape, layout: Layout, direction: str) -> None:
-    problem = Problem(shape=shape, type="fp32", layout=layout, direction=direction)  # type: ignore[arg-type]
+    problem = Problem(shape=shape, type="fp32", layout=layout, direction=direction)
     values = [random_integers(n, seed) for seed, n in enumerate(shape.element_counts)]
     a, b = {"forward": (0, 1), "data gradient": (2, 1), "weight gradient": (0, 2)}[direction]
     expected = reference_result(shape, problem.direction, values[a], values[b])

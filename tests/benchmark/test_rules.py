@@ -93,7 +93,7 @@ def test_a_healthy_run_is_said_to_be_right_and_fast_and_nothing_else() -> None:
 
 
 def broken(call: str, status: int | None, layer: str = "device", **changes: object) -> GpuRun:
-    rung = Rung(name="the GPU opens", layer=layer, state="failed", call=call, status=status)  # type: ignore[arg-type]
+    rung = Rung(name="the GPU opens", layer=layer, state="failed", call=call, status=status)
     return run(rungs=(RUNGS[0], rung), checks=(), timings=(), **changes)
 
 
@@ -417,7 +417,7 @@ def test_limits_are_the_published_ones(
 ) -> None:
     card = GpuCard(name=name, compute_capability=cc, multiprocessors=processors, max_clock=clock)
     got = {limit.type: limit.teraflops for limit in rate_limits(card, gpu_rates())}
-    assert {kind: got[kind] for kind in published} == pytest.approx(published, rel=0.02)  # type: ignore[index]
+    assert {kind: got[kind] for kind in published} == pytest.approx(published, rel=0.02)
 
 
 def test_an_unknown_card_has_no_limit() -> None:

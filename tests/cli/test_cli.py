@@ -178,7 +178,7 @@ def scanned(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
     monkeypatch.setattr("core.doctor.history.machine_state_folder", lambda: Path("/nowhere/at/all"))
 
     def examine(_host: object, watch: object, _options: object) -> Report:
-        watch.say("Querying the driver and the GPU")  # type: ignore[attr-defined] # a Watch
+        watch.say("Querying the driver and the GPU")
         return report
 
     monkeypatch.setattr("core.doctor.examine.examine", examine)
@@ -350,7 +350,7 @@ def test_a_report_that_may_not_be_read_is_told(
     def refuse(path: object, *rest: int, **named: int) -> int:
         if path == bad:
             raise PermissionError(13, "Permission denied")
-        return opened(path, *rest, **named)  # type: ignore[arg-type]  # what was given
+        return opened(path, *rest, **named)
 
     monkeypatch.setattr(os, "open", refuse)
     assert run("replay", bad) == USAGE

@@ -70,7 +70,7 @@ def test_the_lowest_rank_comes_first() -> None:
             came.append(rank)
 
     with turns.turn():
-        threads = [beside(lambda rank=rank: work(rank)) for rank in (3, 1, FIRST, 2)]  # type: ignore[misc]
+        threads = [beside(lambda rank=rank: work(rank)) for rank in (3, 1, FIRST, 2)]
         while len(turns._waiting) < len(threads):
             time.sleep(0)
     for thread in threads:

@@ -131,7 +131,7 @@ def press(
         _press_with_tables(row, result, host, env, work, named, url, look)
 
 
-def _press_with_tables(row, result, host, env, work, named, url, look) -> None:  # type: ignore[no-untyped-def]
+def _press_with_tables(row, result, host, env, work, named, url, look) -> None:
     report = look(host, Progress())
     finding = chosen(report, row)
     if finding is None:

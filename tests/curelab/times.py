@@ -118,8 +118,8 @@ def _timed(name: str, took: Counter[str], real: Callable[..., object]) -> Callab
         try:
             return real(*given, **more)
         finally:
-            took[f"{name} busy"] += _busy() - busy  # type: ignore[assignment]  # a Counter of seconds
-            took[name] += time.monotonic() - start  # type: ignore[assignment]  # a Counter of seconds
+            took[f"{name} busy"] += _busy() - busy
+            took[name] += time.monotonic() - start
 
     return timed
 

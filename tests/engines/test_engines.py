@@ -39,7 +39,7 @@ def tool(name: str) -> str:
 
 
 def run(*command: str | Path, **options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120, check=False, **options)  # type: ignore[call-overload, no-any-return]
+    return subprocess.run([*map(str, command)], capture_output=True, text=True, timeout=120, check=False, **options)
 
 
 class Machine:

@@ -38,12 +38,12 @@ def built(gcc: int, cuda: str, capability: str = "8.6", **fields: object) -> Sna
     )
     gpu = Gpu(index=0, name="a card", compute_capability=capability, memory_total=8 << 30, memory_free=8 << 30)
     base = m.with_driver(m.wheel_machine(), gpus=(gpu,))
-    return replace(base, toolkits=(*(base.toolkits or ()), nvcc), tools=replace(tools, **fields))  # type: ignore[arg-type]
+    return replace(base, toolkits=(*(base.toolkits or ()), nvcc), tools=replace(tools, **fields))
 
 
 def bare(**fields: object) -> Snapshot:
     """Return a machine on which the tools were looked at."""
-    return replace(m.wheel_machine(), tools=Tools(**fields))  # type: ignore[arg-type]
+    return replace(m.wheel_machine(), tools=Tools(**fields))
 
 
 def fabric(**fields: object) -> Snapshot:
@@ -95,7 +95,7 @@ def links(folder: str = "/usr/lib/x86_64-linux-gnu", link: str = "") -> Snapshot
 def two_gpus(base: Snapshot, **fields: object) -> Snapshot:
     """Return the machine with two GPUs, and these facts about its tools."""
     cuda = CudaInit(status=0, status_name="CUDA_SUCCESS", device_count=2)
-    return replace(m.with_driver(base, cuda=cuda), tools=Tools(**fields))  # type: ignore[arg-type]
+    return replace(m.with_driver(base, cuda=cuda), tools=Tools(**fields))
 
 
 def linked_toolkit() -> Snapshot:

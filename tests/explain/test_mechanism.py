@@ -40,7 +40,7 @@ Objection = Callable[[ParsedText, FaultFacts], str]
 
 def about(cause: str = "", *files: str, **fields: object) -> FaultFacts:
     libraries = tuple(x for f in files if (x := parse_library_name(f)))
-    return FaultFacts(cause, fields.pop("seen", m.wheel_machine()), files=libraries, **fields)  # type: ignore[arg-type]
+    return FaultFacts(cause, fields.pop("seen", m.wheel_machine()), files=libraries, **fields)
 
 
 @pytest.mark.parametrize(

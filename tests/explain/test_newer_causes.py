@@ -40,7 +40,7 @@ def row(cause: str) -> str:
 def test_a_cause_has_a_clue_a_meaning_and_steps(cause: str) -> None:
     meaning = next(r.meaning for r in cause_rows() if r.cause == cause)
     assert meaning
-    assert any(c.because and c.causes.get(cause, 0) >= 3 for c in known_clues().clues)  # type: ignore[call-overload]
+    assert any(c.because and c.causes.get(cause, 0) >= 3 for c in known_clues().clues)
     assert cure_text(cause)
     best = with_steps(RankedCause(cause=cause, score=0.5, because=("x",), meaning=meaning))
     assert best.steps.split("\n")[0] in render_text(Explanation(sentence="x", causes=(best,)), width=10_000)

@@ -44,5 +44,5 @@ def test_a_finding_that_is_proved_comes_before_what_was_proved_without_one(verdi
         "gpu_hidden_by_env": {"verdict": verdict, "finding": object()},
         "framework_cpu_only_build": {"verdict": "proved"},
     }
-    _prefer_specific(verdicts)  # type: ignore[arg-type]  # the names of causes
+    _prefer_specific(verdicts)
     assert verdicts["framework_cpu_only_build"]["verdict"] == left

@@ -155,7 +155,7 @@ class Elevated(Case):
     def __init__(self, kind: Callable[[Path], Any], folder: Path) -> None:
         self.mine = Journal(folder / "mine")
         self.orders: dict[str, tuple[str, str]] = {}
-        ground.LINUX_FOLDERS = (str(folder),)  # type: ignore[assignment]
+        ground.LINUX_FOLDERS = (str(folder),)
         super().__init__(kind, folder)
 
     def carried(self, order: ElevationOrder) -> Outcome:

@@ -379,4 +379,4 @@ def test_the_two_paths_of_windows_fit_into_one_variable_together(length: int, fi
     change = EditPath(
         name="PATH", scope="user", system="windows", entry="x", old=None, new=0, after=Value(text="x" * length)
     )
-    assert bool(_both_scopes(change, Store())) is not fits  # type: ignore[arg-type]  # a store that reads
+    assert bool(_both_scopes(change, Store())) is not fits

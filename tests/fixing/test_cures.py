@@ -49,7 +49,7 @@ def test_a_fix_cures_what_it_claims_and_is_undone_without_a_trace(fault: Fault) 
     if fault.offered == "packages":  # a line or a variable is for programs that are started anew, and verified so
         assert said["not imported"] == [], said
     assert said["verified"] == [], f"the machine is not healthy afterwards: {said}"
-    verified_for: dict[str, bool | None] = said["verified_for"]  # type: ignore[assignment]  # made by cure.py
+    verified_for: dict[str, bool | None] = said["verified_for"]
     assert True in verified_for.values(), said
     assert None not in verified_for.values(), said
     assert (said["again"] == []) is verified_for["process"], f"a second look from here says otherwise: {said}"

@@ -256,7 +256,7 @@ def test_a_line_whose_only_folder_goes_is_taken_out(form: LineForm, old: str) ->
 
 
 def plan(path: Path, line: int = 2, **fields: object) -> Plan:
-    change = EditLine(path=str(path), form="posix", line=line, name=L, reason="It hides the right one.", **fields)  # type: ignore[arg-type]
+    change = EditLine(path=str(path), form="posix", line=line, name=L, reason="It hides the right one.", **fields)
     return Plan(title="t", changes=resolve_changes((change,), LinuxVariables(home=str(path.parent))))
 
 

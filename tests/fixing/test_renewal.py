@@ -132,4 +132,4 @@ def test_another_release_or_a_package_is_left_alone(machine: Path, source: Path,
         assert first.folders, "it gets a folder of its own"
     fix = proposed(copy, source, shop, "cudnn_shadowed").fix
     assert fix is not None
-    assert fix.changes[0].folders  # type: ignore[union-attr]  # a FileSet
+    assert fix.changes[0].folders

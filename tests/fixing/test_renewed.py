@@ -238,7 +238,7 @@ def test_who_stops_the_look_after_an_undo_is_told_that_it_was_undone(home: Path)
 
 
 def windows_entry(change: SetVariable, state: str = "done") -> Entry:
-    return Entry(id="1", made="2026-11-28T04:00:00Z", title="t", state=state, changes=(change,))  # type: ignore[arg-type]  # the caller's
+    return Entry(id="1", made="2026-11-28T04:00:00Z", title="t", state=state, changes=(change,))
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_an_activation_is_verified_by_a_real_shell(tmp_path: Path) -> None:
     change: Change = SetVariable(
         name="CUDA_HOME", scope="environment", at=str(prefix), after=Value(text="set /opt/cuda", kind=ACTIVATION_KIND)
     )
-    LinuxVariables("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)  # type: ignore[union-attr]
+    LinuxVariables("/", str(tmp_path)).write("CUDA_HOME", "environment", str(prefix), change.after)
     envs: list[dict[str, str]] = []
 
     def examine(host: Host) -> Report:

@@ -53,13 +53,13 @@ class Terminals:
         """Return the JSON report of an ordinary look."""
         named = self.prefix / "bin/python" if way == "bare" else self.prefix
         done = self.ran(way, "scan", "--json", "--full-names", "--python", str(named))
-        return msgspec.json.decode(done.stdout)  # type: ignore[no-any-return]
+        return msgspec.json.decode(done.stdout)
 
     def cured(self, way: str = "process") -> dict[str, Any]:
         """Fix the primary finding, and return what is said of it."""
         done = self.ran(way, "fix", "--yes", "--json", "--python", str(self.prefix))
         (line,) = msgspec.json.decode(done.stdout)["fixes"]
-        return line  # type: ignore[no-any-return]
+        return line
 
 
 @pytest.fixture

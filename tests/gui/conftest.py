@@ -54,7 +54,7 @@ def opened(qtbot: QtBot, settings: QSettings) -> Iterator[Opened]:
     windows: list[Window] = []
 
     def make(engine: object) -> Window:
-        window = Window(Controller(engine, AtOnce()), settings)  # type: ignore[arg-type]  # stand-ins for the engine
+        window = Window(Controller(engine, AtOnce()), settings)
         with qtbot.waitActive(window):
             window.show()
             window.activateWindow()
@@ -78,7 +78,7 @@ def wizard(qtbot: QtBot, settings: QSettings) -> Iterator[OpenedWizard]:
     windows: list[Wizard] = []
 
     def make(engine: object, executor: Executor | None = None) -> Wizard:
-        window = Wizard(Controller(engine, executor or AtOnce()), settings)  # type: ignore[arg-type]  # stand-ins
+        window = Wizard(Controller(engine, executor or AtOnce()), settings)
         window.resize(USUAL_WINDOW_SIZE)
         with qtbot.waitActive(window):
             window.show()

@@ -78,7 +78,7 @@ class Kept(FakeHost):
     def variables(self) -> tuple[Variable, ...]:
         found = []
         for v in self.recorded:
-            value = self.writer.read(v.name, v.scope, "")  # type: ignore[arg-type]  # only user and machine
+            value = self.writer.read(v.name, v.scope, "")
             if value is not None:
                 found.append(replace(v, value=value.text))
         return tuple(found)
@@ -92,7 +92,7 @@ class Repairing(ThisMachine):
     ) -> None:
         self.writer = MemoryWriter("windows")
         for v in recorded:
-            self.writer.write(v.name, v.scope, "", Value(text=v.value, kind=v.kind))  # type: ignore[arg-type]  # the same
+            self.writer.write(v.name, v.scope, "", Value(text=v.value, kind=v.kind))
         host = Kept(root=folder, facts=Machine(system="windows"), writer=self.writer, recorded=recorded)
         self.journal = Journal(folder / "state")
         shop = RepairContext(

@@ -82,7 +82,7 @@ class Album:
 
     def window(self, engine: object) -> Window:
         """Open a window on an engine."""
-        window = Window(Controller(engine, AtOnce()), self.settings)  # type: ignore[arg-type]  # stand-ins for the engine
+        window = Window(Controller(engine, AtOnce()), self.settings)
         window.resize(self.variant.size)
         window.show()
         window.start()
@@ -90,7 +90,7 @@ class Album:
 
     def wizard(self, engine: object) -> Wizard:
         """Open the whole wizard on an engine."""
-        window = Wizard(Controller(engine, AtOnce()), self.settings)  # type: ignore[arg-type]  # the same
+        window = Wizard(Controller(engine, AtOnce()), self.settings)
         window.resize(self.variant.size)
         window.show()
         window.start()
@@ -157,7 +157,7 @@ def fixing(album: Album, only: str = "") -> None:
         album.only = only
         window = album.window(engine)
         album.take(window, "cause")
-        window.errands.fix(window.stack.currentWidget().cards[0].finding)  # type: ignore[attr-defined]  # a StepPage
+        window.errands.fix(window.stack.currentWidget().cards[0].finding)
         dialog = window.findChild(FixDialog)
         album.take(dialog, "fix-preview")
         dialog._commit()
@@ -175,7 +175,7 @@ def fixing(album: Album, only: str = "") -> None:
 def road(album: Album) -> None:
     """Take the four screens, from the question to the end, and the other ends of the second."""
     window = album.wizard(Showing(recorded.report("fifty pythons")))
-    window.road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    window.road.current.choose("named")
     album.take(window, "1-what-does-not-work")
     window.close()
     with tempfile.TemporaryDirectory() as scratch:
@@ -199,7 +199,7 @@ def question(album: Album) -> None:
     """Take the one question that decides about an error message."""
     window = album.wizard(Showing(recorded.report("healthy")))
     window.road.read_given(text=UNDECIDED)
-    window.road.current.primary.click()  # type: ignore[union-attr]  # an AnswerScreen has one
+    window.road.current.primary.click()
     album.take(window, "2-one-question")
     window.close()
 

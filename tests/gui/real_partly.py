@@ -35,11 +35,11 @@ def run(prefix: str, scratch: str) -> dict[str, object]:
     window.start()
     hand.wait(window.again.isEnabled, "the scan's end")
     hand.go_to("cuDNN")
-    card = window.stack.currentWidget().cards[0]  # type: ignore[attr-defined]  # a StepPage
+    card = window.stack.currentWidget().cards[0]
     hand.press(card.fix_button.text())
     hand.press("Make these changes")
     hand.wait(lambda: hand.button("Close"), "the verification's end")
-    done = hand.dialog.done_with if hand.dialog else None  # type: ignore[attr-defined]  # a FixDialog
+    done = hand.dialog.done_with if hand.dialog else None
     said: dict[str, object] = {
         "dialog": shown_text(hand.dialog or window),
         "verified": msgspec.to_builtins(done.outcome.verified_for) if done else None,
@@ -52,7 +52,7 @@ def run(prefix: str, scratch: str) -> dict[str, object]:
     hand.go_to("cuDNN")
     page = window.stack.currentWidget()
     said["page"] = shown_text(page)
-    said["offered"] = [c.finding.cause for c in page.cards if c.fix_button]  # type: ignore[attr-defined]  # the same
+    said["offered"] = [c.finding.cause for c in page.cards if c.fix_button]
     frame.close()
     settings.sync()
     return said

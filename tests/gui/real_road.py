@@ -43,7 +43,7 @@ def walk(
     window = Wizard(Controller(engine), settings)
     frame = Frame(settings)
     frame.show_content(window)
-    hand = Hand(window, keyboard=keyboard)  # type: ignore[arg-type]  # a wizard has what a hand presses
+    hand = Hand(window, keyboard=keyboard)
     began = time.monotonic()
     frame.show()
     window.focus_first()
@@ -107,7 +107,7 @@ def _choose_row(rows: QListWidget, row: int, *, keyboard: bool) -> None:
 
 
 def _choose(screen: AskScreen, way: str, *, keyboard: bool) -> None:
-    button = screen.buttons[way]  # type: ignore[index]  # a word of the screen's
+    button = screen.buttons[way]
     if not keyboard:
         QTest.mouseClick(button, Qt.MouseButton.LeftButton)
         return

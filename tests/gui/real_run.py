@@ -50,10 +50,10 @@ def run(prefixes: tuple[str, ...], look: Callable[[], object], scratch: str, *, 
     window.start()
     hand.wait(window.again.isEnabled, "the scan's end")
     page = window.stack.currentWidget()
-    cause = page.cards[0].finding  # type: ignore[attr-defined]  # a StepPage
-    said: dict[str, object] = {"page": page.title, "cause": cause.cause, "before": look()}  # type: ignore[attr-defined]  # the same
-    assert page.cards[0].fix_button is not None  # type: ignore[attr-defined]  # the same
-    hand.press(page.cards[0].fix_button.text())  # type: ignore[attr-defined]  # the same
+    cause = page.cards[0].finding
+    said: dict[str, object] = {"page": page.title, "cause": cause.cause, "before": look()}
+    assert page.cards[0].fix_button is not None
+    hand.press(page.cards[0].fix_button.text())
     hand.wait(lambda: hand.button("Make these changes"), "the rehearsal's end")
     said["rehearsed"] = "Rehearsed on this machine: works." in shown_text(hand.dialog or window)
     said["touched by the rehearsal"] = look()

@@ -79,7 +79,7 @@ def test_what_has_the_keyboard_is_seen_on_the_screens(theme: str, wizard: Opened
     window = dressed(wizard, theme)
     road = window.road
     for way in ("named", "message", "whole"):
-        road.current.choose(way)  # type: ignore[attr-defined]  # an AskScreen
+        road.current.choose(way)
         assert assert_focus_is_seen(window, window) >= 4
     road.answer()
     assert assert_focus_is_seen(window, window) >= 5
@@ -99,10 +99,10 @@ def test_what_is_chosen_is_seen(theme: str, wizard: OpenedWizard) -> None:
     window = dressed(wizard, theme)
     window.road.report = recorded.report("fifty pythons")
     window.road.ask()
-    window.road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    window.road.current.choose("named")
     details = window.open_details()
     window.close_details()
-    choices = window.road.current.list  # type: ignore[attr-defined]  # the same
+    choices = window.road.current.list
     for rows in (choices, details.steps):
         if rows is details.steps:
             window.open_details()

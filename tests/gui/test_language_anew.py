@@ -56,13 +56,13 @@ def explain(window: Wizard) -> None:
 
 
 def ask_named(window: Wizard) -> None:
-    window.road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
-    window.road.current.list.setCurrentRow(2)  # type: ignore[attr-defined]  # the same
+    window.road.current.choose("named")
+    window.road.current.list.setCurrentRow(2)
 
 
 def ask_message(window: Wizard) -> None:
-    window.road.current.choose("message")  # type: ignore[attr-defined]  # an AskScreen
-    window.road.current.text.setPlainText("some words")  # type: ignore[attr-defined]  # the same
+    window.road.current.choose("message")
+    window.road.current.text.setPlainText("some words")
 
 
 def answered(window: Wizard) -> None:
@@ -222,7 +222,7 @@ def test_so_is_every_end_of_a_change(end: str, wizard: OpenedWizard, tmp_path: P
 def test_what_a_person_did_herself_is_called_fixed_in_it(wizard: OpenedWizard) -> None:
     def walk(window: Wizard) -> None:
         press(window, 2)
-        window.controller._engine.report = diagnose_snapshot(MACHINES["rule frameworks: healthy"]())  # type: ignore[attr-defined]  # a Showing
+        window.controller._engine.report = diagnose_snapshot(MACHINES["rule frameworks: healthy"]())
         press(window)
 
     broken = MACHINES["case: PyTorch without CUDA"]

@@ -48,7 +48,7 @@ class Person(Hand):
     """Counts what she presses."""
 
     def __init__(self, window: Wizard, *, keyboard: bool) -> None:
-        super().__init__(window, keyboard=keyboard)  # type: ignore[arg-type]  # a wizard has what a hand presses
+        super().__init__(window, keyboard=keyboard)
         self.wizard, self.presses = window, 0
 
     def press(self, text: str) -> None:
@@ -60,7 +60,7 @@ class Person(Hand):
         self.presses += 1
         screen = self.wizard.road.current
         assert isinstance(screen, AskScreen)
-        button = screen.buttons[way]  # type: ignore[index]  # a word of the screen's
+        button = screen.buttons[way]
         if not self.keyboard:
             QTest.mouseClick(button, Qt.MouseButton.LeftButton)
             return
@@ -208,7 +208,7 @@ def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> 
     }[given]
     person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=False)
     person.choose("message")
-    person.wizard.road.current.text.setPlainText(text)  # type: ignore[attr-defined]  # an AskScreen
+    person.wizard.road.current.text.setPlainText(text)
     person.press("Look")
     told = {
         "code": "driver_module_not_loaded",
@@ -231,7 +231,7 @@ def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, 
 
 def test_enter_is_the_primary_button_and_keys_do_what_they_do_elsewhere(wizard: OpenedWizard) -> None:
     window = wizard(Showing(recorded.report("shadowed")))
-    assert isinstance(QApplication.focusWidget(), type(window.road.current.buttons["whole"]))  # type: ignore[attr-defined]
+    assert isinstance(QApplication.focusWidget(), type(window.road.current.buttons["whole"]))
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Return)
     assert window.road.current.title == "The cause"
     QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_F1)
@@ -404,7 +404,7 @@ def test_another_language_and_other_colours_take_effect_at_once(
     window._settings.setValue("language", "de")
     window._dress_again()
     assert window.palette().window().color().name() != before
-    assert window.road.current.head.kind == "cause"  # type: ignore[attr-defined]  # an AnswerScreen
+    assert window.road.current.head.kind == "cause"
     window.open_details()
     assert window.details is not None
     assert window.details.pages[-1].title == "Zusammenfassung"
@@ -525,7 +525,7 @@ def test_every_kind_of_change_is_told_in_words() -> None:
 def test_one_question_leads_from_a_message_to_its_cause(keyboard: bool, wizard: OpenedWizard) -> None:
     person = Person(wizard(Showing(recorded.report("healthy"))), keyboard=keyboard)
     person.choose("message")
-    person.wizard.road.current.text.setPlainText("CUDA error: an illegal memory access was encountered")  # type: ignore[attr-defined]
+    person.wizard.road.current.text.setPlainText("CUDA error: an illegal memory access was encountered")
     person.press("Look")
     person.press("Answer one question")
     screen = person.wizard.road.current

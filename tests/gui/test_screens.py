@@ -44,7 +44,7 @@ def screens(window: Wizard, report: Report) -> Iterator[Screen]:
     road.report, road.shows_other_computer = report, False
     road.ask()
     yield road.current
-    road.current.choose("named")  # type: ignore[attr-defined]  # an AskScreen
+    road.current.choose("named")
     yield road.current
     road.answer()
     yield road.current

@@ -43,7 +43,7 @@ def answer(
     what: Work, request: Asked | None = None, *, env: dict[str, str] | None = None, timeout: float = 60, **more: object
 ) -> ChildAnswer[Said]:
     environment = HOST.fresh_environment() if env is None else env
-    return ask_child(what, request or Asked(), Said, host=HOST, env=environment, timeout=timeout, **more)  # type: ignore[arg-type]  # watch only
+    return ask_child(what, request or Asked(), Said, host=HOST, env=environment, timeout=timeout, **more)
 
 
 def test_a_request_and_its_events_are_typed() -> None:
@@ -310,7 +310,7 @@ def test_mapped_files_are_read_by_the_parent(tmp_path: Path) -> None:
 def test_a_child_that_asks_to_be_looked_at_for_ever_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(answer_pipe, "MAX_LOOKS", 9)
     assert answer(work.ask_for_looks, Asked(number=10), timeout=5).timed_out
-    assert answer(work.ask_for_looks, Asked(number=9)) == ChildAnswer(mapped=ANY)  # type: ignore[arg-type]
+    assert answer(work.ask_for_looks, Asked(number=9)) == ChildAnswer(mapped=ANY)
 
 
 def test_a_frozen_application_calls_itself(monkeypatch: pytest.MonkeyPatch) -> None:

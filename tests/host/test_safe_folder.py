@@ -34,7 +34,7 @@ def test_where_nobody_may_look_it_ends_at_what_can_be_seen(tmp_path: Path, monke
     def refused(path: str, *arguments: object, **named: object) -> os.stat_result:
         if os.fspath(path).startswith(f"{closed}{os.sep}"):
             raise PermissionError(13, "Permission denied", path)
-        return stat(path, *arguments, **named)  # type: ignore[arg-type]  # handed on as they came
+        return stat(path, *arguments, **named)
 
     monkeypatch.setattr(os, "stat", refused)
     assert nearest_existing(str(closed / "inside" / "file")) == str(closed)

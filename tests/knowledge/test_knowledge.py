@@ -108,7 +108,7 @@ def test_every_cause_that_can_be_seen_without_a_framework_has_a_rule() -> None:
     ],
 )
 def test_oldest_driver(cuda: str, system: str, floor: str) -> None:
-    assert driver_floor(compatibility_table(), cuda, system)[0] == floor  # type: ignore[arg-type]  # the table's words
+    assert driver_floor(compatibility_table(), cuda, system)[0] == floor
 
 
 def test_a_driver_row_that_was_not_verified_is_never_used() -> None:

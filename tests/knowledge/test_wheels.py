@@ -43,7 +43,7 @@ def named_files(table: str, wheel: dict[str, Any]) -> list[str]:
 
 
 def _frameworks(table: str) -> list[dict[str, Any]]:
-    return read_table(table, dict[str, Any])["frameworks"]  # type: ignore[no-any-return]
+    return read_table(table, dict[str, Any])["frameworks"]
 
 
 @pytest.mark.parametrize("name", BY_NAME)

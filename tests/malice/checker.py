@@ -197,7 +197,7 @@ def _system(path: str, now: tuple[object, ...] | None, old: tuple[object, ...] |
 
 
 def _groups(old: object, new: object) -> list[str]:
-    was, now = (dict(w.rsplit(":", 1) for w in bytes(t).decode().splitlines()) for t in (old, new))  # type: ignore[arg-type]
+    was, now = (dict(w.rsplit(":", 1) for w in bytes(t).decode().splitlines()) for t in (old, new))
     changed = {k for k in was.keys() | now.keys() if was.get(k) != now.get(k)}
     return [f"group {k} is {now.get(k)}" for k in changed if k.partition(":")[0] not in ("video", "render")]
 
@@ -207,7 +207,7 @@ def _file(path: str, now: tuple[object, ...] | None, before: Picture, programs: 
     below = path.startswith(f"{programs}/")
     was = before.files.get(path)
     if "/etc/profile.d/" in path and now is not None and was is not None and now[0] == was[0] == stat.S_IFREG:
-        return _start_up_file(path, *(bytes(x[1]).decode() for x in (was, now)))  # type: ignore[call-overload]
+        return _start_up_file(path, *(bytes(x[1]).decode() for x in (was, now)))
     if not below:
         return [f"{path} was changed, outside the folders of programs"]
     parent = str(Path(path).parent)

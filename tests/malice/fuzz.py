@@ -392,7 +392,7 @@ class Fuzzer:
         seed = self.dice.random()
         for entry in root.iterdir():
             shutil.rmtree(entry)
-        self.__init__(root, 0)  # type: ignore[misc]
+        self.__init__(root, 0)
         self.dice = random.Random(seed)
 
 
@@ -414,7 +414,7 @@ def run(count: int = 10_000, seed: int = 1) -> tuple[Counter[str], list[str]]:
     kept, kept_lines = ground.LINUX_FOLDERS, lines.LINE_FILES
     ends: Counter[str] = Counter()
     rows: list[str] = []
-    ground.LINUX_FOLDERS = (str(root / "opt"),)  # type: ignore[assignment]
+    ground.LINUX_FOLDERS = (str(root / "opt"),)
     lines.LINE_FILES = tuple((str(root) + pattern, form) for pattern, form in kept_lines)
     try:
         fuzzer = Fuzzer(root, seed)

@@ -27,7 +27,7 @@ LINE = f"export {NAME}=/opt/gone\n"
 def edited(box: Box, path: Path, **fields: object) -> Outcome:
     """Resolve and carry out an edit of the first line, with the rights of who runs."""
     writer = LinuxVariables(str(box.root), str(box.root / "home/root"))
-    wish = EditLine(path=str(path), form="posix", line=1, name=NAME, **fields)  # type: ignore[arg-type]
+    wish = EditLine(path=str(path), form="posix", line=1, name=NAME, **fields)
     try:
         plan = Plan(title="t", changes=resolve_changes((wish,), writer))
     except (ChangeError, OSError) as e:
@@ -76,7 +76,7 @@ def plan_of(path: Path, after: str, **fields: object) -> EditLine:
     text = path.read_text()
     return EditLine(
         path=str(path), form="posix", line=1, name=NAME, scope="machine", before=text, after=after,
-        before_hash=hashlib.sha256(text.encode()).hexdigest(), after_hash=hashlib.sha256(after.encode()).hexdigest(), **fields,  # type: ignore[arg-type]
+        before_hash=hashlib.sha256(text.encode()).hexdigest(), after_hash=hashlib.sha256(after.encode()).hexdigest(), **fields,
     )  # fmt: skip
 
 

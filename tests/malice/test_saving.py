@@ -77,7 +77,7 @@ def test_nothing_of_the_administrators_is_written_at_whatever_step_she_acts(
             path.chmod(0o1777 if sticky and path == place else 0o755)
             if not (sticky and path == place):
                 give(path)
-        ended = not _saved(place / name, step, lambda at=place: DEEDS[deed](at, box), monkeypatch)  # type: ignore[misc]
+        ended = not _saved(place / name, step, lambda at=place: DEEDS[deed](at, box), monkeypatch)
         acted += not ended
         assert precious.read_bytes() == before, f"at step {step}"
         assert precious.stat().st_uid == 0

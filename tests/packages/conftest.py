@@ -65,7 +65,7 @@ class Bench:
         return Report(snapshot=Snapshot(machine=Machine(system="linux"), pythons=(python,)))
 
     def wish(self, **wanted: object) -> ExchangePackages:
-        return ExchangePackages(title="Repair", prefix=str(self.prefix), folder=str(self.site), **wanted)  # type: ignore[arg-type]
+        return ExchangePackages(title="Repair", prefix=str(self.prefix), folder=str(self.site), **wanted)
 
     def proposal(self, **wanted: object) -> Proposal:
         fix = Fix(title="Repair", changes=(self.wish(**wanted),))

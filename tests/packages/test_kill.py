@@ -58,7 +58,7 @@ def killed(root: Path, what: Callable[[Path, Path, Journal], None], kill_at: int
     assert now in (OLD, NEW), f"killed at {kill_at}: {now}"
     assert all(isinstance(e, Entry) and e.state in ("done", "undone", "rolled back") for e in entries)
     holds = any(isinstance(e, Entry) and e.state == "done" for e in entries)
-    assert (now == NEW) == holds, f"killed at {kill_at}: {now}, {[e.state for e in entries]}"  # type: ignore[union-attr]
+    assert (now == NEW) == holds, f"killed at {kill_at}: {now}, {[e.state for e in entries]}"
     assert (prefix / package_exchange.TWINS).exists() == holds, f"killed at {kill_at}: a twin is left"
     if holds:
         _undo(root, prefix, journal)

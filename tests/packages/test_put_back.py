@@ -54,7 +54,7 @@ class Site:
         made = prepare_exchange(
             wish,
             seen,
-            Sources(**{"offline": True, **sources}),  # type: ignore[arg-type]
+            Sources(**{"offline": True, **sources}),
             host=self.host,
             journal=self.journal,
             watch=Progress(),

@@ -39,7 +39,7 @@ def install(site: Path, files: tuple[str, ...] = FILES, name: str = "odd-1.0") -
 
 
 def environment(site: Path, kind: str = "venv") -> PythonEnvironment:
-    return PythonEnvironment(prefix=str(site.parent), site_packages=(str(site),), kind=kind)  # type: ignore[arg-type]
+    return PythonEnvironment(prefix=str(site.parent), site_packages=(str(site),), kind=kind)
 
 
 def gone(site: Path, kind: str = "venv", store: EarlierReads | None = None) -> list[tuple[str, bool]]:

@@ -32,7 +32,7 @@ def test_a_machine_does_not_differ_from_itself(name: str) -> None:
 
 @pytest.mark.parametrize("recorded", RECORDED[:6], ids=lambda p: p.stem)
 def test_a_recorded_machine_does_not_differ_from_itself(recorded: object) -> None:
-    report = from_json(recorded.read_bytes())  # type: ignore[attr-defined] # a Path; typed as object for the ids
+    report = from_json(recorded.read_bytes())
     assert compare_reports(report, report).differences == ()
 
 

@@ -100,7 +100,7 @@ def test_hostile_text_in_every_field_adds_no_element_and_no_attribute(text: str)
 
 @pytest.mark.parametrize("recorded", RECORDED, ids=lambda p: p.stem)
 def test_every_recorded_machine_makes_a_page(recorded: object) -> None:
-    report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)  # type: ignore[attr-defined] # a Path
+    report = diagnose_snapshot(from_json(recorded.read_bytes()).snapshot)
     shown = "".join(checked(report).texts)
     for f in report.findings:
         assert f.title in shown

@@ -40,12 +40,12 @@ def test_the_markdown_names_the_cause_before_all_else_and_folds_what_is_in_order
 @pytest.mark.parametrize("form", [report_text, as_markdown])
 @pytest.mark.parametrize("name", m.HEALTHY)
 def test_a_machine_in_order_is_said_to_be(form: object, name: str) -> None:
-    assert "Nothing wrong was found in what was examined." in form(diagnose_snapshot(m.HEALTHY[name]()))  # type: ignore[operator] # a form
+    assert "Nothing wrong was found in what was examined." in form(diagnose_snapshot(m.HEALTHY[name]()))
 
 
 @pytest.mark.parametrize("form", [report_text, as_markdown])
 def test_an_empty_report_claims_no_more_than_it_knows(form: object) -> None:
-    shown = form(Report(snapshot=Snapshot(machine=Machine(system="linux"))))  # type: ignore[operator] # a form
+    shown = form(Report(snapshot=Snapshot(machine=Machine(system="linux"))))
     assert "in what was examined" in shown
 
 

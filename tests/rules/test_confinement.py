@@ -38,7 +38,7 @@ def machine(
     **env: str,
 ) -> Snapshot:
     setting, path, needed = SETTINGS[kind]
-    one = Confinement(kind=kind, setting=setting, file=UNIT, line=4, path=path, needed=needed, size=size)  # type: ignore[arg-type]
+    one = Confinement(kind=kind, setting=setting, file=UNIT, line=4, path=path, needed=needed, size=size)
     variables = tuple(Variable(name=n, value=v) for n, v in env.items())
     start = Start(id=f"service:{UNIT}", kind="service", at=UNIT, prefix=PREFIX, confined=(one,), variables=variables)
     build = FrameworkBuild(prefix=PREFIX, distribution="torch", version="2.6.0", cuda=cuda)

@@ -116,7 +116,7 @@ def test_a_part_under_another_parts_name(tmp_path: Path) -> None:
     ],
 )
 def test_the_name_that_a_file_was_built_under(fields: dict[str, str], true: str) -> None:
-    assert true_name(LibraryFile(path="/y/" + fields["name"], **fields)) == true  # type: ignore[arg-type]  # texts only
+    assert true_name(LibraryFile(path="/y/" + fields["name"], **fields)) == true
 
 
 def test_a_wheel_of_which_every_library_is_gone_is_told_though_another_cudnn_is_found(tmp_path: Path) -> None:

@@ -37,6 +37,6 @@ def test_where_no_python_is_the_step_is_to_name_another_place() -> None:
 )
 @pytest.mark.parametrize("kind", ["crash", "time-out", "cancelled", "refused"])
 def test_what_was_not_looked_at_is_said(probe: str, step: Step, kind: str) -> None:
-    error = ProbeError(probe=probe, kind=kind, message="why")  # type: ignore[arg-type]  # the table's words
+    error = ProbeError(probe=probe, kind=kind, message="why")
     found = list(incomplete_scan.probe_errors(replace(m.wheel_machine(), errors=(error,))))
     assert [(f.severity, f.step, f.subject) for f in found] == [(Severity.UNKNOWN, step, probe)]

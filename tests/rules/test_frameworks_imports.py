@@ -205,7 +205,7 @@ def test_a_stand_in_beside_tests_is_there_on_purpose(source: str, unlike: bool, 
         unlike=unlike,
     )
     machine = seen(fake)
-    search = replace(machine.imports[0], entries=(entry, *ENTRIES[1:]))  # type: ignore[index]
+    search = replace(machine.imports[0], entries=(entry, *ENTRIES[1:]))
     assert [f.severity for f in found(replace(machine, imports=(search,)))] == [severity]
 
 

@@ -198,10 +198,10 @@ def test_cells(seen: Snapshot, verdict: str) -> None:
 
 
 def test_a_framework_that_nothing_here_runs_is_told_of_in_the_choice() -> None:
-    lines = as_lines(diagnose_snapshot(machine(build(version="2.6.0+cpu", cuda=""))).grid)  # type: ignore[arg-type]  # it has one
+    lines = as_lines(diagnose_snapshot(machine(build(version="2.6.0+cpu", cuda=""))).grid)
     assert "    PyTorch: none is known to use the GPU" in lines
     assert not any("--try" in line for line in lines)
-    assert any("--try" in line for line in as_lines(diagnose_snapshot(machine(build(sass=(80,)))).grid))  # type: ignore[arg-type]
+    assert any("--try" in line for line in as_lines(diagnose_snapshot(machine(build(sass=(80,)))).grid))
 
 
 @pytest.mark.parametrize(

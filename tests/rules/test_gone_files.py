@@ -46,7 +46,7 @@ def test_nothing_starts_without_it(ends: bool, kind: StartKind, prefix: str, tol
 def lacking(cause: str, *ways: str) -> Finding:
     its = python(distributions=(Distribution(name="torch", version="2.6.0"),))
     row = concern_row(its.consumer("torch 2.6.0"))
-    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "It lacks a library.", cause=cause, evidence=[row])  # type: ignore[arg-type] # a word of the table
+    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "It lacks a library.", cause=cause, evidence=[row])
     return replace(made, ways=ways)
 
 

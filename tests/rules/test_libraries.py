@@ -34,7 +34,7 @@ from core.rules.frameworks.libraries.findings import imported_packages, lacking_
 from core.rules.root_cause import diagnose
 from tests import machines
 
-PYTHON = machines.wheel_machine().pythons[0]  # type: ignore[index]
+PYTHON = machines.wheel_machine().pythons[0]
 SITE = PYTHON.site_packages[0] if PYTHON.site_packages else f"{PYTHON.prefix}/lib/python3.11/site-packages"
 BINARY = f"{SITE}/torch/lib/libtorch_cuda.so"
 NCCL = f"{SITE}/nvidia/nccl/lib/libnccl.so.2"

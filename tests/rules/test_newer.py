@@ -438,7 +438,7 @@ def test_the_cuda_in_a_librarys_name(name: str, its: tuple[str, int]) -> None:
     ],
 )
 def test_the_horizon_follows_from_the_rows(name: str, version: str | None, newer: bool) -> None:
-    assert is_beyond_horizon(name, version) is newer  # type: ignore[arg-type]  # the families' words
+    assert is_beyond_horizon(name, version) is newer
 
 
 @pytest.mark.parametrize(

@@ -150,7 +150,7 @@ def test_a_folder_of_the_table_is_told_once_and_its_twins_are_a_note() -> None:
     ],
 )
 def test_a_file_that_nobody_can_have_meant(state: str, header: str, broken: bool) -> None:
-    file = DamagedFile(path="/x.so", distribution="torch", version="2.6.0", state=state, header=header)  # type: ignore[arg-type]
+    file = DamagedFile(path="/x.so", distribution="torch", version="2.6.0", state=state, header=header)
     assert _is_broken(file) is broken
 
 

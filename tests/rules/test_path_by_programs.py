@@ -63,7 +63,7 @@ def test_start_up_code_that_replaces_path(
 
 
 def about(prefix: str, cause: str = "cuda_not_on_search_path") -> Finding:
-    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "x", cause=cause, subject=prefix)  # type: ignore[arg-type]  # a cause
+    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "x", cause=cause, subject=prefix)
     return replace(made, consumers=(f"python/ctranslate2:{prefix}",))
 
 

@@ -147,7 +147,7 @@ def test_an_altered_library_matters_less_where_the_framework_ran(
 ) -> None:
     file = DamagedFile(
         path=f"{m.SITE}/torch/lib/libx.so", state=state, distribution="torch", version="2.6.0", needed_by=needed
-    )  # type: ignore[arg-type]  # the table's words
+    )
     seen = replace(m.wheel_machine(), records=(PackageRecords(prefix=m.PREFIX, damaged=(file,)),))
     if ran:
         seen = replace(seen, trials=(trial(gpu=True, right=True),))

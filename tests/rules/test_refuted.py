@@ -22,7 +22,7 @@ def finding(name: str, *consumers: str, ways: tuple[str, ...] = ()) -> Finding:
 def trial(**fields: object) -> FrameworkTrial:
     package = PackageTrial(distribution="diffusers", state="imported")
     known = {"reached": "convolution", "right": True, "packages": (package,)}
-    return FrameworkTrial(prefix=PREFIX, framework="torch", **(known | fields))  # type: ignore[arg-type]
+    return FrameworkTrial(prefix=PREFIX, framework="torch", **(known | fields))
 
 
 @pytest.mark.parametrize(
@@ -88,6 +88,6 @@ def test_a_module_in_the_way_of_pythons_own_with_which_the_named_program_works(
     states: tuple[str, ...], severity: Severity, refuted: bool
 ) -> None:
     its = replace(finding("shadowed-standard-library", ""), severity=severity)
-    programs = tuple(ProgramTrial(prefix=PREFIX, path="/w/main.py", state=s) for s in states)  # type: ignore[arg-type]
+    programs = tuple(ProgramTrial(prefix=PREFIX, path="/w/main.py", state=s) for s in states)
     (made,) = without_refuted([its], replace(wheel_machine(), trials=(trial(),), program_trials=programs))
     assert made.severity is (Severity.NOTE if refuted else severity)

@@ -237,7 +237,7 @@ def test_it_leads_the_report() -> None:
 
 def test_what_lacks_nothing_but_a_gpu_is_no_fault_of_the_search_path() -> None:
     told = {"reached": "import", "gpu": None, "right": None, "problem": "cudaErrorInsufficientDriver: too old"}
-    without = FrameworkTrial(prefix=PREFIX, framework="torch", **told)  # type: ignore[arg-type]
+    without = FrameworkTrial(prefix=PREFIX, framework="torch", **told)
     (found,) = trial_results(seen(base=no_gpu_machine(), clean=without, **told))
     assert found.cause == ""
     assert found.severity <= Severity.NOTE

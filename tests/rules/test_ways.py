@@ -31,7 +31,7 @@ def start(id: str, value: str | None = "-1", *, prefix: str = "", file: str = FI
     lines = (
         () if value is None else (StartLine(name="CUDA_VISIBLE_DEVICES", does="set", value=value, file=file, line=3),)
     )
-    return Start(id=id, kind=kind, at=at, prefix=prefix, lines=lines)  # type: ignore[arg-type]
+    return Start(id=id, kind=kind, at=at, prefix=prefix, lines=lines)
 
 
 def seen_with(machine: Snapshot, *starts: Start, differ: dict[str, str | None]) -> Snapshot:
@@ -59,7 +59,7 @@ def test_a_fault_of_one_way_is_named_with_its_line_and_its_cure() -> None:
     assert found.ways == (starts[0].id,)
     assert "notebooks (ml)" in found.title
     assert found.fix is not None
-    assert [(c.path, c.line) for c in found.fix.changes] == [(FILE, 3)]  # type: ignore[union-attr]
+    assert [(c.path, c.line) for c in found.fix.changes] == [(FILE, 3)]
 
 
 def test_a_fault_of_this_session_says_whom_it_does_not_concern() -> None:
@@ -278,10 +278,7 @@ def lost_libraries(
     made = two_worlds(here or {}, own)
     (way,), (look,) = made.starts or (), made.start_looks or ()
     variables = tuple(Variable(name=n, value=v) for n, v in own.items())
-    starts = tuple(
-        replace(way, id=f"{k}:x", kind=k, at="/srv/x", prefix="/env", variables=variables)  # type: ignore[arg-type]
-        for k in kinds
-    )
+    starts = tuple(replace(way, id=f"{k}:x", kind=k, at="/srv/x", prefix="/env", variables=variables) for k in kinds)
     look = replace(look, starts=tuple(s.id for s in starts), loads=())
     loaders = "PATH" if system == "windows" else "LD_LIBRARY_PATH"
     finds = bool((here or {}).get(loaders))

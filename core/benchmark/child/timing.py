@@ -166,7 +166,7 @@ def _measure(bench: CudnnSession, its: _Try, end: float) -> list[float]:
     if replay is not None:
         recording = replay
         bench.device.measure_milliseconds(recording.replay)
-        work = lambda: bench.device.measure_milliseconds(recording.replay) / count  # noqa: E731
+        work = lambda: bench.device.measure_milliseconds(recording.replay) / count  # noqa: E731 - the other form
         times = []
     while _wants_more(times) and (len(times) < 3 or time.monotonic() + busy / 1e3 < end):
         times.append(work())

@@ -93,7 +93,7 @@ def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
     Raises:
         ChangeError: it has no RECORD, or two.
     """
-    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208
+    records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208 - names alone
     if len(records) != 1:
         raise ChangeError(_("{folder} does not have exactly one record of {name}.", folder=folder, name=name))
     spelt, version = records[0][1], records[0][2]
@@ -139,7 +139,7 @@ def _folders_here(change: ExchangePackages, seen: Snapshot, host: Host) -> Itera
     cache = Path(env.get("UV_CACHE_DIR") or f"{home}/uv") / "archive-v0"
     spelt = tuple(f"{n.replace('-', '_')}-" for n in wanted)
     for unpacked in sorted(cache.iterdir()) if cache.is_dir() else ():
-        if any(n.endswith(".dist-info") and n.lower().startswith(spelt) for n in os.listdir(unpacked)):  # noqa: PTH208
+        if any(n.endswith(".dist-info") and n.lower().startswith(spelt) for n in os.listdir(unpacked)):  # noqa: PTH208 - names alone
             yield str(unpacked)
 
 

@@ -406,7 +406,7 @@ def _is_known(source: str, places: Sequence[str]) -> bool:
     from urllib.request import url2pathname  # it brings the whole of HTTP and TLS, which nothing else needs
 
     path = os.path.abspath(url2pathname(urlsplit(source).path))  # noqa: PTH100 - links stay
-    folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100
+    folders = (os.path.abspath(p) for p in places if "://" not in p)  # noqa: PTH100 - links stay
     return any(p.startswith("file:") for p in places) or any(Path(path).is_relative_to(folder) for folder in folders)
 
 
@@ -456,7 +456,7 @@ def cached_wheels(host: Host, into: Path) -> Path | None:
     made = into / "cached"
     count = 0
     for body in sorted(cache.rglob("*.body")) if cache.is_dir() else ():
-        name = wheel_name(body) if may_run({os.path.abspath(body): False}).may else ""  # noqa: PTH100
+        name = wheel_name(body) if may_run({os.path.abspath(body): False}).may else ""  # noqa: PTH100 - links stay
         if name:
             made.mkdir(exist_ok=True)
             target = made / name

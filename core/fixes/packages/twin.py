@@ -102,7 +102,7 @@ def _copy_folder(source: str, target: str, sharing: _Sharing, watch: Progress, *
             own = apart or entry.name.endswith(_COPIED_ENDS)
             to = f"{target}/{entry.name}"
             if entry.is_dir(follow_symlinks=False):
-                os.mkdir(to)  # noqa: PTH102
+                os.mkdir(to)  # noqa: PTH102 - thousands of folders
                 _copy_folder(entry.path, to, sharing, watch, apart=own)
                 shutil.copystat(entry.path, to)
             elif entry.is_file(follow_symlinks=False):

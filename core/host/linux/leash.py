@@ -120,9 +120,9 @@ def _left_behind() -> Iterator[int]:
     """
     if _prctl(ITS_STATE, 0) == 1:
         return  # so is everything here
-    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as numbers:  # noqa: PTH123
+    with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as numbers:  # noqa: PTH123 - pathlib is one import more
         for number in map(int, numbers.read().split()):
-            with suppress(OSError), open(f"/proc/{number}/status", encoding="utf-8", errors="replace") as status:  # noqa: PTH123
+            with suppress(OSError), open(f"/proc/{number}/status", encoding="utf-8", errors="replace") as status:  # noqa: PTH123 - as above
                 if number not in _ours and "\nNoNewPrivs:\t1\n" in status.read():
                     yield number
 

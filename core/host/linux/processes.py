@@ -101,6 +101,6 @@ def mapped_files(process: int, proc: str = "/proc") -> Iterator[str]:
         rows = dict.fromkeys(line[73:] for line in maps.read().split(b"\n"))  # a library has several rows
         paths = dict.fromkeys(row.strip() for row in rows)
         yield from (path.decode("utf-8", "backslashreplace") for path in paths if path.startswith(b"/"))
-    with suppress(OSError), open(f"{proc}/{process}/task/{process}/children", "rb") as numbers:  # noqa: PTH123
+    with suppress(OSError), open(f"{proc}/{process}/task/{process}/children", "rb") as numbers:  # noqa: PTH123 - as above
         for number in numbers.read().split():
             yield from mapped_files(int(number), proc)

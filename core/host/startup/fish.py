@@ -121,17 +121,18 @@ class FishReader(msgspec.Struct):
 
     def _if(self, test: list[str], inner: list[tuple[int, list[str]]], line: int) -> bool | None:
         arms: list[tuple[list[str] | None, list[tuple[int, list[str]]]]] = []
+        words: list[str] | None = test
         body: list[tuple[int, list[str]]] = []
         depth = 0
         for row in inner:
             word = row[1][0] if row[1] else ""
             if word == "else" and not depth:
-                arms.append((test, body))
-                test, body = (row[1][2:] if row[1][1:2] == ["if"] else None), []  # type: ignore[assignment]
+                arms.append((words, body))
+                words, body = (row[1][2:] if row[1][1:2] == ["if"] else None), []
                 continue
             depth += (word in _BLOCKS) - (word == "end")
             body.append(row)
-        arms.append((test, body))
+        arms.append((words, body))
         for number, (condition, its) in enumerate(arms):
             holds = True if condition is None else self._condition(condition, its, line)
             if holds:

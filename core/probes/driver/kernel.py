@@ -162,7 +162,7 @@ def open_device_node(path: str, where: Sysroot) -> DeviceNode:
     opened: bool | None = None
     problem = name = ""
     try:
-        seen = os.stat(real)  # noqa: PTH116
+        seen = os.stat(real)  # noqa: PTH116 - os.open needs the text, too
     except OSError as error:
         return DeviceNode(path=path, opened=False, problem=os.strerror(error.errno or 0))
     if not stat.S_ISCHR(seen.st_mode):

@@ -279,7 +279,7 @@ def _load_nvml(library: str) -> ctypes.CDLL:
     try:
         return ctypes.CDLL(system + r"\System32\nvml.dll")
     except OSError:  # Drivers before the DCH ones install it elsewhere.
-        programs = os.environ.get("ProgramFiles", r"C:\Program Files")  # noqa: SIM112
+        programs = os.environ.get("ProgramFiles", r"C:\Program Files")  # noqa: SIM112 - as above
         return ctypes.CDLL(programs + r"\NVIDIA Corporation\NVSMI\nvml.dll")
 
 

@@ -44,7 +44,7 @@ def choosing(value: str, *gpus: Gpu) -> Snapshot:
 
 def started(**code: object) -> Snapshot:
     """Return a machine whose environment's start-up code hides every GPU."""
-    made = StartCode(**({"source": f"{m.SITE}/a.pth", "sets": (("CUDA_VISIBLE_DEVICES", "-1"),)} | code))  # type: ignore[arg-type]
+    made = StartCode(**({"source": f"{m.SITE}/a.pth", "sets": (("CUDA_VISIBLE_DEVICES", "-1"),)} | code))
     return replace(m.wheel_machine(), imports=(ImportSearch(prefix=m.PREFIX, start_code=(made,)),))
 
 

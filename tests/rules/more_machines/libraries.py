@@ -62,7 +62,7 @@ def on_windows(*attempts: Attempt, elsewhere: tuple[str, ...] = (), **fields: An
 
 def tried(path: str, how: How, outcome: str = "not there") -> Attempt:
     """Return a place that was tried."""
-    return Attempt(path=path, how=how, outcome=outcome)  # type: ignore[arg-type]
+    return Attempt(path=path, how=how, outcome=outcome)
 
 
 NOT_FOUND = Load(

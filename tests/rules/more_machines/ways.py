@@ -36,7 +36,7 @@ def start(id: str, *lines: StartLine, **fields: Any) -> Start:
     kind, _colon, at = id.partition(":")
     last = (r for r in lines if not r.overridden)
     had = tuple(Variable(name=r.name, value=r.value, source=f"{r.file}:{r.line}") for r in last)
-    return Start(id=id, kind=kind, at=at, **({"lines": lines, "variables": had} | fields))  # type: ignore[arg-type]
+    return Start(id=id, kind=kind, at=at, **({"lines": lines, "variables": had} | fields))
 
 
 def seen_in(*looks: tuple[Start, dict[str, Any]], session: dict[str, str] | None = None, **fields: Any) -> Snapshot:

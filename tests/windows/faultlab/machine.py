@@ -293,7 +293,7 @@ def load_error(name: str, env: Mapping[str, str], run: object) -> str:
         "import ctypes, sys; k = ctypes.WinDLL('kernel32', use_last_error=True); k.LoadLibraryExW.restype = ctypes.c_void_p; "
         "h = k.LoadLibraryExW(sys.argv[1], None, 0); print('loaded' if h else ctypes.get_last_error())"
     )
-    done = run([sys.executable, "-I", "-S", "-c", code, name], timeout=60, env=env)  # type: ignore[operator]
+    done = run([sys.executable, "-I", "-S", "-c", code, name], timeout=60, env=env)
     said = done.out.strip()
     return "" if said == "loaded" else said or done.ended
 
@@ -308,7 +308,7 @@ def import_error(site: Path, file: Path, env: Mapping[str, str], run: object) ->
         "k.LoadLibraryExW.restype = ctypes.c_void_p; "
         "h = k.LoadLibraryExW(sys.argv[2], None, 0x1100); print('loaded' if h else ctypes.get_last_error())"
     )
-    done = run([sys.executable, "-I", "-S", "-c", code, str(site), str(file)], timeout=60, env=env)  # type: ignore[operator]
+    done = run([sys.executable, "-I", "-S", "-c", code, str(site), str(file)], timeout=60, env=env)
     said = done.out.strip()
     return "" if said == "loaded" else said or done.ended
 
@@ -330,7 +330,7 @@ print({n: v for n, v in said.items() if v} or f"{len(said)} answers, all 0")
 
 def version_checks(major: int, env: Mapping[str, str], run: object) -> str:
     """Call every VersionCheck of cuDNN by its main library's bare name in a fresh process; say what they answered."""
-    done = run([sys.executable, "-I", "-S", "-c", CHECK, f"cudnn64_{major}.dll", *CHECKS], timeout=120, env=env)  # type: ignore[operator]
+    done = run([sys.executable, "-I", "-S", "-c", CHECK, f"cudnn64_{major}.dll", *CHECKS], timeout=120, env=env)
     return str(done.out.strip() or done.ended)
 
 

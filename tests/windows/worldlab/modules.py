@@ -96,7 +96,7 @@ def alone(module: str, *, home: Path = HOME, **fields: object) -> Callable[[Mach
     def base(m: Machine) -> Path:
         site = environment(m, "ml", home=home)
         required(m, site)
-        return package(m, site, module, **fields)  # type: ignore[arg-type]  # the caller's
+        return package(m, site, module, **fields)
 
     return base
 

@@ -124,7 +124,7 @@ def by_uv(world: World) -> Ran:
 
 def by_pycharm(world: World) -> Ran:
     """Start what PyCharm's run configuration says: its interpreter, its script, its variables."""
-    root = ET.parse(world.cwd / ".idea/runConfigurations/train.xml").getroot()  # type: ignore[operator]
+    root = ET.parse(world.cwd / ".idea/runConfigurations/train.xml").getroot()
     given = [f"{e.attrib['name']}={e.attrib['value']}" for e in root.iter("env")]
     told = {o.attrib["name"]: o.attrib.get("value", "") for o in root.iter("option")}
     done = world.run(["env", *given, told["SDK_HOME"], told["SCRIPT_NAME"].replace("$PROJECT_DIR$", str(world.cwd))])

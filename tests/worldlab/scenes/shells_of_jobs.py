@@ -65,11 +65,11 @@ def npm(command: str) -> Plant:
 
 
 def _fault(name: str, oracle: object, plant: Plant, names: str, says: str) -> Scene:
-    return Scene(name, "D", "jax", oracle, then(program(JAX), plant), ENDS, "", names, says)  # type: ignore[arg-type]
+    return Scene(name, "D", "jax", oracle, then(program(JAX), plant), ENDS, "", names, says)
 
 
 def _healthy(name: str, oracle: object, plant: Plant) -> Scene:
-    return Scene(name, "healthy", "jax", oracle, then(program(JAX), plant))  # type: ignore[arg-type]
+    return Scene(name, "healthy", "jax", oracle, then(program(JAX), plant))
 
 
 LOST = "source: not found"

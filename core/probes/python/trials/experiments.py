@@ -333,5 +333,5 @@ def _at_another_home(env: Mapping[str, str], home: str) -> dict[str, str]:
     """Return the variables for an empty home folder, with the same packages of the user."""
     kept = {n: v for n, v in env.items() if not (n.startswith("XDG_") and n.endswith(("_HOME", "_DIRS")))}
     old = env.get("HOME", "")
-    base = env.get("PYTHONUSERBASE") or (os.path.join(old, ".local") if old else "")  # noqa: PTH118
+    base = env.get("PYTHONUSERBASE") or (os.path.join(old, ".local") if old else "")  # noqa: PTH118 - as above
     return {**kept, "HOME": home, **({"PYTHONUSERBASE": base} if base else {})}

@@ -15,7 +15,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
+from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
@@ -89,8 +89,8 @@ def value_of(state: State, name: str) -> str | None:
 def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
     """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
     known = next((n for n in state.values if n.upper() == name.upper()), name)
-    kind = "json" if form == "json" else "assignments" if form else "cmd"
-    state.set_variable(known, value, at.file, at.line, kind)  # type: ignore[arg-type]
+    kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
+    state.set_variable(known, value, at.file, at.line, kind)
     state.exported.add(known)
 
 

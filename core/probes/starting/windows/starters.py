@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from core.common.variable_names import variable_in
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
-from core.model.facts import PythonEnvironment, RegisteredStart, Variable
+from core.model.facts import PythonEnvironment, RegisteredStart, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
@@ -88,8 +88,8 @@ def _registered(
         give(state, name, expand_variables(text, {**env, **state.values}), Place(one.key), form="assignments")
     state.values["PWD"] = one.folder or _system_folder(env)
     command = expand_variables(one.command, env)
-    kind = "service" if one.kind == "service" else "launcher"
-    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground, pythons)  # type: ignore[arg-type]
+    kind: StartKind = "service" if one.kind == "service" else "launcher"
+    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground, pythons)
 
 
 def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:
