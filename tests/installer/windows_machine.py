@@ -52,7 +52,7 @@ def state() -> dict[str, object]:
     for folder in (*WATCHED, LINKS):
         for place, folders, files in os.walk(folder):
             folders[:] = [f for f in folders if f not in NOT_OURS]
-            seen |= {os.path.join(place, f): "folder" for f in folders}  # noqa: PTH118
+            seen |= {os.path.join(place, f): "folder" for f in folders}  # noqa: PTH118 - texts
             seen |= {str(path): digest(path) for path in (Path(place, f) for f in files)}
     for folder in GLANCED:
         seen |= {str(path): "there" for path in folder.glob("[Cc]onvalesce*")}

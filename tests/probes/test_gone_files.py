@@ -77,7 +77,7 @@ def test_what_is_recorded_and_gone_is_found(tmp_path: Path, lost: tuple[str, ...
 def test_what_was_kept_is_looked_at_again_as_soon_as_a_folder_differs(tmp_path: Path):
     site, store = install(tmp_path / "site"), EarlierReads()
     for place, _folders, files in os.walk(site):
-        for one in (place, *(os.path.join(place, f) for f in files)):  # noqa: PTH118
+        for one in (place, *(os.path.join(place, f) for f in files)):  # noqa: PTH118 - texts
             os.utime(one, (1, 1))
     assert gone(site, store=store) == []
     (site / "odd" / "core.py").unlink()
