@@ -52,6 +52,7 @@ def provider(tmp_path: Path) -> Path:
     [
         ({"a.py": "import onnxruntime\nonnxruntime.preload_dlls()\n"}, True),
         ({"a.py": "import onnxruntime as ort\nort.preload_dlls(cudnn=True, directory='')\n"}, True),
+        ({"a.py": "import os as system, onnxruntime as ort\nort.preload_dlls()\n"}, True),
         ({"a.py": "import onnxruntime\nonnxruntime.preload_dlls(cuda=False)\n"}, False),
         ({"a.py": "import onnxruntime\n"}, False),
         ({"a.py": "import onnxruntime\nonnxruntime.preload_dlls()\n", "b.py": "import onnxruntime\n"}, False),
@@ -63,7 +64,7 @@ def provider(tmp_path: Path) -> Path:
         ({"a.py": "import os, onnxruntime\nos.add_dll_directory(r'C:\\ml\\venv\\Lib\\site-packages\\nvidia\\cublas\\bin')\n"}, False),
         ({}, False),
     ],
-    ids=["preloads", "under another name", "all but CUDA", "does not", "one of two", "by hand", "the provider", "a bare name", "a bare name and a folder", "a path", "a folder", "no program"],
+    ids=["preloads", "under another name", "beside another name", "all but CUDA", "does not", "one of two", "by hand", "the provider", "a bare name", "a bare name and a folder", "a path", "a folder", "no program"],
 )  # fmt: skip
 def test_what_a_program_loads_serves_a_provider(programs: dict[str, str], found: bool, provider: Path) -> None:
     assert lacks(provider, programs, "onnxruntime-gpu")["onnxruntime-gpu"] == ([] if found else [*NAMES])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_of
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
+from core.probes.python.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
 PROGRAMS = (".py", ".ipynb", ".sh", ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg")
@@ -31,12 +31,6 @@ def is_asked_for(spelt: str, request: ProbeRequest, where: Sysroot) -> bool:
     return any(spelt in (where.text(where.join(folder, n), PROGRAM_BYTES) or "") for n in names)
 
 
-_IMPORT = late_pattern(
-    r"(?m)(?:^[ \t]*|\")(?:import[ \t]+([\w.]+(?:[ \t]*,[ \t]*[\w.]+)*)|from[ \t]+([\w.]+)[ \t]+import\b)"
-)
-"""An import at the margin of a program, or in a line of a notebook's cell."""
-
-
 SERVES_OTHERS = "torch"
 """Its import maps CUDA's libraries, which then serve whatever asks for them by their names.
 
@@ -51,7 +45,7 @@ def is_served(distribution: str, request: ProbeRequest, where: Sysroot) -> bool:
 
 def imported_before(module: str, request: ProbeRequest, where: Sysroot) -> frozenset[str]:
     """Return the modules that each program here imports before this one; empty where none imports it."""
-    orders = [imported_modules(text) for _path, text in programs_importing(module, request, where)]
+    orders = [packages_spelt(text) for _path, text in programs_importing(module, request, where)]
     found = [frozenset(order[: order.index(module)]) for order in orders]
     return frozenset.intersection(*found) if found else frozenset()
 
@@ -62,16 +56,5 @@ def programs_importing(module: str, request: ProbeRequest, where: Sysroot) -> It
     names = sorted(n for n in where.names(folder) or () if n.endswith((".py", ".ipynb")))[:MOST_PROGRAMS]
     for path in (where.join(folder, name) for name in names):
         text = where.text(path, PROGRAM_BYTES) or ""
-        if module in text and module in imported_modules(text):
+        if module in text and module in packages_spelt(text):
             yield path, text
-
-
-def imported_modules(text: str) -> list[str]:
-    """Return the modules that a program imports, in its order."""
-    return [*_imported(text)]
-
-
-def _imported(text: str) -> Iterator[str]:
-    for row in _IMPORT.finditer(text):
-        for name in (row[1] or row[2]).split(","):
-            yield name.strip().partition(".")[0]

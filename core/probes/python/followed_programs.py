@@ -21,6 +21,7 @@ from core.probes.python.distributions import normalise_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.models_code import code_of_models
+from core.probes.python.module_text import packages_spelt
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.python.shadows import entry_of, owner_of_module
@@ -40,8 +41,6 @@ OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|_
 
 PACKAGES = ("site-packages", "user site")
 """Origins of entries of sys.path with what installers put there."""
-
-_IMPORTED = late_pattern(r"(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_][^\n#;]*))")
 
 
 class _Ends(Frozen, frozen=True):
@@ -101,15 +100,8 @@ def _programs(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[tup
     names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
     for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
         text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
-        if set(_imported(text)) - STANDARD - mine - {""}:
+        if set(packages_spelt(text)) - STANDARD - mine:
             yield name, text
-
-
-def _imported(text: str) -> Iterator[str]:
-    """Yield the packages that a program imports anywhere."""
-    for source, several in _IMPORTED.findall(text):
-        yield source or ""
-        yield from (re.split(r"[. ]", one.strip())[0] for one in several.split(","))
 
 
 def _followed(
@@ -120,7 +112,7 @@ def _followed(
     where: Sysroot,
 ) -> tuple[_Ends, bool]:
     frameworks = _frameworks(distributions)
-    asked = frozenset(name for text in programs.values() for name in _imported(text))
+    asked = frozenset(name for text in programs.values() for name in packages_spelt(text))
     follower = Follower(
         search,
         distributions,

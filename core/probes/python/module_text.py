@@ -178,6 +178,19 @@ def modules_imported(node: ast.stmt, package: str = "") -> list[str]:
     return []
 
 
+_SPELT = late_pattern(
+    r"(?m)(?:^[ \t]*|\")(?:from[ \t]+([A-Za-z_][\w.]*)[ \t]+import\b"
+    r"|import[ \t]+([A-Za-z_][\w.]*(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[A-Za-z_][\w.]*(?:[ \t]+as[ \t]+\w+)?)*))"
+)
+"""An import in any line of a program, or of a notebook's cell."""
+
+
+def packages_spelt(text: str) -> list[str]:
+    """Return the packages that the lines of a program or a notebook import, in their order, in functions and conditions, too."""
+    rows = (row[1] or row[2] for row in _SPELT.finditer(text))
+    return [re.split(r"[. \t]", one.strip())[0] for several in rows for one in several.split(",")]
+
+
 def packages_imported(body: Iterable[ast.stmt]) -> dict[str, int]:
     """Return the packages that statements import whatever happens, each with its first line."""
     found: dict[str, int] = {}

@@ -15,9 +15,9 @@ from core.knowledge.tools import Call, known_calls
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
-from core.probes.loading.asked_parts import imported_modules
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import every_distribution
+from core.probes.python.module_text import packages_spelt
 from core.probes.python.own_programs import programs_of_folder
 from core.probes.sysroot import Sysroot
 
@@ -71,7 +71,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
 def _is_its_python(text: str, python: PythonEnvironment, where: Sysroot) -> bool:
     """Whether a program imports a package that is installed in this environment, so that it is started with it."""
     there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
-    return not there.isdisjoint(imported_modules(text))
+    return not there.isdisjoint(packages_spelt(text))
 
 
 def _is_of_release(its: Distribution, call: Call) -> bool:

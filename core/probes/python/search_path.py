@@ -6,22 +6,30 @@ change of site.getsitepackages (https://salsa.debian.org/cpython-team/python3), 
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import last_name, statements_of
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.driver.libraries import is_driver_stub
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.generated_code import takes_all
 from core.probes.python.other_library import is_library
+from core.probes.python.path_expressions import PathNames
 from core.probes.python.pep582 import is_of_pdm, with_own_packages
 from core.probes.python.pth_text import pth_text
-from core.probes.python.start_code import MAX_START_CODE_BYTES, libraries_loaded, path_changes, variables_set
+from core.probes.python.start_code import (
+    MAX_START_CODE_BYTES,
+    changes_of_path,
+    libraries_loaded,
+    path_changes,
+    variables_set,
+)
 from core.probes.sysroot import Sysroot
 
 MAX_PTH_BYTES = 256 << 10
@@ -29,12 +37,6 @@ MAX_PTH_BYTES = 256 << 10
 
 _PYTHON_NAME = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?(?:\.exe)?$")
 _LIBRARY_FOLDERS = ("lib", "lib64")
-
-_CALLS = late_pattern(
-    r"(?P<what>sys\.path\.insert|sys\.path\.append|site\.addsitedir)\(\s*(?:(?P<at>[0-9]{1,4})\s*,\s*)?"
-    r"(?P<path>r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)"
-)
-"""What an ``import`` line of a .pth file does to sys.path, if the line contains the folder."""
 
 
 class Interpreter(msgspec.Struct, frozen=True):
@@ -210,21 +212,19 @@ class _Path:
 
     def _run(self, line: str, file: str, number: int) -> None:
         """Apply what a line of code does to sys.path with a folder that it names."""
-        for call in _CALLS.finditer(line):
-            with suppress(ValueError, SyntaxError):
-                import ast  # imported late: seldom needed
-
-                path = str(ast.literal_eval(call["path"]))
-                if call["what"] == "site.addsitedir":
-                    known, self._known = (
-                        self._known,
-                        {str(self.where.path_module.normcase(e.path)) for e in self.entries},
-                    )
-                    self.add_site(path, "pth", file, number)
-                    self._known = known  # A direct call of addsitedir has its own list of known paths.
-                else:
-                    at = int(call["at"] or 0) if call["what"].endswith("insert") else None
-                    self._put(SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number), at)
+        names = PathNames("")
+        for statement in statements_of(line):
+            match statement:
+                case ast.Expr(value=ast.Call(func=func, args=[folder])) if last_name(func) == "addsitedir":
+                    if (path := names.value_of(folder)) is not None:
+                        known = self._known
+                        self._known = {str(self.where.path_module.normcase(e.path)) for e in self.entries}
+                        self.add_site(path, "pth", file, number)
+                        self._known = known  # A direct call of addsitedir has its own list of known paths.
+                case _:
+                    for at, path in (p for its in changes_of_path([statement], names) for p in its.places()):
+                        entry = SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number)
+                        self._put(entry, at)
 
 
 def python_search_path(
@@ -403,7 +403,7 @@ def shows_whole_effect(code: StartCode, where: Sysroot) -> bool:
     if any(INTERFERES.search(its) for its in (text, *_imported_beside(code.source, text, where))):
         return False
     touched = len(re.findall(r"\bsys\.path\b(?!_)", text))
-    known = len(_CALLS.findall(text)) if code.text else sum(1 for _change in path_changes(text, code.source))
+    known = len(path_changes(text, "" if code.text else code.source))
     return not touched or (known > 0 and "sys.path[" not in text and not re.search(r"sys\.path(\[:\])?\s*=[^=]", text))
 
 

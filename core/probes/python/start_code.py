@@ -122,18 +122,17 @@ class PathChange(NamedTuple):
     """None for one that the text does not tell."""
     line: int
 
+    def places(self) -> Iterator[tuple[int | None, str]]:
+        """Yield each folder that the text tells, with its own index."""
+        yield from ((None if self.at is None else self.at + n, f) for n, f in enumerate(self.folders) if f)
+
 
 def path_changes(text: str, file: str, home: str = "") -> tuple[tuple[int | None, str, int], ...]:
     """Return each folder that the text puts on sys.path, as far as it tells, with its index and its line: constants, and paths relative
     to the file or, if known, to the home.
     """
     changes = changes_of_path(statements_of(text), PathNames(file, home=home)) if "sys.path" in text else ()
-    return tuple(
-        (None if its.at is None else its.at + n, folder, its.line)
-        for its in changes
-        for n, folder in enumerate(its.folders)
-        if folder
-    )
+    return tuple((at, folder, its.line) for its in changes for at, folder in its.places())
 
 
 def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChange]:
