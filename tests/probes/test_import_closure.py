@@ -23,6 +23,7 @@ from core.probes.python.statements import Statements
 from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
 from core.probes.sysroot import Sysroot
 
+linux_paths = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 VERSION = sys.version_info[:2]
 OTHERS = "def override(f):\n    return f\n"
 REQUIRES = ("typing-extensions>=4",)
@@ -466,7 +467,7 @@ def test_parts_of_one_namespace_stand_side_by_side(tmp_path: Path, early: str, l
     assert search.is_shared_apart("google", str(before), str(site)) is apart
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(
     ("last", "fails"),
     [
@@ -510,7 +511,7 @@ def test_a_copy_of_a_package_has_all_its_files(tmp_path: Path, early: dict[str, 
     assert search.is_copy("yaml", str(before), str(site)) is copy
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize("case", CASES)
 def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
     files, expected = CASES[case]
@@ -559,7 +560,7 @@ def test_a_clone_in_front_of_what_it_hides(tmp_path: Path, case: str):
     )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
     site = plant(
         tmp_path / "site",
@@ -574,7 +575,7 @@ def test_a_file_before_the_packages_is_named_with_what_it_hides(tmp_path: Path):
     assert not ended(site, plant(tmp_path / "newer", {"typing_extensions.py": OTHERS + "y = 2\n"}))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(
     ("text", "fails"),
     [("x = 1\n", True), ("import sys\nsys.modules['tools.parts'] = sys\n", False), ("__path__ = []\nimport sys\nsys.modules['tools.parts'] = sys\n", False)],
@@ -588,7 +589,7 @@ def test_a_file_before_the_packages_has_no_parts(tmp_path: Path, text: str, fail
     assert really_ends(site, work) == fails
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize("case", USERS)
 def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp_path: Path, case: str):
     files, expected = USERS[case]
@@ -599,7 +600,7 @@ def test_what_is_told_of_a_package_that_uses_a_framework_is_what_python_does(tmp
     assert all(e.starts == ("user",) for e in told)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(
     ("compiled", "told"),
     [
@@ -638,7 +639,7 @@ FOLDERS: dict[str, tuple[dict[str, str], bool, bool]] = {
 """Files of a folder that a program starts in -> whether results of another folder count there, and whether the user's import ends."""
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.usefixtures("settled")
 @pytest.mark.parametrize("case", FOLDERS)
 def test_a_folder_that_gives_nothing_to_what_is_imported_is_no_new_question(tmp_path: Path, case: str):
@@ -658,7 +659,7 @@ def test_a_folder_that_gives_nothing_to_what_is_imported_is_no_new_question(tmp_
     assert ("user" in {name for e in there for name in e.starts}) == really_ends(site, work, module="user") == fails
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 def test_the_entry_that_a_fault_names_counts_folders_that_give_nothing(tmp_path: Path):
     site = plant(tmp_path / "site", {**SITE, "typing_extensions.py": "x = 1\n", "torch/__init__.py": "from typing_extensions import override\n"})  # fmt: skip
     (told,) = ended(site, plant(tmp_path / "work", {"train.py": ""}), users=())
@@ -694,7 +695,7 @@ GONE: dict[str, tuple[dict[str, str], str, tuple[str, str] | None]] = {
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize("case", GONE)
 def test_a_recorded_module_that_is_gone_ends_the_import_that_comes_to_it(tmp_path: Path, case: str):
     files, gone, expected = GONE[case]
@@ -708,7 +709,7 @@ def test_a_recorded_module_that_is_gone_ends_the_import_that_comes_to_it(tmp_pat
     assert really_ends(site) == bool(expected)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(("text", "fails"), [("x = 1\n", True), ("class Random: ...\n", False)])
 def test_a_file_that_hides_a_module_of_python_is_followed_through_pythons_own(tmp_path: Path, text: str, fails: bool):
     site = plant(tmp_path / "site", {"torch/__init__.py": "import tempfile\n", "typing_extensions.py": ""})
@@ -718,7 +719,7 @@ def test_a_file_that_hides_a_module_of_python_is_followed_through_pythons_own(tm
     assert really_ends(site, work) == fails
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
@@ -740,7 +741,7 @@ def test_a_package_of_python_comes_to_its_extension_module_by_an_inner_file(
     assert [e.wanted for e in told] == expected
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(
     ("limit", "seconds", "told"), [("MOST_WAITING", 25.0, 0), ("MOST_WAITING", -1.0, 1), ("FRAMEWORK_SECONDS", -1.0, 1)]
 )
@@ -762,7 +763,7 @@ PROJECT = {
 }
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
     sources = plant(tmp_path / "code" / "src", {"mine/__init__.py": ""})
     site = plant(tmp_path / "site", PROJECT | {"__editable__.mine-0.3.pth": f"{sources}\n"})
@@ -775,13 +776,13 @@ def test_an_editable_project_whose_folder_is_gone_is_told(tmp_path: Path):
     assert not ended(site)
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 def test_a_folder_of_a_package_that_is_not_editable_is_no_project(tmp_path: Path):
     plain = {"mine-0.3.dist-info/direct_url.json": '{"dir_info": {}, "url": "file:///mine"}'}
     assert not ended(plant(tmp_path, PROJECT | plain | {"__editable__.mine-0.3.pth": "/gone/src\n"}))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 def test_what_several_packages_import_is_followed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     users = ("first", "second", "third")
     files = {"torch/__init__.py": "", "shared/__init__.py": "import torch\n# shared by all\n" + "x = 1\n" * 20}
@@ -802,7 +803,7 @@ def test_what_several_packages_import_is_followed_once(tmp_path: Path, monkeypat
     assert followed.count("shared") == 1
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(("release", "begun"), [("2.0", ["alone"]), ("3.0", ["small"])])
 def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, begun: list[str]
@@ -830,7 +831,7 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
     assert [start for e in ended(site) for start in e.starts] == begun
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+@linux_paths
 @pytest.mark.parametrize(("helper", "told"), [(True, False), (False, True)])
 def test_what_a_framework_requires_may_lack_what_it_requires_itself(tmp_path: Path, helper: bool, told: bool):
     """As SymPy, which PyTorch imports with its first compilation, and mpmath."""
