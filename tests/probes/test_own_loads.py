@@ -60,11 +60,14 @@ def provider(tmp_path: Path) -> Path:
         ({"a.py": "import ctypes, onnxruntime\nctypes.WinDLL('kernel32').LoadLibraryExW('onnxruntime_providers_cuda.dll', None, 8)\n"}, False),
         ({"a.py": "import ctypes, onnxruntime\nctypes.CDLL('cublas64_12.dll')\n"}, False),
         ({"a.py": "import ctypes, onnxruntime\nadd('Lib/site-packages/nvidia/cublas/bin')\nctypes.WinDLL(\n    r'cublas64_12.dll', winmode=0)\n"}, False),
+        ({"a.py": "import ctypes, onnxruntime\nos.add_dll_directory('Lib/site-packages/nvidia/cublas/bin')\nctypes.CDLL('cublas64_12.dll')\n"}, True),
+        ({"a.py": "import ctypes, onnxruntime\nos.add_dll_directory('Lib/site-packages/nvidia/cublas/bin')\nctypes.WinDLL('cublas64_12.dll', winmode=0)\n"}, False),
+        ({"a.py": "import ctypes, onnxruntime\nos.add_dll_directory('Lib/site-packages/nvidia/cublas/bin')\nctypes.WinDLL('kernel32')\n"}, False),
         ({"a.py": "import ctypes, onnxruntime\nn = 'Lib/site-packages/nvidia/cublas/bin'\nctypes.CDLL(n + '\\\\cublas64_12.dll')\n"}, True),
         ({"a.py": "import os, onnxruntime\nos.add_dll_directory(r'C:\\ml\\venv\\Lib\\site-packages\\nvidia\\cublas\\bin')\n"}, False),
         ({}, False),
     ],
-    ids=["preloads", "under another name", "beside another name", "all but CUDA", "does not", "one of two", "by hand", "the provider", "a bare name", "a bare name and a folder", "a path", "a folder", "no program"],
+    ids=["preloads", "under another name", "beside another name", "all but CUDA", "does not", "one of two", "by hand", "the provider", "a bare name", "a bare name and a folder", "from a given folder", "not from there", "another name", "a path", "a folder", "no program"],
 )  # fmt: skip
 def test_what_a_program_loads_serves_a_provider(programs: dict[str, str], found: bool, provider: Path) -> None:
     assert lacks(provider, programs, "onnxruntime-gpu")["onnxruntime-gpu"] == ([] if found else [*NAMES])

@@ -27,6 +27,8 @@ PRELOADS = late_pattern(r"\bpreload_dlls\(([^()]*)\)")
 PRELOADS_SINCE = "1.21"
 LOADS = late_pattern(r"\b(?:CDLL|WinDLL|OleDLL|PyDLL|LoadLibrary(?:Ex[AW]?)?)\((?!\s*[rR]?[\"'][\w.-]*[\"'])")
 """A call that loads something else than a bare name, which is searched for, as others are."""
+BY_NAME = late_pattern(r"\b(?:CDLL|WinDLL|LoadLibrary)\(\s*[rR]?[\"']([\w.-]*)[\"']([^()]*)\)")
+"""A call that loads a bare name: where it does not say ``winmode``, also from folders that are given to os.add_dll_directory."""
 REGISTERS = late_pattern(r"\badd_dll_directory\(")
 OF_NVIDIAS = late_pattern(r"(?i)\bnvidia\b")
 OF_TORCHS = late_pattern(r"(?i)\btorch\b[^\r\n]{1,40}\blib\b")
@@ -60,7 +62,7 @@ class _Reader:
         new = is_older(self._its.version, PRELOADS_SINCE) is False
         if preloads and new and module_of(self._its.name) == "onnxruntime":
             files += self._preloaded(preloads[1])
-        if LOADS.search(text):
+        if LOADS.search(text) or _loads_from_given_folders(text):
             files += self.libraries(self._torchs if OF_TORCHS.search(text) else ())
             files += self.libraries(self._nvidias if OF_NVIDIAS.search(text) else ())
         folders = self._registered(text, path) if REGISTERS.search(text) else ()
@@ -107,6 +109,12 @@ class _Reader:
                 yield from (ntpath.join(value, "bin"), ntpath.join(value, "bin", "x64"))
             elif name.upper() == "PATH":
                 yield from (e for e in value.split(";") if ntpath.isabs(e))
+
+
+def _loads_from_given_folders(text: str) -> bool:
+    """Whether a text gives folders to os.add_dll_directory, and loads a library of CUDA's by a name that is searched for in these."""
+    named = BY_NAME.findall(text) if REGISTERS.search(text) else ()
+    return any("winmode" not in more and (OF_CUDA.fullmatch(n) or OF_CUDNN.fullmatch(n)) for n, more in named)
 
 
 def own_loads(its: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> OwnLoads:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
+from packaging.version import Version
 
 from core.model.changes import ExchangePackages
 from tests.windows.faultlab.machine import Machine
@@ -32,7 +33,7 @@ def install_from_wheels(change: ExchangePackages, m: Machine) -> bool:
         fits = [n for n, its in known.items() if its[0] == name and one.specifier.contains(its[1], prereleases=True)]
         if not fits and name != "torch":
             return False
-        chosen.append((name, sorted(fits)[-1] if fits else ""))
+        chosen.append((name, max(fits, key=lambda n: Version(known[n][1])) if fits else ""))
         if fits and change.install and not change.alone:
             there = {canonicalize_name(w.name) for w in wanted}
             needs = {canonicalize_name(n.name): n for n in _requires(Path(m.places[chosen[-1][1]]))}
