@@ -170,7 +170,8 @@ def test_functions_that_are_cached_as_their_module_is_imported(code: str, line: 
 
 @pytest.mark.parametrize(
     ("code", "takes"),
-    [("if not os.path.isfile(X):\n    raise OSError", ["file"]), ("if X and not os.path.isdir(X):\n    raise OSError", ["folder"]),
+    [("if not os.path.isfile(X):\n    if strict:\n        raise OSError\n    else:\n        raise ValueError", ["file"]),
+     ("if not os.path.isfile(X):\n    raise OSError", ["file"]), ("if X and not os.path.isdir(X):\n    raise OSError", ["folder"]),
      ("if not X or not Path(X).exists():\n    raise OSError", ["path"]), ("if not Path(X).is_file():\n    X = None", []),
      ("if Path(X).exists():\n    raise OSError", []), ("if strict and not os.path.isfile(X):\n    raise OSError", []),
      ("try:\n    if not os.path.isfile(X):\n        raise OSError\nexcept OSError:\n    pass", [])],

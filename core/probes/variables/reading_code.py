@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, caught_types, is_environ, last_name, literal_text
 from core.model.facts import Frozen
+from core.probes.python.bound_names import ends_with_raise
 from core.probes.variables.accepted_values import Case, CodeValue, Takes
 
 CONVERSIONS: dict[str, Takes] = {
@@ -270,7 +271,7 @@ class _Walk:
             yield from self._accepted_words(
                 node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False
             )
-        if isinstance(node.body[-1], ast.Raise) and not caught:
+        if ends_with_raise(node.body) and not caught:
             for read, takes in self._required(node.test, scope):
                 yield CodeValue(
                     variable=read.variable, takes=takes, line=node.lineno, at_import=at_import, required=True
@@ -305,7 +306,7 @@ class _Walk:
         while len(last) == 1 and isinstance(last[0], ast.If):
             self.further.add(id(last[0]))
             tests, last = [*tests, last[0].test], last[0].orelse
-        if not last or not isinstance(last[-1], ast.Raise):
+        if not ends_with_raise(last):
             return
         found: set[str] = set()
         reads: set[Read] = set()
@@ -338,7 +339,7 @@ class _Walk:
                 case ast.Try(
                     body=[ast.Import(names=[alias]), *_], handlers=[ast.ExceptHandler(type=kind) as handler]
                 ) if kind is not None and last_name(kind) in ("ImportError", "ModuleNotFoundError"):
-                    if isinstance(handler.body[-1], ast.Raise):
+                    if ends_with_raise(handler.body):
                         yield CodeValue(variable=names[0], takes="module", line=part.lineno, words=(alias.name,))
                 case ast.Import(names=[alias]):
                     yield CodeValue(variable=names[0], takes="module", line=part.lineno, words=(alias.name,))
