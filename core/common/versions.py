@@ -45,17 +45,17 @@ def parse_python_version(text: str) -> Version | None:
 
 def is_older(one: str | None, other: str | None) -> bool | None:
     """Whether ``one`` is older, to the precision of both (9.1 is not older than 9.1.0); None if unknown."""
-    a, b = version_tuple(one), version_tuple(other)
-    if not a or not b:
-        return None
-    shared = min(len(a), len(b))
-    return a[:shared] < b[:shared]
+    both = _to_one_precision(one, other)
+    return both[0] < both[1] if both else None
 
 
 def versions_differ(one: str | None, other: str | None) -> bool | None:
     """Whether two versions differ, to the precision of both; None if one is unknown."""
+    both = _to_one_precision(one, other)
+    return both[0] != both[1] if both else None
+
+
+def _to_one_precision(one: str | None, other: str | None) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
     a, b = version_tuple(one), version_tuple(other)
-    if not a or not b:
-        return None
     shared = min(len(a), len(b))
-    return a[:shared] != b[:shared]
+    return (a[:shared], b[:shared]) if shared else None

@@ -36,7 +36,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
         return ComputeCache(
             path=path_text(path),
             exists=True,
-            owner=_owner(seen),
+            owner=owner_name(seen.st_uid),
             writable=False,
             problem=fact_text("is not a folder"),
             source=source,
@@ -46,7 +46,7 @@ def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> C
     return ComputeCache(
         path=path_text(path),
         exists=True,
-        owner=_owner(seen),
+        owner=owner_name(seen.st_uid),
         writable=_is_writable(path, where),
         index_readable=bool(where.read(index, 16)) if there is not None else None,
         aside=path_text(_movable_folder(path, where)),
@@ -97,10 +97,6 @@ def _is_writable(folder: str, where: Sysroot) -> bool | None:
         return os.access(real, os.W_OK | os.X_OK, effective_ids=os.access in os.supports_effective_ids)
     except (OSError, ValueError):
         return None
-
-
-def _owner(seen: os.stat_result) -> str:
-    return owner_name(seen.st_uid)
 
 
 def owner_name(uid: int) -> str:

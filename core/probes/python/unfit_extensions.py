@@ -430,17 +430,17 @@ class _Look:
     def _library_names(self, folder: str) -> frozenset[str]:
         """Return the file names in a package folder and two levels below it."""
         if folder not in self._names:
-            found, level = set(), [folder]
-            for _depth in range(3):
-                inner = [(place, n) for place in level for n in self._where.names(place) or ()]
-                found |= {n for _place, n in inner}
-                level = [
-                    self._where.join(place, n)
-                    for place, n in inner
-                    if "." not in n.removesuffix(".libs") and n != "__pycache__"
-                ]
-            self._names[folder] = frozenset(found)
+            self._names[folder] = frozenset(names_below(folder, 3, self._where))
         return self._names[folder]
+
+
+def names_below(folder: str, levels: int, where: Sysroot) -> Iterator[str]:
+    """Yield the names in a package's folder and in the folders below it; ``levels``: 1 for those of the folder alone."""
+    places = [folder]
+    for _level in range(levels):
+        inner = [(place, n) for place in places for n in where.names(place) or ()]
+        yield from (n for _place, n in inner)
+        places = [where.join(p, n) for p, n in inner if "." not in n.removesuffix(".libs") and n != "__pycache__"]
 
 
 def _left_to_others(edge: Edge) -> bool:

@@ -35,7 +35,7 @@ from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.python.search_path import Interpreter
-from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension
+from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension, names_below
 from core.probes.sysroot import Sysroot
 from core.probes.variables.search_paths import expand_percent
 from core.probes.wheel_record import record_rows
@@ -266,17 +266,8 @@ class _Look:
     def _names_below(self, folder: str, levels: int) -> frozenset[str]:
         """Return the names of DLLs in a folder and those below it, in lower case."""
         if folder not in self._names:
-            found: set[str] = set()
-            places = [folder]
-            for _level in range(levels):
-                inner = [(place, n) for place in places for n in self._where.names(place) or ()]
-                found |= {n.lower() for _place, n in inner if n.lower().endswith(".dll")}
-                places = [
-                    self._where.join(p, n)
-                    for p, n in inner
-                    if "." not in n.removesuffix(".libs") and n != "__pycache__"
-                ]
-            self._names[folder] = frozenset(found)
+            found = (n.lower() for n in names_below(folder, levels, self._where))
+            self._names[folder] = frozenset(n for n in found if n.endswith(".dll"))
         return self._names[folder]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
@@ -104,48 +104,71 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
     )
     folders = [p for p in ground.env.get("JUPYTER_PATH", "").split(":") if p.startswith("/")]
     folders += [data, *(f"{p.prefix}/share/jupyter" for p in pythons), "/usr/local/share/jupyter", "/usr/share/jupyter"]
-    seen = 0
+    for kernel in kernels_in(folders, ground):
+        state = terminal.apart(kernel.path)
+        for variable, value, line in kernel.variables:
+            filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
+            state.set_variable(variable, filled, kernel.path, line, "json")
+            state.exported.add(variable)
+        argv = kernel.argv
+        prefix = environment_in(f"{argv[0]} " if argv else "", pythons)
+        own = kernel.folder.removesuffix("/share/jupyter")
+        lies = next((p.prefix for p in pythons if p.prefix == own), "")
+        called = "" if lies else _called(kernel.named, pythons)
+        if not prefix and lies and (not argv or "/" not in argv[0]):
+            prefix = lies  # The server replaces a bare name by its own interpreter.
+        yield Reached(
+            kind="notebook",
+            at=kernel.path,
+            state=state,
+            prefix=prefix,
+            argv=argv,
+            seems=lies or called,
+            named=bool(called),
+        )
+
+
+class Kernel(Frozen, frozen=True):
+    """What a kernelspec says."""
+
+    path: str
+    folder: str
+    """Jupyter's folder in which it lies."""
+    named: str
+    """Its folder's name and what a notebook shows for it."""
+    argv: tuple[str, ...]
+    variables: tuple[tuple[str, str, int], ...]
+    """Name, value as it is written, and line of each of its variables."""
+
+
+def kernels_in(folders: Iterable[str], ground: Ground) -> Iterator[Kernel]:
+    """Yield the kernels in Jupyter's folders."""
+    join, count = ground.where.join, 0
     for folder in dict.fromkeys(folders):
-        for name in ground.around.names(f"{folder}/kernels"):
-            path = f"{folder}/kernels/{name}/kernel.json"
-            if (text := ground.read(path)) is None or seen >= MOST_KERNELS:
+        for name in ground.around.names(join(folder, "kernels")):
+            path = join(folder, "kernels", name, "kernel.json")
+            text = ground.read(path) if count < MOST_KERNELS else None
+            spec = json_value(text) if text is not None else None
+            if text is None or not isinstance(spec, dict):
                 continue
-            spec = json_value(text)
-            if not isinstance(spec, dict):
-                continue
-            seen += 1
-            state = terminal.apart(path)
-            env = spec.get("env")
-            for variable, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(variable, str) and isinstance(value, str):
-                    filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
-                    state.set_variable(variable, filled, path, json_line(text, variable, "env"), "json")
-                    state.exported.add(variable)
-            raw = spec.get("argv")
-            argv = tuple(a for a in raw if isinstance(a, str)) if isinstance(raw, list) else ()
-            prefix = environment_in(f"{argv[0]} " if argv else "", pythons)
-            own = folder.removesuffix("/share/jupyter")
-            lies = next((p.prefix for p in pythons if p.prefix == own), "")
-            called = "" if lies else _called(name, spec, pythons)
-            if not prefix and lies and (not argv or "/" not in argv[0]):
-                prefix = lies  # The server replaces a bare name by its own interpreter.
-            yield Reached(
-                kind="notebook",
-                at=path,
-                state=state,
-                prefix=prefix,
-                argv=argv,
-                seems=lies or called,
-                named=bool(called),
+            count += 1
+            env, argv = spec.get("env"), spec.get("argv")
+            given = ((n, v) for n, v in (env if isinstance(env, dict) else {}).items() if isinstance(v, str))
+            yield Kernel(
+                path,
+                folder,
+                named=f"{name} {spec.get('display_name', '')}",
+                argv=tuple(a for a in (argv if isinstance(argv, list) else ()) if isinstance(a, str)),
+                variables=tuple((n, v, json_line(text, n, "env")) for n, v in given),
             )
 
 
 USUAL_NAMES = ("env", "venv", ".venv", ".env", "python", "python3", "base", "usr", "local", "root", "home")
 
 
-def _called(name: str, spec: dict[str, object], pythons: tuple[PythonEnvironment, ...]) -> str:
+def _called(named: str, pythons: tuple[PythonEnvironment, ...]) -> str:
     """Return the environment that a kernel is named after: its folder's name, or else its project's."""
-    told = f"{name} {spec.get('display_name', '')}".lower()
+    told = named.lower()
     found = []
     for python in pythons:
         parts = [p for p in python.prefix.lower().split("/") if p not in USUAL_NAMES]

@@ -99,6 +99,11 @@ def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
         )
 
 
+def view_of(seen: Snapshot, prefix: str) -> EnvironmentView | None:
+    """Return the environment with this prefix; None if there is none, or no prefix."""
+    return next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
+
+
 def first_of_each(home: EnvironmentView) -> list[Distribution]:
     """Return the distributions that Python finds: of two with one name, the first on sys.path."""
     return _first_of_each(home.python)
@@ -169,7 +174,7 @@ def requested_by_an_extra(seen: Snapshot, prefix: str, name: str, release: str) 
     """Return the requirement of an environment's distributions on a package whose name starts with ``name``, extras included,
     that admits a release; empty if there is none, or several names that the installed packages do not tell apart.
     """
-    home = next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
+    home = view_of(seen, prefix)
     found: dict[str, str] = {}
     for raw in (r for d in (first_of_each(home) if home else ()) for r in d.requires):
         wish = _applicable_requirement(raw, home) if home else None
@@ -198,7 +203,7 @@ def is_trusted_name(home: EnvironmentView, name: str) -> bool:
 def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
     """Return these requirements and those of the environment's frameworks on missing packages of NVIDIA."""
     named = {re.split(r"[^\w.-]", wish, maxsplit=1)[0] for wish in first}
-    home = next((h for h in environment_views(seen) if prefix and h.python.prefix == prefix), None)
+    home = view_of(seen, prefix)
     lacking = (b for b in (unmet_requirements(home) if home else ()) if not b.installed and not b.optional)
     more = (f"{b.wanted}{b.specifier}" for b in lacking if b.wanted.startswith("nvidia-") and b.wanted not in named)
     return tuple(dict.fromkeys((*first, *more)))

@@ -17,7 +17,7 @@ from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
-from core.probes.starting.ways import EDITORS, MOST_KERNELS, Reached
+from core.probes.starting.ways import EDITORS, Reached, kernels_in
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
 from core.probes.starting.windows.double_click import double_click_ways
@@ -63,29 +63,15 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
     join = ground.where.join
     homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := variable_in(ground.env, name))]
     homes += [join(p.prefix, "share", "jupyter") for p in pythons]
-    count = 0
-    for home in dict.fromkeys(homes):
-        kernels = join(home, "kernels")
-        for name in ground.around.names(kernels):
-            path = join(kernels, name, "kernel.json")
-            if (text := ground.read(path)) is None or count >= MOST_KERNELS:
-                continue
-            spec = json_value(text)
-            if not isinstance(spec, dict):
-                continue
-            count += 1
-            state = _begin(ground)
-            state.files.append(path)
-            env = spec.get("env")
-            for variable, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(variable, str) and isinstance(value, str):
-                    filled = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
-                    _give(state, variable, filled, path, json_line(text, variable, "env"))
-            prefix = next((p.prefix for p in pythons if path.lower().startswith(p.prefix.lower() + "\\")), "")
-            way = Reached(kind="notebook", at=path, state=state, prefix=prefix)
-            argv = spec.get("argv")
-            first = argv[0] if isinstance(argv, list) and argv and isinstance(argv[0], str) else ""
-            yield with_notebooks(way, first.replace("/", "\\"), ground, pythons)
+    for kernel in kernels_in(homes, ground):
+        state = _begin(ground)
+        state.files.append(kernel.path)
+        for variable, value, line in kernel.variables:
+            filled = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
+            _give(state, variable, filled, kernel.path, line)
+        prefix = next((p.prefix for p in pythons if kernel.path.lower().startswith(p.prefix.lower() + "\\")), "")
+        way = Reached(kind="notebook", at=kernel.path, state=state, prefix=prefix)
+        yield with_notebooks(way, next(iter(kernel.argv), "").replace("/", "\\"), ground, pythons)
 
 
 def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:

@@ -12,7 +12,7 @@ from core.knowledge.cuda_wheels import release_beside
 from core.model.facts import Consumer, Distribution, How, Snapshot
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages
-from core.rules.frameworks.environment_view import environment_views
+from core.rules.frameworks.environment_view import view_of
 from core.rules.frameworks.libraries.lacks import (
     COMPILER_VERSION,
     Lack,
@@ -97,7 +97,7 @@ def middle_of(library: str) -> str:
 
 def searched_by(consumer: Consumer, seen: Snapshot, remedy: InstallPackages) -> InstallPackages:
     """Return a remedy for a consumer with the folders that it does not search, as far as its own binaries show what it lacks."""
-    home = next((h for h in environment_views(seen) if consumer.prefix and h.python.prefix == consumer.prefix), None)
+    home = view_of(seen, consumer.prefix)
     closures = (c for c in (closures_of(home) if home else ()) if c.consumer.full_id == consumer.full_id)
     lack = next((found for c in closures if home and (found := find_lack(home, c))), None)
     return with_search(lack, remedy) if lack else remedy
