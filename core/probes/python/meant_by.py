@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 
-from core.common.syntax_tree import walk
+from core.common.syntax_tree import nodes_of
 from core.model.facts import FoundModule
 from core.probes.python.bound_names import likely_names, read_names
 from core.probes.python.likeness import MAX_MODULE_BYTES
@@ -55,11 +55,7 @@ def _only_here(found: FoundModule, where: Sysroot) -> frozenset[str]:
 
 def _lines_asking(text: str, module: str, names: frozenset[str]) -> set[int]:
     """Return the lines of a text that take one of these names, or parts, from a module."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return set()
-    nodes = list(walk(tree))
+    nodes = list(nodes_of(text))
     plain = [one for node in nodes if isinstance(node, ast.Import) for one in node.names if one.name == module]
     called = {one.asname or module for one in plain}
     found: set[int] = set()
