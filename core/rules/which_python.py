@@ -340,6 +340,8 @@ def _advice(start: Start, one: StartedPython, home: EnvironmentView, runs: Pytho
         file, _colon, line = one.source.rpartition(":")
         if file and file == start.at.partition(": ")[0] and line.isdigit():
             return (*told, _("Name this Python in {file}, line {line}.", file=file, line=line))
+        if start.kind == "script" and not one.dead:
+            return (*told, _("Name this Python in {file}.", file=start.at.partition(": ")[0]))
         return told
     return (
         _("Let the environment's own Python come first"),

@@ -217,6 +217,10 @@ def test_a_command_that_the_environment_lacks_is_installed_there(has_it: bool):
     assert ("pip install streamlit==1.39.0" in fix.advice) is not has_it
 
 
+def test_the_file_is_named_where_no_line_is_known():
+    assert of_batch_file().advice == "C:\\ml\\Scripts\\python.exe\nName this Python in C:\\p\\run.bat."
+
+
 @pytest.mark.parametrize("line", ["source ml/bin/activate", "C:\\p\\ml\\Scripts\\activate.bat"])
 def test_the_line_that_activates_the_environment_is_written_out(line: str):
     fix = of_batch_file(dead=line)
