@@ -12,6 +12,7 @@ questions about `np.float`, `echo ... > x.pth` in PowerShell, venv or .venv, and
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -230,6 +231,12 @@ def chosen(python: Path | str) -> Plant:
     return project(".vscode\\settings.json", dumped({"python.defaultInterpreterPath": str(python)}))
 
 
+def by_editor(site: Path) -> list[str]:
+    """Return the start of the project's script with the interpreter that VS Code's settings name."""
+    settings = json.loads((PROJECT / ".vscode\\settings.json").read_text(encoding="utf-8"))
+    return script(python=Path(settings["python.defaultInterpreterPath"]))(site)
+
+
 OLD_FIRST = f"import sys\nsys.path.insert(0, r'{OLD_SITE}')\n"
 NO_PATH = f"import os\nos.environ['PATH'] = r'{SYSTEM_PATH}'\n"
 MORE_PATH = f"import os\nos.environ['PATH'] += os.pathsep + r'{BIN}'\n"
@@ -259,7 +266,7 @@ HELD_OUT_9: tuple[Scene, ...] = (
     Scene(f"{NINE}another-applications-python", "ctranslate2", (WRONG_ONE, REQUIREMENT, ENVIRONMENT), ct2s(anothers_python, project("run.bat", '@echo off\r\ncd /d "%~dp0"\r\npython -B train.py\r\n')), names="Inkscape", runs=batch(), folder=PROJECT),
     Scene(f"{NINE}venv-that-is-dot-venv", "ctranslate2", (WRONG_ONE, ENVIRONMENT, REQUIREMENT, VALUE), spoilt(dot_venv, STARTS_CT2, project("run.bat", ACTIVATES)), names="venv\\Scripts\\activate.bat", runs=batch(), folder=PROJECT),
     Scene(f"{NINE}kernel-of-another-environment", "ctranslate2", (WRONG_ONE, REQUIREMENT), ct2s(another_environment, kernel("ml", OTHER_ONE), notebook("transcribe.ipynb", "ml", BLAS)), names="tools", runs=does(BLAS, OTHER_ONE), folder=PROJECT),
-    Scene(f"{NINE}editor-chose-another-python", "ctranslate2", (WRONG_ONE, REQUIREMENT), ct2s(another_environment, chosen(OTHER_ONE)), names="tools", runs=script(python=OTHER_ONE), folder=PROJECT),
+    Scene(f"{NINE}editor-chose-another-python", "ctranslate2", (WRONG_ONE, REQUIREMENT), ct2s(another_environment, chosen(OTHER_ONE)), names="tools", runs=by_editor, folder=PROJECT),
     # healthy
     Scene(f"{ODD}script-prepends-to-path", "ctranslate2", (), spoilt(wheels_alone, project("train.py", PREPENDS)), runs=script(), folder=PROJECT),
     Scene(f"{ODD}odd-entries-and-the-right-one", "light.exe", (), spoilt(program("light.exe", "cublas-12"), odd_but_enough)),
