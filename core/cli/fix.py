@@ -25,6 +25,7 @@ from core.host.this_host import this_host
 from core.model.changes import ChangeError
 from core.model.findings import Finding, Report
 from core.model.scan_options import ScanOptions
+from core.report.json_form import indented_json
 from core.report.text import restart_now
 from core.transaction.execute import VerifiedFor
 from core.transaction.journal import Entry, UnreadableEntry
@@ -84,7 +85,7 @@ def run_fix(options: argparse.Namespace) -> int:
         refused = refused or line.outcome in ("refused", "declined", "rolled back")
         stuck = stuck or line.outcome == "stuck"
     if options.json:
-        say_json(msgspec.json.format(msgspec.json.encode({"schema": 1, "fixes": rows}), indent=2) + b"\n")
+        say_json(indented_json({"schema": 1, "fixes": rows}))
     elif not rows:
         say_result(_("There is nothing to fix: no fault was found.") + "\n")
     if stuck:

@@ -109,20 +109,22 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
 
 def _comparison(report: Report, options: argparse.Namespace) -> str:
     from core.cli import terminal
-    from core.report.compare import compare_reports, comparison_json, comparison_text
+    from core.report.compare import compare_reports, comparison_text
+    from core.report.json_form import indented_json
     from core.report.speeds import speeds_text
 
     other = terminal.read_report(options.against)
     comparison = compare_reports(report, _with_findings(other))
     if options.json:
-        return comparison_json(comparison).decode()
+        return indented_json(comparison).decode()
     measured = report.snapshot.benchmark and other.snapshot.benchmark
     return comparison_text(comparison) + (f"\n{speeds_text(report, other)}" if measured else "")
 
 
 def _triage(options: argparse.Namespace) -> int:
     from core.cli import terminal
-    from core.report.triage.table import tabulate_reports, triage_json, triage_text
+    from core.report.json_form import indented_json
+    from core.report.triage.table import tabulate_reports, triage_text
 
     if options.suspects:
         return _suspects(options)
@@ -131,7 +133,7 @@ def _triage(options: argparse.Namespace) -> int:
     table = tabulate_reports(_items(options.folder))
     for bad in table.malformed:
         print("convalesce: " + _("skipped: {file} {problem}.", file=bad.file, problem=bad.problem), file=sys.stderr)
-    terminal.say_json(triage_json(table)) if options.json else terminal.say_result(triage_text(table))
+    terminal.say_json(indented_json(table)) if options.json else terminal.say_result(triage_text(table))
     return OK
 
 
@@ -152,9 +154,8 @@ def _items(place: Path) -> Iterator[Item]:
 
 
 def _suspects(options: argparse.Namespace) -> int:
-    import msgspec
-
     from core.cli import terminal
+    from core.report.json_form import indented_json
     from core.report.triage.reading import BadFile, read_all
     from core.report.triage.table import difference_lines, machine_differences
 
@@ -165,7 +166,7 @@ def _suspects(options: argparse.Namespace) -> int:
         raise terminal.UsageError(f"{options.suspects} {machine.problem}")
     found = machine_differences(_items(options.folder), machine)
     if options.json:
-        terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        terminal.say_json(indented_json(found))
         return OK
     head = _("What sets this machine apart from the healthy ones, the most unusual first")
     lines = difference_lines(found) or ["  " + _("Nothing: it is like the other machines, or none of them is healthy.")]
@@ -204,13 +205,12 @@ def explain_without_scan(options: argparse.Namespace) -> int | None:
 
 
 def _tell_page(found: Page, options: argparse.Namespace) -> int:
-    import msgspec
-
     from core.cli import terminal
     from core.report.help_pages import page_text
+    from core.report.json_form import indented_json
 
     if options.json:
-        terminal.say_json(msgspec.json.format(msgspec.json.encode(found), indent=2) + b"\n")
+        terminal.say_json(indented_json(found))
     else:
         terminal.say_result(page_text(found, colour=terminal.can_use_colour(), width=terminal.text_width()))
     return OK

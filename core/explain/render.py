@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import msgspec
-
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.text import printable
 from core.common.text_width import TEXT_WIDTH, wrap
 from core.explain.model import Explanation, MachineFault, RankedCause, own_reasons
+from core.report.json_form import indented_json
 
 MAX_RENDERED_CAUSES = 5
 MIN_SHOWN_SCORE = 0.015
@@ -27,7 +26,7 @@ BY_TEXT_WORDS = {"proved": N_("proved by the text itself"), "refuted": N_("refut
 
 def to_json(explanation: Explanation) -> bytes:
     """Return the published JSON: causes, best first, and the other fields of the explanation."""
-    return msgspec.json.format(msgspec.json.encode(explanation), indent=2) + b"\n"
+    return indented_json(explanation)
 
 
 def render_text(explanation: Explanation, colour: bool = False, width: int = TEXT_WIDTH) -> str:

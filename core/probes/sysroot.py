@@ -121,6 +121,10 @@ class Sysroot(msgspec.Struct, frozen=True):
         seen = self.stat(path)
         return seen is not None and stat.S_ISREG(seen.st_mode)
 
+    def kind(self, path: str) -> str:
+        """Return "file", "folder" or "missing", links followed."""
+        return "file" if self.is_file(path) else "folder" if self.is_folder(path) else "missing"
+
     def is_link(self, path: str) -> bool:
         """Whether ``path`` itself is a symbolic link, wherever it leads."""
         try:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-import msgspec
-
 from core.common.fact_text import fact_text
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import printable
@@ -249,11 +247,6 @@ def _join(items: Iterable[str]) -> str:
 
 
 # --- forms -----------------------------------------------------------------------------------------------
-
-
-def comparison_json(comparison: Comparison) -> bytes:
-    """Return the comparison as JSON, indented, with a final line feed."""
-    return msgspec.json.format(msgspec.json.encode(comparison), indent=2) + b"\n"
 
 
 WHERE_TEXTS = {

@@ -61,6 +61,11 @@ class _ReportForm(Frozen, frozen=True, kw_only=True):
     texts: tuple[_TextForm, ...] = ()
 
 
+def indented_json(value: object) -> bytes:
+    """Return a value as the JSON that is printed and published: indented, with a final line feed."""
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
 def to_json(report: Report) -> bytes:
     """Return the report in the contract's JSON form, indented, with a final line feed."""
     forms = tuple(
@@ -77,7 +82,7 @@ def to_json(report: Report) -> bytes:
         history=report.history,
         texts=tuple(_TextForm(message=m, values=v) for m, v in {fill_form(*f): f for f in forms_in(report)}.values()),
     )
-    return msgspec.json.format(msgspec.json.encode(form), indent=2) + b"\n"
+    return indented_json(form)
 
 
 def from_json(data: bytes) -> Report:

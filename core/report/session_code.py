@@ -18,6 +18,7 @@ from core.knowledge.causes import CauseRow, cause_rows
 from core.model.facts import Frozen, Snapshot, System
 from core.model.findings import Report
 from core.model.steps import Severity, Step
+from core.report.json_form import indented_json
 from core.report.text import SEVERITY_MARKS
 
 ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
@@ -280,4 +281,4 @@ def code_json(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> bytes:
     form = {"system": t.system, "findings": findings, "more": t.more}
     versions = {"driver": t.driver, "driver_cuda": t.driver_cuda, "cudnn": t.cudnn}
     shown = {k: None if v is None else str(v) if isinstance(v, int) else _version_text(v) for k, v in versions.items()}
-    return msgspec.json.format(msgspec.json.encode(form | {"versions": shown}), indent=2) + b"\n"
+    return indented_json(form | {"versions": shown})

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from core.common.syntax_tree import last_name
+
 ROOT = Path(__file__).resolve().parents[2]
 FACT = "fact"
 """The context of texts in the Snapshot."""
@@ -94,16 +96,12 @@ def _marked(tree: ast.AST) -> Iterator[Text]:
                 yield Text(given[0], context=FACT)
 
 
-def _name(node: ast.AST) -> str:
-    return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
-
-
 def _words(tree: ast.AST) -> Iterator[Text]:
     for node in ast.walk(tree):
         values: list[ast.AST] = []
-        if isinstance(node, ast.Subscript) and _name(node.value) == "Literal":
+        if isinstance(node, ast.Subscript) and last_name(node.value) == "Literal":
             values = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
-        elif isinstance(node, ast.ClassDef) and any(_name(b) == "StrEnum" for b in node.bases):
+        elif isinstance(node, ast.ClassDef) and any(last_name(b) == "StrEnum" for b in node.bases):
             values = [s.value for s in node.body if isinstance(s, ast.Assign)]
         for value in values:
             if (

@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import FrameworkTrial, Nvml, Snapshot
 from core.model.findings import Report
-from core.report.compare import Comparison, compare_reports, comparison_json, comparison_text
-from core.report.json_form import from_json
+from core.report.compare import Comparison, compare_reports, comparison_text
+from core.report.json_form import from_json, indented_json
 from core.report.json_form import to_json as report_json
 from tests import machines as m
 from tests.test_snapshots import RECORDED
@@ -136,4 +136,4 @@ def test_hostile_text_cannot_drive_the_terminal_and_json_is_one_document() -> No
     evil = replace(m.wheel_machine(), machine=replace(m.linux_machine(), release="\x1b]0;x\x07\nDebian"))
     comparison = compared(evil, m.wheel_machine())
     assert "\x1b" not in comparison_text(comparison)
-    assert set(msgspec.json.decode(comparison_json(comparison))) == {"causes", "differences", "only_one_looked"}
+    assert set(msgspec.json.decode(indented_json(comparison))) == {"causes", "differences", "only_one_looked"}

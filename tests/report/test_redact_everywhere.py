@@ -26,9 +26,9 @@ from core.report import session_code
 from core.report.check.expectations import policy_of
 from core.report.check.forms import FORMS
 from core.report.check.forms.table import PLAIN, form_of
-from core.report.compare import compare_reports, comparison_json, comparison_text
+from core.report.compare import compare_reports, comparison_text
 from core.report.html import as_html
-from core.report.json_form import to_json
+from core.report.json_form import indented_json, to_json
 from core.report.redact import Cleaner, redact
 from core.report.text import as_markdown, report_text
 from core.report.triage import export, table
@@ -90,7 +90,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     out["session code"] = code + session_code.code_text(session_code.decode_code(code), cause_rows())
     out["session code json"] = session_code.code_json(session_code.decode_code(code), cause_rows()).decode()
     compared = compare_reports(clean, redact(diagnose_snapshot(machines.wheel_machine())))
-    out["compare"], out["compare json"] = comparison_text(compared), comparison_json(compared).decode()
+    out["compare"], out["compare json"] = comparison_text(compared), indented_json(compared).decode()
     outcome, _ = check_report(report, None, (), full_names=False)
     for name, form in {**{n: form_of(n) for n in FORMS}, "plain": PLAIN}.items():
         out[f"check {name}"] = form.render(outcome, 2048)
@@ -100,7 +100,7 @@ def handed_out(seen: Snapshot, message: str) -> dict[str, str]:
     export.export_lines([("one.json", read)], rows)
     out["export"] = rows.getvalue().decode()
     tabulated = table.tabulate_reports([("one.json", read)])
-    out["triage"], out["triage json"] = table.triage_text(tabulated), table.triage_json(tabulated).decode()
+    out["triage"], out["triage json"] = table.triage_text(tabulated), indented_json(tabulated).decode()
     tools = Tools(look=lambda _pythons, _suggested: report)
     out["mcp scan"], out["mcp explain"] = tools.scan(), tools.explain(message)
     for finding in report.findings:

@@ -16,11 +16,11 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Distribution, Driver, Environment, Machine, PythonEnvironment, Snapshot, Variable
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
-from core.report.json_form import to_json
+from core.report.json_form import indented_json, to_json
 from core.report.triage.differences import ABSENT, Tally, group_differences, peer_differences
 from core.report.triage.export import COLUMNS, export_file
 from core.report.triage.reading import BadFile, read_all, read_stream
-from core.report.triage.table import machine_differences, tabulate_reports, triage_json, triage_text
+from core.report.triage.table import machine_differences, tabulate_reports, triage_text
 from tests import machines
 from tests.benchmarks import triage as benchmark
 
@@ -128,12 +128,12 @@ def test_hostile_words_cannot_drive_the_terminal(tmp_path: Path) -> None:
 
 
 def test_json_has_every_machine_and_an_empty_folder_is_an_empty_table(tmp_path: Path) -> None:
-    assert msgspec.json.decode(triage_json(tabulate_reports(read_all(tmp_path))))["machines"] == []
+    assert msgspec.json.decode(indented_json(tabulate_reports(read_all(tmp_path))))["machines"] == []
     assert triage_text(tabulate_reports(read_all(tmp_path))).startswith("0 reports")
     for n in range(40):
         put(tmp_path, f"{n:02}.json", broken())
     table = tabulate_reports(read_all(tmp_path))
-    assert len(msgspec.json.decode(triage_json(table))["machines"]) == 40
+    assert len(msgspec.json.decode(indented_json(table))["machines"]) == 40
     assert "and 10 more" in triage_text(table)
 
 

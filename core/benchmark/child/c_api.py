@@ -10,7 +10,7 @@ from typing import Any
 
 from core.common.fact_text import fact_text
 from core.model.facts import path_text
-from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
+from core.probes.loading.roll_call.linux_loader import Loader
 
 _KINDS: Mapping[str, Any] = {
     "p": ctypes.c_void_p,
@@ -75,15 +75,6 @@ class Library:
         if status != 0:
             name = self._named(self, status) if self._named else ""
             raise CallError(function, status, name)
-
-
-def system_loader(folders: tuple[str, ...] = ()) -> Loader:
-    """Return the running system's loader; on Windows, with folders for add_dll_directory."""
-    if sys.platform == "win32":
-        from core.probes.loading.roll_call.windows_loader import WindowsLoader
-
-        return WindowsLoader(folders)
-    return DynamicLoader()
 
 
 def load_first(

@@ -8,8 +8,9 @@ import ctypes
 import sys
 from collections.abc import Callable
 
-from core.benchmark.child.c_api import CallError, Library, load_first, system_loader
+from core.benchmark.child.c_api import CallError, Library, load_first
 from core.common.fact_text import fact_text
+from core.probes.loading.roll_call.linux_loader import system_loader
 
 CUDA_FORMS = {
     "cuInit": "u",

@@ -12,11 +12,12 @@ from collections.abc import Callable
 
 from msgspec.structs import replace
 
-from core.benchmark.child.c_api import LOAD_FUNCTIONS, CallError, Library, call_string, load_first, system_loader
+from core.benchmark.child.c_api import LOAD_FUNCTIONS, CallError, Library, call_string, load_first
 from core.benchmark.child.cuda_api import Device, find_device, load_driver
 from core.benchmark.protocol import BenchmarkEvent, LadderRequest
 from core.common.fact_text import fact_text
 from core.model.facts import Layer, Rung
+from core.probes.loading.roll_call.linux_loader import system_loader
 
 PTX_SOURCE = """.version {version}
 .target sm_{target}

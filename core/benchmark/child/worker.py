@@ -10,7 +10,7 @@ from functools import partial
 
 from msgspec.structs import replace
 
-from core.benchmark.child.c_api import CallError, Library, context_is_lost, describe_call_error, system_loader
+from core.benchmark.child.c_api import CallError, Library, context_is_lost, describe_call_error
 from core.benchmark.child.correctness import check_algorithms_agree, check_exact
 from core.benchmark.child.cuda_api import CLOCK_RATE, MULTIPROCESSORS
 from core.benchmark.child.cudnn import api as cudnn_api
@@ -25,7 +25,7 @@ from core.benchmark.shapes import SMALL_SHAPES, Problem
 from core.common.fact_text import fact_text
 from core.knowledge.cudnn_file_names import version_numbers
 from core.model.facts import Check, GpuCard, Layer
-from core.probes.loading.roll_call.linux_loader import Loader
+from core.probes.loading.roll_call.linux_loader import Loader, system_loader
 
 SIMPLEST_PROBLEM = Problem(shape=SMALL_SHAPES[0], type="fp32", layout="NCHW")
 """The convolution that every GPU and every cuDNN supports."""

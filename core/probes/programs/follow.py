@@ -135,10 +135,7 @@ def _shell(  # noqa: PLR0917 - what a script is given
     def read(file: str) -> str | None:
         return text if file == path else where.text(file, MOST_SCRIPT)
 
-    def kind(file: str) -> str:
-        return "file" if where.is_file(file) else "folder" if where.is_folder(file) else "missing"
-
-    around = Surroundings(read, kind, lambda folder: where.names(folder) or ())
+    around = Surroundings(read, where.kind, lambda folder: where.names(folder) or ())
     state = State({**env, "PWD": env.get("PWD", "/")}, set(env))
     reader = ShellReader(around, state, shell, arguments=arguments, script=path)
     reader.read_files(path)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import shlex
 
 import msgspec
 
@@ -17,7 +16,15 @@ from core.probes.python.environment import prefix_of
 from core.probes.starting import other_users
 from core.probes.starting.containers import ENGINES, run_in_container
 from core.probes.starting.machine import Ground
-from core.probes.starting.runners import RUNNERS, WRAPPERS, behind_sudo, command_behind, run_behind, take_options
+from core.probes.starting.runners import (
+    RUNNERS,
+    WRAPPERS,
+    behind_sudo,
+    command_behind,
+    run_behind,
+    take_options,
+    words_of,
+)
 from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
@@ -77,14 +84,6 @@ def language(shell: str, ground: Ground) -> str:
     if name == "sh":
         name = posixpath.basename(ground.where.real_path("/bin/sh"))
     return "dash" if name == "dash" else "bash"
-
-
-def words_of(text: str) -> list[str]:
-    """Return the words of a command line; none if a quote is not closed."""
-    try:
-        return shlex.split(text)
-    except ValueError:
-        return []
 
 
 def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:

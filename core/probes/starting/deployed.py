@@ -16,9 +16,10 @@ from core.common.syntax_tree import literal_text, statements_of
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import LineForm, PythonEnvironment
-from core.probes.starting.commands import Line, python_of_command, words_of
+from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
 from core.probes.starting.multiplexers import MOST_ENVIRON
+from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import program_ways
 from core.probes.starting.ways import Reached
 

@@ -14,8 +14,9 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartedPython, StartLine
-from core.probes.starting.commands import Line, python_of_command, words_of
+from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import own_prefix
 from core.probes.starting.ways import Reached
 

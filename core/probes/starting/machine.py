@@ -73,14 +73,10 @@ def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
         return None if data is None else windows_text(data, path)
 
     @functools.cache
-    def kind(path: str) -> str:
-        return "file" if where.is_file(path) else "folder" if where.is_folder(path) else "missing"
-
-    @functools.cache
     def names(path: str) -> tuple[str, ...]:
         return where.names(path) or ()
 
-    around = Surroundings(read, kind, names, person.uid, person.name)
+    around = Surroundings(read, functools.cache(where.kind), names, person.uid, person.name)
     return Ground(where, person, around, request.env, folder, request.host.registered_pythons())
 
 

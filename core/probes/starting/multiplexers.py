@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 
 from core.host.startup.state import State
-from core.probes.starting.commands import words_of
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import words_of
 from core.probes.starting.shells import family, read_shell
 from core.probes.starting.ways import Reached
 

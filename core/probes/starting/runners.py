@@ -211,13 +211,14 @@ def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
             return ["sh", "-c", words[number + 1]]
         whole = " " in word and not word.startswith("-")
         if whole and (number == len(words) - 1 or _names_a_program(word.split()[0], state, ground)):
-            return _split(word)  # The command may be one word: xterm -e "python x.py"
+            return words_of(word)  # The command may be one word: xterm -e "python x.py"
         if not word.startswith("-") and (re.match(r"[A-Za-z_]\w*=", word) or _names_a_program(word, state, ground)):
             return words[number:]
     return []
 
 
-def _split(text: str) -> list[str]:
+def words_of(text: str) -> list[str]:
+    """Return the words of a command line; none if a quote is not closed."""
     try:
         return shlex.split(text)
     except ValueError:

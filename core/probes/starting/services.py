@@ -152,7 +152,8 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
 def _started(unit: Unit, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Follow what a service starts, through its scripts; yield the way to the Python that finally runs."""
     # imported late: most people have no such service
-    from core.probes.starting.commands import Line, python_of_command, words_of
+    from core.probes.starting.commands import Line, python_of_command
+    from core.probes.starting.runners import words_of
     from core.probes.starting.started_code import program_ways
 
     words = words_of(unit.command)

@@ -12,8 +12,9 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.batch import give_job_variables
-from core.probes.starting.commands import Line, python_of_command, words_of
+from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import lacking_pythons, program_ways
 from core.probes.starting.ways import Reached
 

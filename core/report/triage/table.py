@@ -6,8 +6,6 @@ import sys
 from collections import Counter, defaultdict
 from collections.abc import Iterable
 
-import msgspec
-
 from core.common.i18n import _, n_
 from core.common.text import printable
 from core.common.text_width import pad
@@ -160,11 +158,6 @@ def find_outliers(rows: list[MachineRow]) -> list[Outlier]:
 
 
 # --- forms -----------------------------------------------------------------------------------------------------
-
-
-def triage_json(table: TriageTable) -> bytes:
-    """Return the table as JSON, indented, with a final line feed."""
-    return msgspec.json.format(msgspec.json.encode(table), indent=2) + b"\n"
 
 
 def triage_text(table: TriageTable) -> str:

@@ -7,10 +7,9 @@ The child judges nothing. It announces each step (``begin``), because the step m
 from __future__ import annotations
 
 import ctypes
-import sys
 
 from core.common.fact_text import fact_text
-from core.probes.loading.roll_call.linux_loader import DynamicLoader, Loader
+from core.probes.loading.roll_call.linux_loader import Loader, system_loader
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryEx
 
 def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent | None], None]) -> None:
     """Do one roll call. Runs in a child process, which any step may end."""
-    loader = _loader(roll.folders)
+    loader = system_loader(roll.folders)
 
     def step(name: str, act: Callable[..., tuple[RollCallEvent, int | None]], *arguments: object) -> int | None:
         emit(RollCallEvent(kind="begin", name=name))
@@ -54,14 +53,6 @@ def answer_roll_call(roll: RollCallRequest, emit: Callable[[RollCallEvent | None
         step(function, _call_function, main, function)
     for part in roll.parts:
         step(part.name, _open_part, load, part)
-
-
-def _loader(folders: tuple[str, ...]) -> Loader:
-    if sys.platform == "win32":
-        from core.probes.loading.roll_call.windows_loader import WindowsLoader
-
-        return WindowsLoader(folders)
-    return DynamicLoader()
 
 
 def _load_main(loader: Loader, load: str, path: str) -> tuple[RollCallEvent, int | None]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import sys
 
 _OBJECTS = ("libcudnn", "libcublas", "libcudart", "libnvrtc", "libcuda.", "libnvjitlink")
 
@@ -65,3 +66,12 @@ class DynamicLoader(Loader):
         if self._c.dlinfo(ctypes.c_void_p(handle), 2, ctypes.byref(found)) != 0 or not found:  # 2 = RTLD_DI_LINKMAP
             return ""
         return (found.contents.name or b"").decode("utf-8", "backslashreplace")
+
+
+def system_loader(folders: tuple[str, ...] = ()) -> Loader:
+    """Return the running system's loader; on Windows, with folders for add_dll_directory."""
+    if sys.platform == "win32":
+        from core.probes.loading.roll_call.windows_loader import WindowsLoader
+
+        return WindowsLoader(folders)
+    return DynamicLoader()

@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Any
 
-import msgspec
-
 from core.report.check.outcome import CheckRow, Outcome, State
+from core.report.json_form import indented_json
 
 STATUSES: Mapping[State, int] = {"ok": 0, "warning": 0, "critical": 1, "unknown": 1}
 LEVELS: Mapping[State, str] = {"ok": "none", "unknown": "note", "warning": "warning", "critical": "error"}
@@ -26,7 +25,7 @@ def render(outcome: Outcome, length: int) -> str:  # noqa: ARG001 - there is no 
     done = {"executionSuccessful": outcome.state != "unknown" or bool(outcome.rows)}
     run = {"tool": tool, "invocations": [done], "results": [_result(r) for r in rows]}
     document = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
-    return msgspec.json.format(msgspec.json.encode(document), indent=2).decode() + "\n"
+    return indented_json(document).decode()
 
 
 def _rule(row: CheckRow) -> str:
