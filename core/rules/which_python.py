@@ -11,7 +11,7 @@ from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
-from core.model.facts import Distribution, PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
+from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, join_path, parent
 from core.model.remedies import InstallPackages, NamePython
@@ -177,7 +177,7 @@ def _finding(
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
     cause: Cause = "wrong_environment_active" if one.path else "python_environment_broken"
-    advice = _advice(start, one, home, runs)
+    advice = _advice(start, one, home)
     if row := one.misset:
         cause, name = "variable_value_wrong", row.name.strip()
         why = join_sentences(why, _kept_words(row))
@@ -217,7 +217,7 @@ def _finding(
             home.concerns(),
         ],
         subject=start.at,
-        fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home, runs)),
+        fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
     )
     return replace(told, ways=(start.id,))
 
@@ -257,14 +257,12 @@ def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
     return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
-def _remedy(
-    start: Start, one: StartedPython, home: EnvironmentView, runs: PythonEnvironment | None
-) -> NamePython | InstallPackages | None:
+def _remedy(start: Start, one: StartedPython, home: EnvironmentView) -> NamePython | InstallPackages | None:
     """Return the exchange of the interpreter in the lines that name it, or the package with the command that is lacking; none for a kernel
     that its environment could not run.
     """
-    if missing := _missing_command(home, one, runs):
-        return InstallPackages(prefix=home.python.prefix, install=(f"{missing.name}=={missing.version}",))
+    if wish := one.brought_by.replace(" ", "=="):
+        return InstallPackages(prefix=home.python.prefix, install=(wish,))
     if not one.named_by or not home.python.executable or (start.kind == "notebook" and not _has_kernel(home)):
         return None
     return NamePython(lines=one.named_by, python=home.python.executable, start=start.id)
@@ -284,18 +282,6 @@ def _same_kernel(system: System, file: str) -> tuple[str, ...]:
     return (*where, "--name", file_name(system, own))
 
 
-def _missing_command(home: EnvironmentView, one: StartedPython, runs: PythonEnvironment | None) -> Distribution | None:
-    """Return the package that brings the command which another environment has, and which this one lacks."""
-    stem = _stem(home.seen.machine.system, one.command)
-    if not stem or runs is None or home.installed(stem):
-        return None
-    return next((d for d in runs.distributions if d.name == stem), None)
-
-
-def _stem(system: System, command: str) -> str:
-    return file_name(system, command).lower().removesuffix(".exe").replace("_", "-")
-
-
 def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
     """Return the line that activates the environment in a batch file that means to, and does not."""
     system = home.seen.machine.system
@@ -308,7 +294,7 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
     )
 
 
-def _advice(start: Start, one: StartedPython, home: EnvironmentView, runs: PythonEnvironment | None) -> tuple[str, ...]:
+def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
     """Return what to do, and the command or the line."""
     own = home.python.executable if home.seen.machine.system == "windows" else ""
     python = own or f"{one.seems}/bin/python"
@@ -328,8 +314,7 @@ def _advice(start: Start, one: StartedPython, home: EnvironmentView, runs: Pytho
             shell_command(*registers, *_same_kernel(system, start.at), of=shell_of(system)),
         )
     if one.lacks:
-        if missing := _missing_command(home, one, runs):
-            wish = f"{missing.name}=={missing.version}"
+        if wish := one.brought_by.replace(" ", "=="):
             title = _("Install {packages} in {prefix}", packages=wish, prefix=one.seems)
             return title, framework_pip_command(home.seen, home.python, "install", wish)
         told = (

@@ -193,28 +193,25 @@ WINDOWS = Machine(system="windows", architecture="x86_64")
 HOME = python(prefix="C:\\ml", executable="C:\\ml\\Scripts\\python.exe", site_packages=("C:\\ml\\Lib\\site-packages",))
 
 
-def of_batch_file(home=HOME, **fields) -> Fix:
+def of_batch_file(**fields) -> Fix:
     """Return what is told of a batch file that starts the Python of C:\\tools instead of that of C:\\ml."""
-    streamlit = Distribution(name="streamlit", version="1.39.0")
-    tools = python(prefix="C:\\tools", distributions=(streamlit,), site_packages=())
+    tools = python(prefix="C:\\tools", distributions=(), site_packages=())
     one = StartedPython(name="python.exe", path="C:\\tools\\Scripts\\python.exe", prefix="C:\\tools", seems="C:\\ml", why="imports",
                         source="C:\\p\\run.bat", lacks=("torch",), **fields)  # fmt: skip
     start = Start(id="script:run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,))
-    seen = replace(machine(start, other=tools), machine=WINDOWS, pythons=(home, tools))
+    seen = replace(machine(start, other=tools), machine=WINDOWS, pythons=(HOME, tools))
     (found,) = another_python_runs(seen)
     whole = attach_changes(found, seen)
     assert whole.fix
     return whole.fix
 
 
-@pytest.mark.parametrize("has_it", [False, True])
-def test_a_command_that_the_environment_lacks_is_installed_there(has_it: bool):
-    its = (Distribution(name="streamlit", version="1.2.0"),) if has_it else ()
-    home = replace(HOME, distributions=(*HOME.distributions, *its))
-    fix = of_batch_file(home, command="C:\\tools\\Scripts\\streamlit.exe")
+@pytest.mark.parametrize("brought_by", ["streamlit 1.39.0", ""])
+def test_a_command_that_the_environment_lacks_is_installed_there(brought_by: str):
+    fix = of_batch_file(command="C:\\tools\\Scripts\\streamlit.exe", brought_by=brought_by)
     wishes = [c.install for c in fix.changes if isinstance(c, ExchangePackages)]
-    assert wishes == ([] if has_it else [("streamlit==1.39.0",)])
-    assert ("pip install streamlit==1.39.0" in fix.advice) is not has_it
+    assert wishes == ([("streamlit==1.39.0",)] if brought_by else [])
+    assert ("pip install streamlit==1.39.0" in fix.advice) is bool(brought_by)
 
 
 def test_the_file_is_named_where_no_line_is_known():

@@ -128,6 +128,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     that of the Store's alias."""
     command: str = ""
     """On Windows: the program of a package's command that names this Python, such as streamlit.exe, where that is what is started."""
+    brought_by: str = ""
+    """Name and version of the package with that command, where the environment ``seems`` has no such command."""
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
     would know: it goes on without."""

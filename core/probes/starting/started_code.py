@@ -22,6 +22,7 @@ from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, Star
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.python.distributions import normalise_name
 from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
@@ -138,9 +139,24 @@ def lacking_pythons(
             if found.opens_store
             else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
             command=path_text(found.launcher),
+            brought_by=path_text(_brought_by(found, seems, ground)),
             dead=path_text(_dead_activation(way, ground)),
             fault="opens the Store" if found.opens_store else "",
         )
+
+
+def _brought_by(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> str:
+    """Return the package of a command's own name in the environment that has it; empty where the other one has the command, too."""
+    where = ground.where
+    file = where.name(found.launcher)
+    if not file or not found.prefix or where.is_file(where.join(seems.prefix, "Scripts", file)):
+        return ""
+    command = normalise_name(file.removesuffix(".exe"))
+    for name in where.names(where.join(found.prefix, "Lib", "site-packages")) or ():
+        its, _dash, version = name.removesuffix(".dist-info").partition("-")
+        if name.endswith(".dist-info") and normalise_name(its) == command and version:
+            return f"{command} {version}"
+    return ""
 
 
 def _named_by(found: StartedFile, way: Reached, ground: Ground) -> tuple[StartLine, ...]:

@@ -244,6 +244,7 @@ def test_a_command_of_another_environment_runs_the_program_there(
     put(machine, r"C:\tools\pyvenv.cfg", "home = C:\\Python\nversion = 3.11.9\n")
     put(machine, r"C:\tools\Scripts\python.exe", "MZ")
     put(machine, r"C:\tools\Lib\site-packages\streamlit\__init__.py", "")
+    put(machine, r"C:\tools\Lib\site-packages\streamlit-1.39.0.dist-info\METADATA", "")
     put(machine, r"C:\unread\activate.bat", "call C:\\elsewhere\\activate\r\n")
     put(machine, PROJECT + r"\empty.py", "")
     launcher = "MZ\n#!C:\\tools\\Scripts\\python.exe\r\nPK\x03\x04"
@@ -253,3 +254,6 @@ def test_a_command_of_another_environment_runs_the_program_there(
     found = ended(machine, r"C:\Windows\System32;C:\tools\Scripts", ML, tools)
     assert [(one.prefix, one.seems, one.lacks) for one in found] == ([(r"C:\tools", r"C:\ml", lacks)] if lacks else [])
     assert [one.command for one in found] == [r"C:\tools\Scripts\streamlit.exe"] * len(found)
+    assert [one.brought_by for one in found] == ["streamlit 1.39.0"] * len(found)
+    put(machine, r"C:\ml\Scripts\streamlit.exe", "MZ")
+    assert not any(one.brought_by for one in ended(machine, r"C:\Windows\System32;C:\tools\Scripts", ML, tools))

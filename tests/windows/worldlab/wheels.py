@@ -47,7 +47,6 @@ IMPORTED = {
     "numpy-1.23": Wheel("numpy", "1.23.5", "win_amd64", "0cbe9848fad08baf71de1a39e12d1b6310f1d5b2d0ea4de051058e6e1076852d", "cp311-cp311"),
     "torch-cpu": Wheel("torch", "2.6.0", "win_amd64", "46763dcb051180ce1ed23d1891d9b1598e07d051ce4c9d14307029809c4d64f7", "cp311-cp311"),
     "cufft-12.4": Wheel("nvidia-cufft-cu12", "11.2.1.3", "win_amd64", "d802f4954291101186078ccbe22fc285a902136f974d369540fd4a5333d1440b"),
-    "setuptools": Wheel("setuptools", "80.9.0", "any", "062d34222ad13e0cc312a4c02d73f059e86a4acbfbdea8f8f76b28c99f306922"),
     "filelock": Wheel("filelock", "3.19.1", "any", "d38e30481def20772f5baf097c122c3babc4fcdb7e14e57049eb9d88c6dc017d"),
     "fsspec": Wheel("fsspec", "2025.9.0", "any", "530dc2a2af60a414a832059574df4a6e10cce927f6f4a78209390fe38955cfb7"),
     "jinja2": Wheel("jinja2", "3.1.6", "any", "85ece4451f492d0c13c5dd7c13a64681a86afae63a5f347908daf103ce6d2f67"),
