@@ -140,8 +140,9 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
     if isinstance(remedy, AddFolder | AddDllFolders):
         return _where_to_put(searched_folders(remedy), finding, snapshot)
     rows = [found for start in _concerned_starts(finding, snapshot) for found in _rows(remedy, start)]
-    if all(row.form not in NOT_EDITED for row, _entry in rows):
-        return ""
+    by_hand = any(row.form in NOT_EDITED for row, _entry in rows)
+    if not by_hand and snapshot.machine.system != "windows":
+        return ""  # there, the start menu's list of variables is no help against a line
     return "\n".join(dict.fromkeys(_other_line(row, entry, remedy) for row, entry in rows))
 
 

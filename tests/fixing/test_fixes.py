@@ -758,6 +758,13 @@ def test_on_windows_a_line_is_edited_for_a_whole_value_alone() -> None:
     finding = replace(found(Unset(variable="CUDA_HOME")), ways=(start.id,))
     seen = machine("windows", starts=(start,))
     assert [type(c) for c in edit_lines(Unset(variable="CUDA_HOME"), finding, seen)] == [EditLine]
+    for remedy, words in (
+        (Unset(variable="CUDA_HOME"), "remove"),
+        (PointTo(variable="CUDA_HOME", folder="C:\\b"), "set"),
+    ):
+        told = attach_changes(replace(finding, remedy=remedy), seen)
+        assert told.fix
+        assert told.fix.advice.startswith(rf"In C:\h\run.cmd, line 2: {words} CUDA_HOME")
     its = replace(row, name="PYTHONPATH", value=r"\\server\stubs")
     path = replace(start, lines=(its,), variables=(replace(value, name="PYTHONPATH", value=r"\\server\stubs"),))
     remedy = TakeOut(variable="PYTHONPATH", places=(Place(folder=r"\\server\stubs"),))
