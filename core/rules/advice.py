@@ -8,7 +8,7 @@ from core.common.i18n import _
 from core.common.shell import Shell, quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.releases import FaultyRelease, nvidia_package
-from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot
+from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot, System
 from core.model.findings import Fix
 from core.model.remedies import InstallPackages
 from core.rules.snapshot_queries import python_of
@@ -192,6 +192,27 @@ def add_to_search_path(seen: Snapshot, folder: str) -> Fix:
 
 def _loader_file_name(folder: str) -> str:
     return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
+
+
+def how_to_set(system: System, name: str, value: str) -> str:
+    """Return the step that sets a variable."""
+    if system == "windows":
+        return _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=value)
+    return _("In this terminal: export {name}={value}", name=name, value=value)
+
+
+def how_to_unset(system: System, name: str) -> str:
+    """Return the step that removes a variable."""
+    if system == "windows":
+        return _("Remove it in the Start menu under Edit environment variables.")
+    return _("In this terminal: unset {name}", name=name)
+
+
+def without_value(system: System, name: str) -> Fix:
+    """Return how a variable that has a wrong value is removed or corrected."""
+    return manual_fix(
+        _("Remove the variable {name}, or correct its value", name=name), how_to_unset(system, name), restart="terminal"
+    )
 
 
 def without_variable(folders: list[str]) -> Fix:

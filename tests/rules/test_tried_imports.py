@@ -16,6 +16,7 @@ from core.model.facts import (
     ImportSearch,
     PackageTrial,
     Snapshot,
+    System,
 )
 from core.model.findings import Finding
 from core.model.remedies import GiveOtherName, InstallPackages, PutPackageBack, Unset
@@ -130,6 +131,15 @@ CAUSES: list[tuple[dict[str, Any], str, str, type | None]] = [
       "file": "/usr/lib/python3.11/dataclasses.py"}, "package_for_another_python", "older Python", None),
     ({"kind": "SIGBUS", "text": "Fatal Python error: Bus error", "file": f"{SITE}/warp/context.py"}, "corrupt_or_truncated_file", "context.py", None),
 ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("system", "step"), [("linux", "unset HF_SIZE"), ("windows", "Start menu")])
+def test_a_variable_is_removed_as_the_system_does_it(system: System, step: str) -> None:
+    size = failure(kind="ValueError", text="could not convert string to float: '10GB'", variable="HF_SIZE")
+    machine = seen(package(size))
+    fix = card(replace(machine, machine=replace(machine.machine, system=system))).fix
+    assert fix
+    assert step in fix.advice
 
 
 @pytest.mark.parametrize(("fields", "cause", "named", "remedy"), CAUSES)

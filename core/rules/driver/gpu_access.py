@@ -17,6 +17,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset
 from core.model.steps import Severity, Step
 from core.model.variable_names import HIDING_VARIABLES
+from core.rules.advice import how_to_unset
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.device_nodes import make_again, node_words, refusal, unfit_nodes
 from core.rules.driver.device_order import ends_early, hides_all
@@ -77,13 +78,8 @@ def _hiding(seen: Snapshot, count: int | None) -> list[Variable]:
 
 def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Evidence], *, certain: bool) -> Finding:
     name = names[0].name if names else "CUDA_VISIBLE_DEVICES"
-    windows = seen.machine.system == "windows"
     where = join_names(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
-    how = (
-        _("Remove it in the Start menu under Edit environment variables.")
-        if windows
-        else _("In this terminal: unset {name}", name=name)
-    )
+    how = how_to_unset(seen.machine.system, name)
     return make_finding(
         Step.DRIVER,
         ERROR if certain else WARNING,

@@ -14,6 +14,7 @@ from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import InstallPackages, Place, TakeOut, Unset
 from core.model.steps import Severity, Step
+from core.rules.advice import how_to_unset
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
 from core.rules.frameworks.environment_view import EnvironmentView
@@ -161,8 +162,7 @@ def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fi
                 _("{name} leads the Python of {prefix} to {path}, which has no standard library for it.",
                   name=fault.source, prefix=prefix, path=fault.path),
                 _("Python does not start without its standard library: \"No module named 'encodings'\"."),
-                manual_fix(_("Remove the variable {name}", name=fault.source), _("In this terminal: unset {name}", name=fault.source)
-                           if home.seen.machine.system == "linux" else "", restart="terminal"),
+                manual_fix(_("Remove the variable {name}", name=fault.source), how_to_unset(home.seen.machine.system, fault.source), restart="terminal"),
             )  # fmt: skip
         case "no standard library":
             return (

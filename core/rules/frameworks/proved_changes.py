@@ -12,7 +12,7 @@ from core.model.findings import Evidence, Fix
 from core.model.path_list import split_entries
 from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import GiveOtherName, Place, Remedy, SetForEnvironments, TakeOut, Unset
-from core.rules.advice import without_variable
+from core.rules.advice import how_to_set, without_value, without_variable
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
 from core.rules.frameworks.imports import rename_unless_meant
@@ -31,7 +31,7 @@ def proved_change(home: EnvironmentView, failures: Sequence[ImportFailure], made
     first = made.proved[0]
     failure = failures[0] if failures else NO_FAILURE
     if first.kind == "variable" and first.name != "PYTHONPATH":
-        return _variable(failure, first)
+        return _variable(home, failure, first)
     if first.kind == "settings":
         return _settings(failure, made)
     places = [first.name]
@@ -43,7 +43,7 @@ def proved_change(home: EnvironmentView, failures: Sequence[ImportFailure], made
     return _place(home, failure, first, file or places[0])
 
 
-def _variable(failure: ImportFailure, its: Suspect) -> ImportDiagnosis:
+def _variable(home: EnvironmentView, failure: ImportFailure, its: Suspect) -> ImportDiagnosis:
     return ImportDiagnosis(
         failure=failure,
         cause=SEARCHED_BY_LOADER.get(its.name, "variable_value_wrong"),
@@ -52,18 +52,12 @@ def _variable(failure: ImportFailure, its: Suspect) -> ImportDiagnosis:
         why=_("The same import was run again without this variable alone, and did not fail."),
         about=its.name,
         subject=its.name,
-        cure=Cure(_unset(its.name), Unset(variable=its.name)),
+        cure=Cure(_unset(home, its.name), Unset(variable=its.name)),
     )
 
 
-def _unset(name: str) -> Fix:
-    if name == "LD_LIBRARY_PATH":
-        return without_variable([])
-    return manual_fix(
-        _("Remove the variable {name}, or correct its value", name=name),
-        _("In this terminal: unset {name}", name=name),
-        restart="terminal",
-    )
+def _unset(home: EnvironmentView, name: str) -> Fix:
+    return without_variable([]) if name == "LD_LIBRARY_PATH" else without_value(home.seen.machine.system, name)
 
 
 def _settings(failure: ImportFailure, made: Experiments) -> ImportDiagnosis:
@@ -126,13 +120,11 @@ def _without_place(home: EnvironmentView, its: Suspect, file: str) -> tuple[Fix,
     system, prefix = home.seen.machine.system, home.python.prefix
     if its.kind == "variable":
         entry = next((e for e in split_entries(its.value, system, its.name) if e and is_inside(system, file, e)), "")
-        return _unset(its.name), TakeOut(
+        return _unset(home, its.name), TakeOut(
             variable=its.name, places=(Place(folder=entry, prefix=prefix),)
         ) if entry else Unset(variable=its.name)
     if its.kind == "user packages":
-        fix = manual_fix(
-            _("Exclude the user's own packages"), _("In this terminal: export {line}", line="PYTHONNOUSERSITE=1")
-        )
+        fix = manual_fix(_("Exclude the user's own packages"), how_to_set(system, "PYTHONNOUSERSITE", "1"))
         return fix, SetForEnvironments(variable="PYTHONNOUSERSITE", value="1", prefixes=(prefix,))
     inner = file_name(system, file).startswith("__init__.")
     own = parent(system, file) if inner else file

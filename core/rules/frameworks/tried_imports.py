@@ -19,6 +19,7 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Unset
 from core.model.steps import Severity, Step
+from core.rules.advice import without_value
 from core.rules.frameworks.advice import (
     framework_pip_command,
     install_package,
@@ -255,7 +256,7 @@ def _refused_release(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis
     )
 
 
-def _bad_variable(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
+def _bad_variable(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not f.variable or f.kind in ("ImportError", "ModuleNotFoundError", "AttributeError"):
         return None
     return ImportDiagnosis(
@@ -267,11 +268,7 @@ def _bad_variable(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis |
         about=f.variable,
         subject=f.variable,
         cure=Cure(
-            manual_fix(
-                _("Remove the variable {name}, or correct its value", name=f.variable),
-                _("In this terminal: unset {name}", name=f.variable),
-                restart="terminal",
-            ),
+            without_value(home.seen.machine.system, f.variable),
             Unset(variable=f.variable),
         ),
     )

@@ -14,6 +14,7 @@ from core.model.facts import Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity, Step
+from core.rules.advice import how_to_set, how_to_unset
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
@@ -60,7 +61,7 @@ def contract_finding(
     seen: Snapshot, contract: Contract, value: Variable, problem: str, reading: list[EnvironmentView]
 ) -> Finding:
     """Return the finding about a value that breaks a contract."""
-    windows = seen.machine.system == "windows"
+    system = seen.machine.system
     container = contract.kind in ("requirement", "capabilities", "devices")
     cuda = _compiled_for(seen, contract, reading)
     toolkit = fitting_toolkit(seen, cuda) if cuda else None
@@ -101,13 +102,11 @@ def contract_finding(
             else _("Remove the variable {name}, or correct its value", name=contract.variable),
             _("docker run --gpus all -e NVIDIA_DRIVER_CAPABILITIES=compute,utility ...")
             if container
-            else _("In this terminal: export {name}={value}", name=contract.unless[-1], value="/scratch/cache")
+            else how_to_set(system, contract.unless[-1], "D:\\cache" if system == "windows" else "/scratch/cache")
             if contract.inside
-            else _("In this terminal: export {name}={value}", name="NO_PROXY", value=contract.means)
+            else how_to_set(system, "NO_PROXY", contract.means)
             if contract.kind == "local"
-            else _("Remove it in the Start menu under Edit environment variables.")
-            if windows
-            else _("In this terminal: unset {name}", name=contract.variable),
+            else how_to_unset(system, contract.variable),
             restart="terminal",
         ),
         remedy=PointTo(variable=contract.variable, folder=word, right=(off,) if off else ())
@@ -144,11 +143,7 @@ def _without_blanks(contract: Contract, value: str, seen: Snapshot) -> str:
 
 
 def _say_it_so(seen: Snapshot, variable: str, word: str) -> Fix:
-    line = (
-        _("Start menu: Edit environment variables. Set {name} to {root}", name=variable, root=word)
-        if seen.machine.system == "windows"
-        else _("In this terminal: export {name}={value}", name=variable, value=word)
-    )
+    line = how_to_set(seen.machine.system, variable, word)
     return manual_fix(_("Set {name} to {root}", name=variable, root=word), line, restart="terminal")
 
 
@@ -254,7 +249,7 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         subject=home.python.prefix,
         fix=manual_fix(
             _("Remove the variable {name}, or install what it asks for", name=contract.variable),
-            _("In this terminal: unset {name}", name=contract.variable) if home.seen.machine.system == "linux" else "",
+            how_to_unset(home.seen.machine.system, contract.variable),
             restart="terminal",
         ),
         remedy=unset_in(contract.variable, value.value, home),

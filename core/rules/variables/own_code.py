@@ -18,6 +18,7 @@ from core.knowledge.contracts import (
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Step
+from core.rules.advice import how_to_set, without_value
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
@@ -181,11 +182,7 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
             observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),
         ],
         subject=row.variable,
-        fix=manual_fix(
-            _("Remove the variable {name}, or correct its value", name=row.variable),
-            _("In this terminal: unset {name}", name=row.variable) if seen.machine.system == "linux" else "",
-            restart="terminal",
-        ),
+        fix=without_value(seen.machine.system, row.variable),
         remedy=unset_in(row.variable, _value_of(seen, row), home),
     )
 
@@ -218,11 +215,7 @@ def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
             home.concerns(row.reader),
         ],
         subject=row.variable,
-        fix=manual_fix(
-            _("Remove the variable {name}, or correct its value", name=row.variable),
-            _("In this terminal: unset {name}", name=row.variable),
-            restart="terminal",
-        ),
+        fix=without_value(seen.machine.system, row.variable),
         remedy=unset_in(row.variable, _value_of(seen, row), home),
     )
 
@@ -257,7 +250,7 @@ def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
         subject=f"user {row.unknown[0]}",
         fix=manual_fix(
             _("Set the variable {name}", name="USER"),
-            _("In this terminal: export {name}={value}", name="USER", value="user"),
+            how_to_set(seen.machine.system, "USER", "user"),
             _("docker run -e USER=user ...") if seen.machine.container else "",
             restart="terminal",
         ),
@@ -290,7 +283,7 @@ def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
         subject=row.variable,
         fix=manual_fix(
             _("Set the variable {name} to a folder that can be written to", name=row.variable),
-            _("In this terminal: export {name}={value}", name=row.variable, value="/scratch/cache"),
+            how_to_set(seen.machine.system, row.variable, "/scratch/cache"),
             restart="terminal",
         ),
     )
