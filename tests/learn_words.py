@@ -59,6 +59,10 @@ LEARNED = (
     "twenty-sixth",
     "twenty-seventh",
     "twenty-eighth",
+    "twenty-ninth",
+    "thirtieth",
+    "thirty-first",
+    "thirty-second",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

@@ -50,6 +50,10 @@ TRAINED, HELD_OUT, LATER = (
         "twenty-sixth",
         "twenty-seventh",
         "twenty-eighth",
+        "twenty-ninth",
+        "thirtieth",
+        "thirty-first",
+        "thirty-second",
     ),
 )
 NOT_NAMED = 99

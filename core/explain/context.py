@@ -274,6 +274,22 @@ def _two_majors(
     return found
 
 
+_DRIVER_CUDA = re.compile(r"\bdriver[ :v]{0,3}[\d.]{3,12} ?\(cuda [\d.]{2,6}\)")
+"""A driver and the newest CUDA that it can run, which is no toolkit."""
+
+
+def _other_toolkit_missing(
+    _text: str, low: str, versions: dict[str, Version], libraries: tuple[LibraryName, ...], so_far: set[str]
+) -> set[str]:
+    """Return whether the CUDA library that is missing is of another major version than the CUDA that the text names."""
+    cuda = versions.get("build", versions.get("cuda", ()))
+    if "missing:toolkit" not in so_far or not cuda or _DRIVER_CUDA.search(low):
+        return set()
+    # cuFFT and cuSOLVER count their major versions apart from CUDA's
+    asked = {x.major for x in libraries if x.family in ("cudart", "cublas") and x.major}
+    return {"toolkit-other-major"} if len(asked) == 1 and cuda[0] in range(9, 14) and cuda[0] not in asked else set()
+
+
 _PIP_FOLDER = re.compile(
     r"requirement already satisfied: [^\n]{1,80}? in ([^\n]{1,200}?)[\\/](?:lib[\\/])?(?:python3\.\d{1,2}[\\/])?(?:site|dist)-packages"
 )
@@ -324,6 +340,7 @@ _LOOKS: tuple[Comparison, ...] = (
     _capabilities,
     _characters,
     _two_majors,
+    _other_toolkit_missing,
     _pythons,
     _parts,
 )

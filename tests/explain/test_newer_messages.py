@@ -44,6 +44,47 @@ TAKEN_FOR = {
         "",
     ),
     "RTX 5070 Ti, torch 2.5.1+cu121\ncuDNN error: CUDNN_STATUS_EXECUTION_FAILED": ("gpu_arch_too_new", ""),
+    "CUDA 13.0 is installed\nRuntimeError: Library libcublas.so.12 is not found or cannot be loaded": (
+        "cuda_toolkit_version_mismatch",
+        "cuda_runtime_missing",
+    ),
+    # a word of the message says which side is too old or too new
+    "RTX 5080\n`cutlassF` is not supported because:\n requires device with capability <= (9, 0) but your GPU has capability (12, 0) (too new)": (
+        "gpu_arch_too_new",
+        "gpu_arch_too_old",
+    ),
+    "ImportError: /opt/env/lib/python3.12/site-packages/deep_ep_cpp.so: undefined symbol: cuMulticastCreate": (
+        "driver_too_old",
+        "cuda_lib_shadowed",
+    ),
+    "TypeError: C function rmm._lib.lib.allocate has wrong signature (expected int (void **), got int (void *))": (
+        "extension_abi_mismatch",
+        "",
+    ),
+    'Windows\nOSError: [WinError 126] The specified module could not be found. Error loading "D:\\app\\torch\\lib\\torch_python.dll" or one of its dependencies.': (
+        "package_for_another_python",
+        "python_dll_search_change",
+    ),
+    "ImportError: libmkl_core.so: unexpected reloc type 0x03": ("corrupt_or_truncated_file", ""),
+    "RuntimeError: Unrecognized key 'expandable' in CUDA allocator config": ("variable_value_wrong", ""),
+    # the program's own code, not the setup
+    "ValueError: invalid literal for int() with base 10: 'GPU-0a1b2c3d-1111-2222-3333-444455556666'": (
+        "program_error",
+        "mig_misconfigured",
+    ),
+    'csrc/gather.cu(41): error: namespace "cub" has no member "Max"\n1 error detected in the compilation of "csrc/gather.cu".': (
+        "program_error",
+        "host_compiler_unsupported",
+    ),
+    # where it was started, what ran before it, and which release works
+    "I put CUDA_HOME into ~/.bashrc, but the systemd service does not have it": (
+        "process_env_not_inherited",
+        "service_confined",
+    ),
+    "CUDA programs find no GPU after boot; if root runs nvidia-smi it is found from then on": ("device_node_wrong", ""),
+    "Since 1.9.0 every model crashes; going back to 1.8.2 works": ("upstream_packaging_bug", ""),
+    "RTX 4070, pip list: torch 2.6.0+rocm6.2.4\ntorch.cuda.is_available() False": ("framework_cpu_only_build", ""),
+    "GTX 1060 not recognized after the update to nvidia 595.45": ("legacy_driver_required", ""),
     # what refuses, what changed, and whether it matters
     'audit: type=1400 apparmor="DENIED" operation="open" profile="snap.blender" name="/dev/nvidiactl"\nno CUDA device': (
         "service_confined",

@@ -20,7 +20,7 @@ repository but those of the held-out and the fifth set; scored once after senten
 ``seventeenth``: 92 more, from 2022 to 2026, collected and scored as the sixteenth, then mended by and learned from, but for six from repositories of the held-out or the fifth set.
 ``nineteenth``: 58 more, and ``twentieth``: 34 of the same collector, treated as the seventeenth, but for three from repositories of the held-out or the fifth set.
 ``twenty-first``: 60 more of another such collector, and ``twenty-second``: 60 more of the same one, treated as the seventeenth, but for four each from repositories of the held-out or the fifth set.
-``twenty-third``: 52 more, and ``twenty-fourth``: 56 more of another such collector, treated as the seventeenth, but for eleven from repositories of the held-out or the fifth set. ``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by. ``twenty-sixth``: 58 more, ``twenty-seventh``: 55 and ``twenty-eighth``: 51 of two more such collectors, treated as the seventeenth, but for 13 from repositories of the held-out or the fifth set and three that no cause of the vocabulary fits.
+``twenty-third``: 52 more, and ``twenty-fourth``: 56 more of another such collector, treated as the seventeenth, but for eleven from repositories of the held-out or the fifth set. ``twenty-fifth``: 47 more, from 2022 to 2026, collected by searching for complaints and for what ended them, to be learned from: labelled before any was explained, and then mended by. ``twenty-sixth``: 58 more, ``twenty-seventh``: 55 and ``twenty-eighth``: 51 of two more such collectors, treated as the seventeenth, but for 13 from repositories of the held-out or the fifth set and three that no cause of the vocabulary fits. ``twenty-ninth``: 36 more, ``thirtieth``: 39, ``thirty-first``: 37 and ``thirty-second``: 36 of more such collectors, treated as the seventeenth, but for twelve from repositories of the held-out or the fifth set.
 The messages are shortened; where a thread only describes one, it is what the program prints. Causes were labelled from the thread's
 resolution before anything ran. A year that nothing tells is None.
 """
@@ -42,7 +42,7 @@ A row goes to ``FILE`` without these words when it is learned from. The cause "n
 SetName = Literal[
     "first", "second", "held out", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh", "twelfth", "thirteenth", "fourteenth", "fifteenth",
     "sixteenth", "seventeenth", "eighteenth", "nineteenth", "twentieth", "twenty-first", "twenty-second", "twenty-third", "twenty-fourth", "twenty-fifth",
-    "twenty-sixth", "twenty-seventh", "twenty-eighth",
+    "twenty-sixth", "twenty-seventh", "twenty-eighth", "twenty-ninth", "thirtieth", "thirty-first", "thirty-second",
 ]  # fmt: skip
 SETS: tuple[SetName, ...] = get_args(SetName)
 UNSEEN = ("held out", "fifth", "twelfth", "thirteenth")

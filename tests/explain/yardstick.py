@@ -38,6 +38,7 @@ BEFORE = {
     "nineteenth": "d4b3d6a8", "twentieth": "f9354868", "twenty-first": "c7534c11", "twenty-second": "8497302f",
     "twenty-third": "c5cdda03", "twenty-fourth": "c5cdda03",
     "twenty-sixth": "707e807e", "twenty-seventh": "707e807e", "twenty-eighth": "707e807e",
+    "twenty-ninth": "7c1e8b84", "thirtieth": "2b24cdf5", "thirty-first": "d17bd334", "thirty-second": "d17bd334",
 }  # fmt: skip
 """Set -> the commit whose tables had not seen it."""
 OLD_TABLES = ("messages", "clues", "kernel_log")
