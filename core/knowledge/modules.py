@@ -97,6 +97,17 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
         return not env.get(self.variable) and all(env.get(name) == value for name, value in self.when.items())
 
 
+class Namesake(Frozen, frozen=True, kw_only=True):
+    """A module that two projects have, where the one that people mean is not the one that bears the module's name on the package index."""
+
+    module: str
+    names: tuple[str, ...]
+    """What programs take of the meant one."""
+    install: str
+    """What an installer takes for it."""
+    source: str
+
+
 class PluginGroup(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
     """Entry points that a framework loads as it is imported: its import ends with theirs."""
 
@@ -129,11 +140,17 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     """Distribution -> its module, where that is not the same word."""
     dropped: Mapping[str, str] = {}
     """A module that later releases no longer have -> the releases that have it."""
+    namesakes: tuple[Namesake, ...] = ()
     checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
     opened: tuple[OpenedLibrary, ...] = ()
     byte_code: tuple[ByteCodeForm, ...] = ()
     plugins: tuple[PluginGroup, ...] = ()
+
+
+def meant_by(module: str, name: str) -> str:
+    """Return what to install for a program that takes this name of a module; empty where no other project is known to have it."""
+    return next((n.install for n in module_table().namesakes if n.module == module and name in n.names), "")
 
 
 def module_table() -> ModuleTable:

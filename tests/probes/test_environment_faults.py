@@ -305,6 +305,42 @@ def test_what_pip_left(prefix: Path, name: str, kind: str, whose: str):
     assert [(r.kind, r.distribution) for r in found.remains] == ([(kind, whose)] if kind else [])
 
 
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ("Metadata-Version: 2.1\nName: numpy\nVersion: 2.2.6\n", []),
+        ("Metadata-Version: 2.1\r\nName: numpy\r\nVersion: 2.2.6\r\n\r\nArrays.\r\n", []),
+        ("", ["no version"]),
+        ("\0" * 400, ["no version"]),
+        ("Metadata-Version: 2.1\nName: numpy\n\nVersion: of the text\n", ["no version"]),
+    ],
+)
+def test_metadata_without_a_version_are_as_good_as_none(prefix: Path, content: str, kinds: list[str]):
+    info = site_of(prefix) / "numpy-2.2.6.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text(content, newline="")
+    (info / "RECORD").write_text("")
+    found, _seen = look(prefix)
+    assert [r.kind for r in found.remains] == kinds
+    (its,) = importlib.metadata.distributions(name="numpy", path=[str(info.parent)])
+    assert (its.metadata["Version"] is None) == bool(kinds)
+
+
+def test_a_module_whose_record_is_gone(prefix: Path):
+    site = site_of(prefix)
+    for name, requires in (("torch", ("networkx", "pillow", "absent")), ("pillow-simd", ())):
+        info = site / f"{name.replace('-', '_')}-2.6.0.dist-info"
+        info.mkdir()
+        wishes = "".join(f"Requires-Dist: {r}\n" for r in requires)
+        (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.6.0\n{wishes}")
+        (info / "RECORD").write_text("PIL/__init__.py,,\n" if name == "pillow-simd" else "")
+    for module in ("networkx", "PIL"):
+        (site / module).mkdir()
+        (site / module / "__init__.py").write_text("")
+    found, _seen = look(prefix)
+    assert found.unrecorded == (("networkx", str(site / "networkx/__init__.py")),)
+
+
 def test_of_two_records_python_finds_one_first(prefix: Path):
     """The order is that of the file system; this interpreter says which it finds."""
     site = site_of(prefix)

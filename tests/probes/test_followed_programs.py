@@ -131,10 +131,58 @@ else:
     "lazy/old.py": "from clip import load\nclass Old:\n    pass\n",
     "lazy/whole.py": "class Whole:\n    pass\n",
     "lazy/other.py": "from clip import load\n",
+    "picture/__init__.py": "",
+    "picture/image.py": """
+import sys
+from enum import IntEnum
+class Filter(IntEnum):
+    NEAREST = 0
+    LANCZOS = 1
+class Dither(IntEnum):
+    NONE = 0
+module = sys.modules[__name__]
+for enum in (Filter, Dither):
+    for item in enum:
+        setattr(module, item.name, item.value)
+""",
+    "other/__init__.py": "class A:\n    pass\nA.load = 1\n",
+    "giver/__init__.py": "import clip\nclip.load = print\n",
     "late/__init__.py": "def sound():\n    import dropped_here\n",
     "kit/__init__.py": "try:\n    import dropped_here\nexcept ImportError:\n    dropped_here = None\n",
 }
+_TYPED, _REST = "if TYPE_CHECKING:", "\nelse:\n    import sys"
+_LAZY = INSTALLED["lazy/__init__.py"]
+INSTALLED |= {
+    "tensorflow/__init__.py": "",
+    "starred/__init__.py": _LAZY[: _LAZY.index(_TYPED)]
+    + """if TYPE_CHECKING:
+    try:
+        if not is_tf_available():
+            raise ValueError
+    except ValueError:
+        from .dummies import *
+    else:
+        from .whole import *
+        from .old import *
+    try:
+        if not is_elsewhere_available():
+            raise ValueError
+    except ValueError:
+        from .dummies import *
+    else:
+        from .whole import *
+        from .other import *
+"""
+    + _LAZY[_LAZY.index(_REST) :],
+    "starred/dummies.py": "class Old:\n    pass\nclass Other:\n    pass\n",
+    "starred/old.py": "from clip import load\nclass Old:\n    pass\n",
+    "starred/whole.py": "class Whole:\n    pass\n",
+    "starred/other.py": "from clip import load\nclass Other:\n    pass\n",
+}
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
+    "a starred name of a lazy package whose module ends": ("from starred import Old\n", ("no name", "clip", "load")),
+    "a starred name of a lazy package": ("from starred import Whole\n", None),
+    "a starred name that a lazy package replaces": ("from starred import Other\n", None),
     "a name that NumPy 1.24 removed": ("import older as np\nx = np.float\n", ("no name", "older", "float")),
     "a name that NumPy 1.23 has": ("import oldest as np\nx = np.float\n", None),
     "a name that NumPy 1.24 warns of": ("import older as np\nx = np.bool8\n", None),
@@ -160,6 +208,14 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),
+    "a member of an enumeration": ("from picture import image\nimage.LANCZOS\n", None),
+    "a member that is gone": ("from picture import image\nimage.SMOOTH\n", ("no name", "picture.image", "SMOOTH")),
+    "a name that another package gives its own class": ("import other, clip\nclip.load('a')\n", ("no name", "clip", "load")),
+    "a name that another package gives it": ("import giver, clip\nclip.load('a')\n", None),
+    "in a function that is called": ("import clip\ndef f():\n    return clip.load('a')\nf()\n", ("no name", "clip", "load")),
+    "in a function that returns another": ("import clip\ndef f():\n    return lambda: clip.load('a')\nf()\n", None),
+    "in a function that is given a thing of that name": ("import clip\ndef f(clip):\n    return clip.upper()\nf('a')\n", None),
+    "in a function that returns one of two": ("import clip\ndef f(x):\n    return x or clip.load('a')\nf(1)\n", None),
     "a program that searches elsewhere": ("import sys\nsys.path.insert(0, sys.argv[0])\nfrom clip import load\n", None),
     "a program that puts an empty folder first": ("import sys\nsys.path.insert(0, 'x')\nfrom clip import load\n", ("no name", "clip", "load")),
 }  # fmt: skip
@@ -174,6 +230,30 @@ def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
     assert [s for e in found for s in e.starts] == ([str(tmp_path / "work/main.py")] if expected else [])
     if expected or case not in ("a package that is not installed", "a program that searches elsewhere"):
         assert python_fails(tmp_path) == bool(expected)
+
+
+def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_them(tmp_path: Path):
+    helper = "import clip\n\n\ndef load(name):\n    return clip.load(name)\n"
+    lay_out(tmp_path, {"main.py": "import helper\nhelper.load('a')\n", "helper.py": helper}, INSTALLED)
+    (told,) = ends_in(tmp_path)
+    assert (told.wanted, told.name, told.starts) == ("clip", "load", (str(tmp_path / "work/main.py"),))
+    assert python_fails(tmp_path)
+
+
+@pytest.mark.parametrize("there", [False, True])
+def test_what_is_tried_first_is_named_where_its_handler_refuses_another(tmp_path: Path, there: bool):
+    user = """try:
+    import older_kit as kit
+except ImportError:
+    import kit
+    if int(kit.__version__.split(".")[0]) > 2:
+        raise ValueError("install older-kit")
+"""
+    installed = {"user/__init__.py": user, "kit/__init__.py": "__version__ = '3.1'\n"}
+    lay_out(tmp_path, {"main.py": "import user\n"}, installed | ({"older_kit/__init__.py": ""} if there else {}))
+    found = ends_in(tmp_path, Distribution(name="kit", version="3.1", location=str(tmp_path / "site")))
+    assert [(e.kind, e.wanted, e.tried_first) for e in found] == ([] if there else [("refused", "kit", "older_kit")])
+    assert python_fails(tmp_path) is not there
 
 
 @pytest.mark.parametrize(("has", "told"), [("listen", False), ("measure", True)])

@@ -119,6 +119,78 @@ def test_a_package_that_comes_last_hides_the_parts_of_a_namespace():
     assert found.remedy == TakeOutLine(file=f"{SITE}/protos.pth", line=1, folder="/home/ada/protos")
 
 
+OF_THE_INDEX = f"{SITE}/utils/__init__.py"
+OF_A_CLONE = "/home/ada/work/yolov5/utils/__init__.py"
+
+
+@pytest.mark.parametrize(
+    ("importer", "hidden", "cause"),
+    [
+        ("/home/ada/work/yolov5/models/common.py", OF_A_CLONE, "module_shadowed"),
+        ("/home/ada/work/main.py", "/home/ada/work/utils", "module_shadowed"),
+        ("/home/ada/work/main.py", "", "requirement_broken"),
+        ("/home/ada/work/main.py", "/usr/lib/python3/dist-packages/utils/__init__.py", "requirement_broken"),
+        (f"{SITE}/thop/profile.py", OF_A_CLONE, "requirement_broken"),
+    ],
+)
+def test_an_installed_package_precedes_the_persons_own_module_of_its_name(importer: str, hidden: str, cause: str):
+    fields = {"wanted": "utils.general", "path": OF_THE_INDEX, "entry": 3, "owner": "utils 1.0.2"}
+    machine = seen(ended(starts=("/home/ada/work/main.py",), importer=importer, hidden=hidden, **fields))
+    (search,) = machine.imports or ()
+    of_system = SearchEntry(path="/usr/lib/python3/dist-packages", origin="system site-packages")
+    found = card(replace(machine, imports=(replace(search, entries=(*ENTRIES, of_system)),)))
+    assert found.cause == cause
+    assert ("uninstall -y utils" in (found.fix.advice if found.fix else "")) == (cause == "module_shadowed")
+
+
+def test_what_is_tried_first_is_the_cure_where_another_release_is_refused():
+    fields = {
+        "wanted": "keras",
+        "kind": "refused",
+        "path": f"{SITE}/keras/__init__.py",
+        "entry": 3,
+        "owner": "keras 3.1",
+    }
+    found = card(seen(ended(importer=f"{SITE}/transformers/a.py", tried_first="tf_keras", **fields)))
+    assert "Asked for first, and not installed | tf_keras" in said(found)
+    assert found.fix
+    assert found.fix.advice.endswith(" tf-keras")
+
+
+@pytest.mark.parametrize(
+    ("wanted", "name", "installs"),
+    [
+        ("whisper", "load_model", "openai-whisper"),
+        ("apex.amp", "", "git+https://github.com/NVIDIA/apex.git"),
+        ("whisper", "fetch", ""),
+        ("voice", "load_model", ""),
+    ],
+)
+def test_another_project_that_is_known_by_what_a_program_takes_of_it(wanted: str, name: str, installs: str):
+    top = wanted.partition(".")[0]
+    fields = {
+        "kind": "no name" if name else "absent",
+        "path": f"{SITE}/{top}/__init__.py",
+        "entry": 3,
+        "owner": f"{top} 1.0",
+    }
+    program = "/home/ada/work/main.py"
+    found = card(seen(ended(starts=(program,), importer=program, wanted=wanted, name=name, **fields)))
+    assert found.fix
+    assert (f"uninstall -y {top}" in found.fix.advice and installs in found.fix.advice) == bool(installs)
+
+
+def test_a_folder_without_a_start_is_given_one_before_a_package_of_its_name():
+    fields = {"wanted": "utils.general", "path": OF_THE_INDEX, "entry": 3, "owner": "utils 1.0.2"}
+    own = "/home/ada/work/utils"
+    found = card(
+        seen(ended(starts=("/home/ada/work/main.py",), importer="/home/ada/work/main.py", hidden=own, **fields))
+    )
+    assert found.fix
+    assert f"{own}/__init__.py" in found.fix.advice
+    assert "PYTHONPATH" not in found.fix.advice  # it is searched before the packages as it is
+
+
 @pytest.mark.parametrize(("kind", "whose"), [("damaged", {"torchvision", "torch"}), ("absent", {"torchvision"})])
 def test_a_damaged_file_of_a_framework_concerns_it_whoever_imports_it(kind: str, whose: set[str]):
     file = f"{SITE}/torch/nn/functional.py"

@@ -376,11 +376,14 @@ def test_what_an_interrupted_pip_left(kind: Any, modules: tuple[FoundModule, ...
     assert isinstance(told.remedy, InstallPackages) is (severity > Severity.NOTE)
 
 
+@pytest.mark.parametrize("kind", ["no metadata", "no version"])
 @pytest.mark.parametrize(
     ("behind", "severity"), [("", Severity.WARNING), (f"{SITE}/torch-2.6.0.dist-info", Severity.NOTE)]
 )
-def test_an_older_record_without_metadata_is_a_fault_where_python_finds_it_first(behind: str, severity: Severity):
-    left = Remains(path=f"{SITE}/torch-2.4.1.dist-info", kind="no metadata", distribution="torch", behind=behind)
+def test_an_older_record_without_a_version_is_a_fault_where_python_finds_it_first(
+    behind: str, severity: Severity, kind: Any
+):
+    left = Remains(path=f"{SITE}/torch-2.4.1.dist-info", kind=kind, distribution="torch", behind=behind)
     both = tuple(Distribution(name="torch", version=v, location=SITE) for v in ("2.4.1", "2.6.0"))
     machine = seen(torch(), remains=(left,), its=python(distributions=both))
     (told,) = found(machine)

@@ -433,6 +433,18 @@ def test_a_framework_for_another_cuda_gets_a_release_that_fits_the_libraries_her
     assert wanted in found.fix.advice
 
 
+def test_a_framework_with_one_package_for_each_cuda_is_exchanged_for_that_of_the_libraries_here() -> None:
+    beside = ("nvidia-cublas-cu12", "12.8.4.1"), ("cupy-cuda11x", "13.6.0")
+    python = replace(PYTHON, distributions=tuple(Distribution(name=n, version=v) for n, v in beside))
+    edges = tuple(edge(name=n) for n in ("libcublas.so.11", "libnvrtc.so.11.2"))
+    found = card(machine(closure("cupy-cuda11x 13.6.0", edges=edges), pythons=(python,)))
+    assert found.cause == "cuda_toolkit_version_mismatch"
+    assert isinstance(found.remedy, InstallPackages)
+    assert (found.remedy.remove, found.remedy.install) == (("cupy-cuda11x",), ("cupy-cuda12x==13.6.0",))
+    assert found.fix
+    assert [line.split()[-1] for line in found.fix.advice.splitlines()] == ["cupy-cuda11x", "cupy-cuda12x==13.6.0"]
+
+
 def test_a_library_of_another_cuda_is_advice_with_the_wheels_of_that_cuda() -> None:
     beside = (("nvidia-cublas-cu12", "12.8.4.1"),)  # and no cuDNN that tells which release fits
     own = Distribution(

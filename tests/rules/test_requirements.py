@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, Machine, Snapshot
+from core.model.facts import Distribution, ImportSearch, Machine, Snapshot
 from core.model.findings import Finding
 from core.model.remedies import InstallPackages
 from core.model.steps import Severity
@@ -21,7 +21,7 @@ from core.probes.sysroot import Sysroot
 from core.rules.frameworks.environment_view import environment_views, unmet_requirements
 from core.rules.frameworks.requirements import broken_requirements, numpy_abi
 from core.rules.wording import NOTE
-from tests.machines import SITE, python, wheel_machine
+from tests.machines import PREFIX, SITE, python, wheel_machine
 from tests.probes.test_modules import environment
 
 PIP = subprocess.run([sys.executable, "-m", "pip", "--version"], capture_output=True, check=False).returncode == 0
@@ -166,6 +166,23 @@ def test_what_a_framework_requires_and_nobody_brings():
     conda = environment_with(("torch", "2.8.0", ("typing-extensions>=4.10",)))
     assert conda.pythons
     assert found(replace(conda, pythons=(replace(conda.pythons[0], kind="conda"),))) == []
+
+
+@pytest.mark.parametrize(
+    ("asker", "wanted", "severity"),
+    [("transformers", "numpy", Severity.ERROR), ("torch", "networkx", Severity.NOTE)],
+)
+def test_a_record_that_is_gone_stops_what_asks_for_the_version(asker: str, wanted: str, severity: Severity):
+    machine = environment_with((asker, "2.6.0", (f"{wanted}>=1.17",)))
+    search = ImportSearch(prefix=PREFIX, python="3.11", unrecorded=((wanted, f"{SITE}/{wanted}/__init__.py"),))
+    (told,) = found(replace(machine, imports=(search,)))
+    assert (told.id, told.severity, told.cause) == (
+        f"frameworks.unrecorded-{wanted}",
+        severity,
+        "installation_interrupted",
+    )
+    assert isinstance(told.remedy, InstallPackages)
+    assert told.remedy.install == (f"{wanted}>=1.17",)
 
 
 def test_many_notes_about_nvidias_packages_are_one():

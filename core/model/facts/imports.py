@@ -13,6 +13,8 @@ SearchOrigin = Literal[
 """What put an entry on sys.path. start: the folder of the script, or the working folder. pth: a line of a .pth file."""
 BEFORE_THE_PACKAGES: tuple[SearchOrigin, ...] = ("start", "PYTHONPATH", "user site", "pth")
 """Origins of entries that may precede the packages of an environment."""
+PACKAGES: tuple[SearchOrigin, ...] = ("site-packages", "system site-packages", "user site")
+"""Origins of entries into which installers put packages."""
 
 
 class SearchEntry(Frozen, frozen=True, kw_only=True):
@@ -130,6 +132,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """Name and version of an installed package that asks for another release of the one whose import ends here, if only for its extras."""
     asked_of_it: str = ""
     """The requirement of that package: "accelerate>=0.26.0"."""
+    tried_first: str = ""
+    """The module that the same statement asks for first, and that is not installed: with it this line is not reached."""
     plugin: str = ""
     """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
 
@@ -191,12 +195,13 @@ class Remains(Frozen, frozen=True, kw_only=True):
     """What an interrupted installation or removal left in a folder of packages."""
 
     path: str
-    kind: Literal["renamed", "no metadata", "no record"]
-    """renamed: pip's "~orch". no metadata, no record: a .dist-info that lacks METADATA or RECORD."""
+    kind: Literal["renamed", "no metadata", "no version", "no record"]
+    """renamed: pip's "~orch". no metadata, no record: a .dist-info that lacks METADATA or RECORD. no version: its METADATA states none,
+    as an empty file does."""
     distribution: str = ""
     """The distribution that it belongs to, judged by its name."""
     behind: str = ""
-    """no metadata: the metadata of the same distribution that Python finds first; empty if it finds these."""
+    """no metadata, no version: the metadata of the same distribution that Python finds first; empty if it finds these."""
 
 
 class LeftModule(Frozen, frozen=True, kw_only=True):
@@ -237,6 +242,8 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     """Packages in environments with NumPy 2 whose compiled modules were built with NumPy 1's headers."""
     faults: tuple[EnvironmentFault, ...] = ()
     remains: tuple[Remains, ...] = ()
+    unrecorded: tuple[tuple[str, str], ...] = ()
+    """Distributions that installed ones require, and that have no folder of metadata although their module is there: name, and that file."""
     overwritten: tuple[OverwrittenPackage, ...] = ()
     left: tuple[LeftModule, ...] = ()
     misfits: tuple[Misfit, ...] = ()

@@ -121,6 +121,9 @@ def read_names(text: str) -> BoundNames | None:
         _bind_executed(body, bound, stars)
     put = put_into_globals(body) if _USES_GLOBALS.search(text) else frozenset[str]()
     bound |= put or set()
+    if "setattr(" in text:
+        members, text = _members_of_enumerations(body, text)
+        bound |= members
     is_open, factory, rule = _makes_names(text) or "*" in bound or put is None, None, None
     function = None
     if "__getattr__" in bound:
@@ -152,6 +155,52 @@ def read_names(text: str) -> BoundNames | None:
 def _makes_names(text: str) -> bool:
     """Whether a module gets names that its text does not bind, globals() apart."""
     return any(way in text for way in _WAYS_TO_NAMES) and _MAKES_NAMES.search(text) is not None
+
+
+def _members_of_enumerations(body: list[ast.stmt], text: str) -> tuple[set[str], str]:
+    """Return the names that a module gives itself, one for each member of enumerations of its own, and its text without the lines that do.
+
+    So does PIL/Image.py: ``for enum in (Resampling, Dither): for item in enum: setattr(module, item.name, item.value)``.
+    """
+    enumerations = {n.name: stored_names(n.body) for n in body if isinstance(n, ast.ClassDef) and _is_enumeration(n)}
+    itself = [n for n in body if isinstance(n, ast.Assign) and ast.unparse(n.value) == _ITSELF]
+    names = {t.id for n in itself for t in n.targets if isinstance(t, ast.Name)} | {_ITSELF}
+    found: set[str] = set()
+    gone: list[ast.stmt] = [*itself] if enumerations else []
+    for node in body if enumerations else ():
+        its = _enumerations_handed_out(node, names)
+        if its and its <= set(enumerations):
+            found.update(*(enumerations[name] for name in its))
+            gone.append(node)
+    lines = text.split("\n")
+    for node in gone if found else ():
+        lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
+    return found, "\n".join(lines)
+
+
+_ITSELF = "sys.modules[__name__]"
+
+
+def _is_enumeration(node: ast.ClassDef) -> bool:
+    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+    return bool(bases) and bases <= {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
+
+
+def _enumerations_handed_out(node: ast.stmt, itself: set[str]) -> set[str]:
+    """Return the names of the enumerations whose members a loop gives to the module as names of its own; empty for anything else."""
+    match node:
+        case ast.For(
+            target=ast.Name(id=each), iter=ast.Tuple(elts=several) | ast.List(elts=several), body=[ast.For() as inner]
+        ):
+            its = {one.id for one in several if isinstance(one, ast.Name)}
+            return its if len(its) == len(several) and _enumerations_handed_out(inner, itself) == {each} else set()
+        case ast.For(
+            target=ast.Name(id=member),
+            iter=ast.Name(id=one),
+            body=[ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[to, ast.Attribute(value=ast.Name(id=named), attr="name"), _]))],
+        ) if named == member and ast.unparse(to) in itself:  # fmt: skip
+            return {one}
+    return set()
 
 
 def stored_names(nodes: Iterable[ast.AST]) -> set[str]:

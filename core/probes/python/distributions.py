@@ -241,6 +241,12 @@ def _metadata(path: str, where: Sysroot) -> str:
     return ""
 
 
+def states_version(path: str, where: Sysroot) -> bool:
+    """Whether a folder of metadata says which release it is of, or cannot be read."""
+    file = where.join(path, "METADATA")
+    return where.read(file, 1) is None or any(k == "version" and v for k, v in _headers(_metadata(path, where)))
+
+
 def required_name(requirement: str) -> str:
     """Return the normalised name of the required distribution; empty if there is none."""
     found = _NAME.match(requirement)

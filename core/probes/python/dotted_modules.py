@@ -9,7 +9,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.model.facts.imports import BEFORE_THE_PACKAGES
+from core.model.facts.imports import BEFORE_THE_PACKAGES, PACKAGES
 from core.probes.python.bound_names import (
     BoundNames,
     GetattrRule,
@@ -193,19 +193,27 @@ class DottedModules:
         at = text.find("TYPE_CHECKING:")
         if at < 0 or not _LAZY_PACKAGE.search(text):
             return ""
+        package = package_of(module, its)
         for found in re.finditer(
-            rf"(?m)^[ \t]+from (\.[\w.]*) import (?:\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",
+            rf"(?m)^[ \t]+from (\.[\w.]*) import (?:\*|\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",
             text[at:],
         ):
-            above = text[at : at + found.start()]
-            asked = (
-                re.findall(r"\bis_(\w+)_available\(", above[above.rfind("try:") :]) if "else:" in above[-40:] else []
-            )
-            if all(self.find(module_asked).kind in ("package", "module") for module_asked in asked):
-                return absolute_name(
-                    len(found[1]) - len(found[1].lstrip(".")), found[1].lstrip("."), package_of(module, its)
-                )
+            dots, home = len(found[1]) - len(found[1].lstrip(".")), found[1].lstrip(".")
+            asked = _availability_asked(text[at : at + found.start(1)])
+            if asked is None or not all(
+                self.find(_MODULE_ASKED.get(word, word)).kind in ("package", "module") for word in asked
+            ):
+                continue
+            whole = absolute_name(dots, home, package)
+            if not found[0].endswith("*") or self._defines(whole, name):
+                return whole
         return ""
+
+    def _defines(self, module: str, name: str) -> bool:
+        """Whether a module defines a class or a function that a star import brings."""
+        text = self.text(self.find(module))
+        defined = re.search(rf"(?m)^(?:class|def) {re.escape(name)}\b", text)
+        return bool(defined) and ("__all__" not in text or f'"{name}"' in text or f"'{name}'" in text)
 
     def names(self, its: Module) -> BoundNames | None:
         """Return the names in a module's text; None if it has no Python source."""
@@ -400,9 +408,22 @@ class DottedModules:
             for data in self._contents.of(its.folders)
         )
 
+    def _knows_nothing_of(self, path: str, text: str, top: str) -> bool:
+        """Whether a file of another installed package neither imports a package nor spells its name: it sets nothing there."""
+        folder = next(
+            (e.path for e in self.search.search.entries if e.origin in PACKAGES and self._is_in(path, e.path)), ""
+        )
+        if not folder or self._is_in(path, self._where.join(folder, top)) or top not in text:
+            return bool(folder) and top not in text
+        return not re.search(rf"(?m)^[ \t]*(?:import|from)\b[^\n]*\b{top}\b|[\"']{top}\b", text)
+
+    def _is_in(self, path: str, folder: str) -> bool:
+        return path.startswith(folder + self._where.path_module.sep)
+
     def is_set_elsewhere(self, dotted: str, name: str) -> bool:
         """Whether a file of the package, or a module read so far, may set this name on the module from outside."""
-        top, spelt = self.find(dotted.partition(".")[0]), name.encode()
+        whole, spelt = dotted.partition(".")[0], name.encode()
+        top = self.find(whole)
         asks = re.compile(rf"(?m)^[ \t]*from[ \t]+{re.escape(dotted)}[ \t]+import\b[^\n]*\b{name}\b")
         quoted = re.compile(rf"[\"']{name}[\"']")
         reads = re.compile(rf"(?m)^\w+[ \t]*=[ \t]*{re.escape(dotted)}\.{name}[ \t]*$")
@@ -413,7 +434,8 @@ class DottedModules:
             # A module that also imports the name sets it in another branch, unless it calls hasattr() first.
             return sets_attribute(text, name) and not (asks.search(text) and not quoted.search(text))
 
-        return any(sets(text) for text in self.texts.values()) or any(
+        texts = (text for path, text in self.texts.items() if not self._knows_nothing_of(path, text, whole))
+        return any(sets(text) for text in texts) or any(
             data is None
             or (
                 sets_attribute(data, name)
@@ -422,6 +444,26 @@ class DottedModules:
             )
             for data in self._contents.of(top.folders)
         )
+
+
+_MODULE_ASKED = {"tf": "tensorflow", "vision": "PIL"}
+"""Words of ``is_WORD_available()`` in transformers and diffusers that are not the module's name."""
+
+
+def _availability_asked(above: str) -> list[str] | None:
+    """Return what is asked to be available for a line in the ``else`` of a ``try``, given the text above it and its own indentation; None
+    for a line in a handler, where stand-ins are imported.
+    """
+    lines = above.split("\n")
+    indent = len(lines[-1]) - len(lines[-1].lstrip())
+    for n in range(len(lines) - 2, -1, -1):
+        plain = lines[n].strip()
+        if plain and len(lines[n]) - len(lines[n].lstrip()) < indent:
+            if plain.startswith("except"):
+                return None
+            before = "\n".join(lines[:n])
+            return re.findall(r"\bis_(\w+)_available\(", before[before.rfind("try:") :]) if plain == "else:" else []
+    return []
 
 
 def package_of(dotted: str, its: Module) -> str:

@@ -6,13 +6,14 @@ import codecs
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal
 
 from core.common.late_pattern import late_pattern
 from core.loader import read_image
 from core.loader.linux.cache import conf_folders, read_cache
 from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.model.paths import normalise
-from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name
+from core.probes.python.distributions import RELEVANT_DISTRIBUTION, normalise_name, states_version
 from core.probes.python.environment import find_interpreter, goes_without_home
 from core.probes.python.pth_text import pth_text
 from core.probes.python.search_path import MARK, MAX_PTH_BYTES, Interpreter, own_pth, search_of_pth
@@ -264,9 +265,11 @@ def _incomplete_metadata(folder: str, name: str, required: frozenset[str], where
     files = where.names(path) if (relevant or its in required) and where.is_folder(path) else None
     if files is None:
         return
-    if "METADATA" not in files:
+    stated = states_version(path, where) if "METADATA" in files else None
+    if not stated:
+        kind: Literal["no metadata", "no version"] = "no metadata" if stated is None else "no version"
         behind = _found_before(folder, name, where)
-        yield Remains(path=path_text(path), kind="no metadata", distribution=its, behind=behind)
+        yield Remains(path=path_text(path), kind=kind, distribution=its, behind=behind)
     elif relevant and not {"RECORD", "INSTALLER", "REQUESTED"} & set(files):
         yield Remains(path=path_text(path), kind="no record", distribution=its)
 

@@ -16,6 +16,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_table
 from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
+from core.model.facts.imports import PACKAGES
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
 from core.probes.python.dotted_modules import STANDARD
@@ -39,9 +40,6 @@ MOST_SECONDS, MOST_WAITING = 4.0, 25.0
 OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|__\w+__|test_\w+|\w+_tests?")
 """Programs that some tool runs, in an environment of its own."""
 
-PACKAGES = ("site-packages", "user site")
-"""Origins of entries of sys.path with what installers put there."""
-
 
 class _Ends(Frozen, frozen=True):
     """Where programs end."""
@@ -62,7 +60,7 @@ def ends_of_programs(
     programs that come to it.
     """
     folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
-    programs = dict(_programs(folder, search, where)) if folder else {}
+    programs = dict(_programs(folder, where)) if folder else {}
     if not programs:
         return ()
     found: list[EndedImport] = []
@@ -94,13 +92,12 @@ def _kept(  # noqa: PLR0917 - what a follower is given
     return kept_look("imports of programs", given, _Ends, look, where, known=known).found
 
 
-def _programs(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each program that imports a package."""
-    mine = search.top_names(folder)
+def _programs(folder: str, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each program that imports a package, or another module of its folder, which may import one."""
     names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
     for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
         text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
-        if set(packages_spelt(text)) - STANDARD - mine:
+        if set(packages_spelt(text)) - STANDARD:
             yield name, text
 
 

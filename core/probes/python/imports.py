@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from core.knowledge.contracts import hub_cache
+from core.knowledge.modules import module_of
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
+from core.model.facts.imports import PACKAGES
 from core.probes.probe import ProbeRequest
 from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.distributions import required_name
@@ -15,7 +18,7 @@ from core.probes.python.faults import environment_faults, ignored_lines, remains
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.locations import working_folder
 from core.probes.python.misfits import misfits
-from core.probes.python.modules import known_modules
+from core.probes.python.modules import ModuleSearch, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.on_cpu import on_cpu_alone
 from core.probes.python.other_library import other_library
@@ -25,7 +28,7 @@ from core.probes.python.read_ahead import read_ahead
 from core.probes.python.reading_children import remember
 from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
-from core.probes.python.shadows import ended_programs, shadowed_packages
+from core.probes.python.shadows import ended_programs, owner_of_module, shadowed_packages
 from core.probes.python.started import start_faults
 from core.probes.sysroot import Sysroot, sysroot_of
 
@@ -61,6 +64,18 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
                 remember(python, where)
     ahead.end()
     return tuple(found)
+
+
+def _unrecorded(
+    python: PythonEnvironment, required: frozenset[str], modules: ModuleSearch, where: Sysroot
+) -> Iterator[tuple[str, str]]:
+    """Yield the required distributions of which only the module is there, among the packages, and its file."""
+    entries = modules.search.entries
+    for name in sorted(required - {d.name for d in python.distributions} - {""}):
+        its = modules.find(module_of(name).partition(".")[0])
+        there = its.kind in ("package", "module", "extension") and entries[its.entry].origin in PACKAGES
+        if there and owner_of_module(its.name, entries[its.entry].path, where) is None:
+            yield name, path_text(its.path)
 
 
 def _cut_short(python: PythonEnvironment, seconds: float, *, named: bool = True) -> Unexamined:
@@ -114,6 +129,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         faults=(*faults, *start_faults(python, path.start_code, request, where)),
         overwritten=overwritten_packages(python, request, where),
         remains=tuple(remains_of_pip(path.entries, where, required)),
+        unrecorded=tuple(_unrecorded(python, required, modules, where)),
         left=compiled_remains(python, request, where),
         misfits=misfits(python, request, where),
         idle=idle_frameworks(python, request, where),

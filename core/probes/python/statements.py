@@ -6,6 +6,8 @@ import ast
 import re
 from collections.abc import Iterable, Mapping
 
+import msgspec
+
 from core.common.syntax_tree import statements_of
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
@@ -47,6 +49,14 @@ from core.probes.python.module_text import (
 )
 from core.probes.python.modules import ModuleSearch
 from core.probes.sysroot import Sysroot
+
+
+def _tried_first(again: Ended, e: Ended) -> Ended:
+    """Return an end in the handler of an import, with the whole module that the import does not find."""
+    if again.what is None or e.what is None or e.what.kind != "absent" or "." in e.what.wanted or e.what.path:
+        return again
+    return Ended(msgspec.structs.replace(again.what, tried_first=e.what.wanted), again.error)
+
 
 _ERRORS = {
     "no name": "ImportError",
@@ -191,6 +201,8 @@ class Statements:
                 yield from self._import_statement(node, frame)
             case ast.Return(value=value):
                 yield from self._calls.made_by(value, frame)
+                if value is not None:
+                    self._look_up(value, frame)
                 return False
             case ast.Raise(exc=raised):
                 raise self.refused(frame, frame.refused, name_of_error(raised))
@@ -331,7 +343,7 @@ class Statements:
                 try:
                     goes_on = yield from self.block(handler.body, frame)
                 except Ended as again:
-                    raise (e if again.what is None else again) from None
+                    raise (e if again.what is None else _tried_first(again, e)) from None
         else:
             found = self._finds_all(node.body, frame)
             if not found and not all(ends_with_raise(h.body) for h in node.handlers):

@@ -35,6 +35,16 @@ def reinstall_package(seen: Snapshot, python: PythonEnvironment, name: str, vers
     return manual_fix(_("Reinstall {name} {version}", name=name, version=version), command, restart="program")
 
 
+def install_instead(seen: Snapshot, python: PythonEnvironment, name: str, other: str) -> Fix:
+    """Return how a package takes the place of one that has the same folder."""
+    return manual_fix(
+        _("Install {other} instead of {name}", other=other, name=name),
+        framework_pip_command(seen, python, "uninstall", "-y", name),
+        framework_pip_command(seen, python, "install", other),
+        restart="program",
+    )
+
+
 def without_plugin(home: EnvironmentView, ended: EndedImport) -> Fix:
     """Return how a framework is imported without a plug-in that ends its import."""
     seen, name = home.seen, ended.plugin.partition(" ")[0]

@@ -17,7 +17,7 @@ from core.model.steps import Severity, Step
 from core.rules.advice import how_to_unset
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
-from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.frameworks.environment_view import WITHOUT_VERSION, EnvironmentView
 from core.rules.frameworks.imports import stop_shadowing, views_with_imports
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
@@ -276,7 +276,7 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
     whole = [d for d in home.python.distributions if d.name == name and (d.location, d.version) not in bare_ones]
     its = next(iter(whole), None) or home.installed(name)
     there = next((m for m in search.modules if m.name == name and m.kind != "namespace"), None)
-    bare = any(r.kind == "no metadata" and not r.behind for r in some)
+    bare = any(r.kind in WITHOUT_VERSION and not r.behind for r in some)
     readers = [d.name for d in home.python.distributions if _reads_release(d.name, name)] if bare else []
     severity: Severity = NOTE
     if any(r.kind == "renamed" for r in some) and there is None and FRAMEWORKS.fullmatch(name):
@@ -340,6 +340,7 @@ def _installed_again(home: EnvironmentView, name: str, version: str, some: list[
 _REMAINS = {
     "renamed": lambda: _("Renamed by pip"),
     "no metadata": lambda: _("Metadata without METADATA"),
+    "no version": lambda: _("METADATA without a version"),
     "no record": lambda: _("Metadata without RECORD"),
 }
 

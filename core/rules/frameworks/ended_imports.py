@@ -9,19 +9,20 @@ import msgspec
 
 from core.common.i18n import N_, _
 from core.common.requirements import is_in_specifier
-from core.common.shell import shell_command, shell_of
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import SELDOM_BUILT, distribution_of, module_table
+from core.knowledge.modules import SELDOM_BUILT, distribution_of, meant_by, module_table
 from core.knowledge.numpy_names import is_given_up, is_pythons_own
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
-from core.model.facts.imports import BEFORE_THE_PACKAGES
+from core.model.facts.imports import BEFORE_THE_PACKAGES, PACKAGES
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, normalise, parent
+from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import (
     framework_pip_command,
+    install_instead,
     install_package,
     reinstall_package,
     reinstall_requirement,
@@ -144,7 +145,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 
     If an extension lacks something that it does not require, few programs need it.
     """
-    if _is_of_programs(ended):
+    if _is_of_programs(home, ended):
         return home.severity if ended.kind == "damaged" else min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not _requirers(home, ended)
@@ -158,9 +159,10 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     return home.severity
 
 
-def _is_of_programs(ended: EndedImport) -> bool:
-    """Whether nothing but a person's own programs comes to this end, which hides nothing."""
-    return not ended.hidden and bool(ended.starts) and all(map(_is_program, ended.starts))
+def _is_of_programs(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether nothing but a person's own programs comes to this end, which hides nothing but their own modules."""
+    alone = bool(ended.starts) and all(map(_is_program, ended.starts))
+    return alone and (not ended.hidden or _precedes_own(home, ended))
 
 
 def _is_program(start: str) -> bool:
@@ -183,7 +185,7 @@ def _asker(home: EnvironmentView, ended: EndedImport) -> str:
 
 def _is_asked_by_program(home: EnvironmentView, ended: EndedImport) -> bool:
     """Whether a program itself asks for what an installed module does not have."""
-    return _is_of_programs(ended) and bool(ended.owner or ended.path) and not _asker(home, ended)
+    return _is_of_programs(home, ended) and bool(ended.owner or ended.path) and not _asker(home, ended)
 
 
 def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
@@ -249,7 +251,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         "prefix": home.python.prefix,
         "module": ended.wanted,
     }
-    if _is_of_programs(ended):
+    if _is_of_programs(home, ended):
         return _program_title(ended, values)
     if ended.kind == "byte code":
         return _("{who} in {prefix} cannot be imported: the byte code of {module} is damaged.", **values)
@@ -281,13 +283,8 @@ def _cause_and_why(
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
     package = distribution_of(ended.wanted)
-    if entry is not None and entry.origin in BEFORE_THE_PACKAGES and ended.kind != "foreign" and ended.path:
-        return "module_shadowed", _(
-            "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
-        ) if _hides_portions(search, ended) else _(
-            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=describe_origin(entry),
-        )
+    if way := _why_shadowed(home, search, ended, entry):
+        return "module_shadowed", way
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
     if ended.kind == "unreadable":
@@ -326,6 +323,44 @@ def _cause_and_why(
     return "requirement_broken", _("The package imports it only when this function is called.") if ended.call else _(
         "The import stops at this line, and nothing after it runs."
     )
+
+
+def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None) -> str:
+    """Return why another module of the name is found than the one that was meant; empty where the right one is."""
+    if _precedes_own(home, ended):
+        return _(
+            "Python imports the first module of a name that it finds: {owner} of the environment comes before {hidden}.",
+            owner=ended.owner or ended.path,
+            hidden=ended.hidden,
+        )
+    if entry is None or entry.origin not in BEFORE_THE_PACKAGES or ended.kind == "foreign" or not ended.path:
+        return ""
+    if _hides_portions(search, ended):
+        return _(
+            "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
+        )
+    return _(
+        "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
+        way=describe_origin(entry),
+    )
+
+
+def _precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a person's own file asks for something that an installed package lacks, and a module of the person's own, of the same
+    name, comes after that package.
+    """
+    asked = ended.kind in ("absent", "no name", "no parameter") and bool(ended.path and ended.hidden and ended.importer)
+    own = (ended.hidden, ended.importer)
+    return asked and _is_of_packages(home, ended.path) and not any(_is_of_packages(home, path) for path in own)
+
+
+def _is_of_packages(home: EnvironmentView, path: str) -> bool:
+    """Whether a path is in a folder of packages of any Python here, or of the user."""
+    system, mine = home.seen.machine.system, normalise(home.seen.machine.system, path)
+    searches = (s.entries for s in home.seen.imports or () if s.prefix == home.python.prefix)
+    folders = {e.path for its in searches for e in its if e.origin in PACKAGES}
+    folders |= {f for p in home.seen.pythons or () for f in p.site_packages}
+    return any(is_inside(system, mine, normalise(system, folder)) for folder in folders)
 
 
 def _is_edited(ended: EndedImport, entry: SearchEntry | None) -> bool:
@@ -386,6 +421,8 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         what = f"{ended.wanted}.{ended.name}" if ended.name else f"import {ended.wanted}"
         what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
+    if ended.tried_first:
+        yield observation(_("Asked for first, and not installed"), ended.tried_first, ended.importer)
     if ended.path:
         way = describe_origin(entry) if entry else ""
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)
@@ -410,6 +447,8 @@ def _cure(
 ) -> tuple[Fix, Remedy | None]:
     """Return the advice, and the remedy that would carry it out."""
     package = distribution_of(ended.wanted)
+    if _precedes_own(home, ended) and cause == "module_shadowed":
+        return _own_first(home, ended), None
     if cause == "module_shadowed" and entry is not None:
         system = home.seen.machine.system
         inner = file_name(system, ended.path).startswith("__init__.")
@@ -431,13 +470,12 @@ def _cure(
             restart="program",
         ), None
     named = [distribution_of(s) for s in ended.starts if not _is_program(s)]
-    starts = [_asker(home, ended)] if _is_of_programs(ended) else named
+    starts = [_asker(home, ended)] if _is_of_programs(home, ended) else named
     askers = [name for name in starts if name not in (package, "")]
     if refused := _of_a_refused_release(home, ended, askers):
         return reinstall_requirement(home.seen, home.python, *refused), None
-    still = module_table().dropped.get(ended.wanted.partition(".")[0], "")
-    if still and ended.kind == "absent":
-        return reinstall_requirement(home.seen, home.python, still), None
+    if known := _of_a_known_name(home, ended):
+        return known, None
     if _is_asked_by_program(home, ended) and cause == "requirement_broken":
         return _for_the_program(home, ended), None
     name, _space, version = ended.owner.partition(" ")
@@ -455,6 +493,43 @@ def _cure(
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
 
 
+def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
+    """Return what to install where the importer, or the tables, name it: the module that it tries first, or the last release with one."""
+    if ended.tried_first and ended.kind == "refused":
+        return install_package(home, distribution_of(ended.tried_first))
+    still = module_table().dropped.get(ended.wanted.partition(".")[0], "") if ended.kind == "absent" else ""
+    return reinstall_requirement(home.seen, home.python, still) if still else None
+
+
+def _own_first(home: EnvironmentView, ended: EndedImport) -> Fix:
+    """Return how a person's own module is found before an installed package of the same name."""
+    system = home.seen.machine.system
+    inner = file_name(system, ended.hidden).startswith("__init__.")
+    package = parent(system, ended.hidden) if inner else ended.hidden
+    start = (
+        ""
+        if inner or ended.hidden.endswith(".py")
+        else f"{ended.hidden}{'/' if system == 'linux' else chr(92)}__init__.py"
+    )
+    folder, name = parent(system, package), ended.owner.partition(" ")[0]
+    searches = (s.entries for s in home.seen.imports or () if s.prefix == home.python.prefix)
+    first = any(e.path == folder and e.origin in BEFORE_THE_PACKAGES for its in searches for e in its)
+    return manual_fix(
+        _("Let Python find {path} first", path=package),
+        _("A package without __init__.py comes last; an empty file makes it one that counts: {path}", path=start)
+        if start
+        else "",
+        ""
+        if first
+        else f"set PYTHONPATH={folder}"
+        if system == "windows"
+        else _("In this terminal: export {name}={value}", name="PYTHONPATH", value=quote(folder)),
+        _("Or, if no program needs {name}:", name=ended.owner) if name else "",
+        framework_pip_command(home.seen, home.python, "uninstall", "-y", name) if name else "",
+        restart="program",
+    )
+
+
 def _of_a_refused_release(home: EnvironmentView, ended: EndedImport, askers: Sequence[str]) -> tuple[str, ...]:
     """Return what others ask of packages whose import ends and whose own release does not do for them.
 
@@ -470,7 +545,9 @@ def _of_a_refused_release(home: EnvironmentView, ended: EndedImport, askers: Seq
 
 def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     """Return which line of a program asks for what, and whose package does not have it."""
-    name = ended.owner.partition(" ")[0]
+    name, top = ended.owner.partition(" ")[0], ended.wanted.partition(".")[0]
+    if other := meant_by(top, ended.name or ended.wanted.removeprefix(f"{top}.").partition(".")[0]):
+        return install_instead(home.seen, home.python, name or top, other)
     what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
     what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
     owner = ended.owner or ended.path

@@ -25,6 +25,9 @@ from core.rules.consumer_loads import environment_rank
 from core.rules.snapshot_queries import is_idle, is_on_cpu
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
 
+WITHOUT_VERSION = ("no metadata", "no version")
+"""Kinds of leftovers from which importlib.metadata gets no version."""
+
 
 class EnvironmentView(msgspec.Struct, frozen=True):
     """One environment, how its frameworks were built, and the results of trials."""
@@ -57,7 +60,7 @@ class EnvironmentView(msgspec.Struct, frozen=True):
         return next((d for d in self.python.distributions if d.name == name), None)
 
     def without_metadata(self) -> set[tuple[str, str]]:
-        """Return folder and release of what is recorded by a .dist-info that lacks METADATA."""
+        """Return folder and release of what is recorded by a .dist-info whose METADATA is missing or states no version."""
         system = self.seen.machine.system
         mine = normalise(system, self.python.prefix)
         bare = (
@@ -65,7 +68,7 @@ class EnvironmentView(msgspec.Struct, frozen=True):
             for s in self.seen.imports or ()
             if normalise(system, s.prefix) == mine
             for r in s.remains
-            if r.kind == "no metadata"
+            if r.kind in WITHOUT_VERSION
         )
         found = ((parent(system, p), re.search(r"-([^-]+)\.dist-info$", p)) for p in bare)
         return {(folder, release[1]) for folder, release in found if release}

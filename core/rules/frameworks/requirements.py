@@ -57,7 +57,11 @@ def broken_requirements(seen: Snapshot) -> Iterator[Finding]:
                 wrong.setdefault(b.wanted, []).append(b)
         for its in _without_parts_of_one(wrong):
             yield _unmet(home, its, loaded=home.python.prefix in examined)
-        yield from _absent(home, [b for b in unmet if not b.installed and not b.optional])
+        absent = [b for b in unmet if not b.installed and not b.optional]
+        there = {} if home.python.kind in _WITHOUT_RECORDS else _unrecorded(home)
+        for name in dict.fromkeys(b.wanted for b in absent if b.wanted in there):
+            yield _without_record_of_its_own(home, [b for b in absent if b.wanted == name], there[name])
+        yield from _absent(home, [b for b in absent if b.wanted not in there])
 
 
 def _without_parts_of_one(wrong: dict[str, list[UnmetRequirement]]) -> Iterator[list[UnmetRequirement]]:
@@ -261,6 +265,42 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
         )
 
 
+def _unrecorded(home: EnvironmentView) -> dict[str, str]:
+    """Return the distributions whose module is there and whose folder of metadata is not, each with the module's file."""
+    mine = (s for s in home.seen.imports or () if s.prefix == home.python.prefix)
+    return {name: path for search in mine for name, path in search.unrecorded}
+
+
+def _without_record_of_its_own(home: EnvironmentView, its: list[UnmetRequirement], path: str) -> Finding:
+    """A required package is there, and its record is gone: only what asks for its version fails."""
+    asking = [b for b in its if check_of(b)]
+    wanted = its[0].wanted
+    return make_finding(
+        Step.FRAMEWORKS,
+        home.severity if asking else NOTE,
+        f"unrecorded-{wanted}",
+        _("{name} in {prefix} lost its record: its .dist-info folder is gone.", name=wanted, prefix=home.python.prefix),
+        cause="installation_interrupted",
+        why=_("{names} asks for its version when it starts, and stops.", names=join_names(b.of.name for b in asking))
+        if asking
+        else _("Its files are there, and nothing here is known to ask for its version. pip takes it for absent."),
+        evidence=[
+            observation(_("Its module"), path),
+            *(
+                observation(
+                    _("Required"),
+                    f"{b.wanted}{b.specifier}",
+                    _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+                )
+                for b in its
+            ),
+            *(home.concerns(b.of.name) for b in asking or its[:1]),
+        ],
+        subject=path,
+        fix=reinstall_requirement(home.seen, home.python, *dict.fromkeys(f"{b.wanted}{b.specifier}" for b in its[:1])),
+    )
+
+
 def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
     """Only one of JAX's two packages for CUDA is installed, so JAX uses the CPU only."""
     for home in environment_views(seen):
@@ -380,9 +420,9 @@ def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
         return ERROR, "requirement_broken"
     if b.installed and "==" in b.specifier and b.wanted.startswith(f"{b.of.name}-"):
         return WARNING, "requirement_broken"  # a part of its own, which must have exactly one release
-    wanted = next(iter(re.findall(r"(?:==|>=|~=)\s*([\d.]+)", b.specifier)), "")
+    wanted = next(iter(re.findall(r"(?:==|>=|~=|>)\s*([\d.]+)", b.specifier)), "")
     same_major = version_tuple(wanted)[:1] == version_tuple(b.installed)[:1]
-    if b.optional and same_major:
+    if b.optional and (same_major or not wanted):
         return NOTE, "requirement_broken"
     if b.wanted.startswith("nvidia-cudnn"):
         if not same_major:

@@ -29,7 +29,13 @@ from core.model.remedies import (
 )
 from core.rules.advice import add_to_search_path, without_variable
 from core.rules.driver.parts import whole_driver
-from core.rules.frameworks.advice import fitting_companion, framework_pip_command, index_of_build, reinstall_package
+from core.rules.frameworks.advice import (
+    fitting_companion,
+    framework_pip_command,
+    index_of_build,
+    install_instead,
+    reinstall_package,
+)
 from core.rules.frameworks.libraries.lacks import (
     TENSORRT,
     Lack,
@@ -116,6 +122,10 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return None, _part_of_windows(lack)
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
+    if cause == "cuda_toolkit_version_mismatch" and (twin := _twin_for_these_libraries(lack)):
+        return InstallPackages(prefix=prefix, remove=(lack.name,), install=(twin,)), install_instead(
+            home.seen, home.python, lack.name, twin
+        )
     if cause == "cuda_toolkit_version_mismatch" and (other := _release_for_these_libraries(lack)):
         return with_search(lack, InstallPackages(prefix=prefix, install=(other,))), _install(lack, [other])
     wanted = list(dict.fromkeys(wanted_packages(lack)))
@@ -187,6 +197,18 @@ def _release_for_these_libraries(lack: Lack) -> str:
         if other := releases_for(lack.name, cuda, there.get(f"nvidia-cudnn-cu{cuda}", "").partition(".")[0]):
             return other
     return ""
+
+
+def _twin_for_these_libraries(lack: Lack) -> str:
+    """Return the requirement for the same release of a framework that is published under one name for each major of CUDA; empty for any
+    other.
+
+    Source: https://docs.cupy.dev/en/stable/install.html.
+    """
+    _wanted, packages = cuda_majors(lack, list(lack.edges))
+    version = next((d.version for d in lack.home.python.distributions if d.name == lack.name), "")
+    named = re.fullmatch(r"(cupy-cuda)\d+x", lack.name)
+    return f"{named[1]}{packages[0]}x=={version}" if named and packages and version else ""
 
 
 def _from_elsewhere(lack: Lack, cause: OptionalCause, folders: list[str]) -> tuple[Remedy, Fix]:
