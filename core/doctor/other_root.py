@@ -124,15 +124,15 @@ class OtherRootHost:
         return pci_devices(self._inside) or None
 
     def registered_starts(self) -> tuple[RegisteredStart, ...]:
-        """None: Linux has no such list."""
+        """Empty: Linux has no such list."""
         return ()
 
     def registered_pythons(self) -> tuple[str, ...]:
-        """None: Linux has no such list."""
+        """Empty: Linux has no such list."""
         return ()
 
     def signature(self, _path: str) -> Signature:
-        """Nothing: libraries for Linux have none."""
+        """Empty: libraries for Linux have none."""
         return ""
 
     def run(self, _argv: Sequence[str], **_options: Unpack[RunOptions]) -> CompletedProcess:

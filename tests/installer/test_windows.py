@@ -63,6 +63,7 @@ def test_the_zip_depends_on_nothing_but_names_and_contents(folder: Path, tmp_pat
 def test_the_wheel_is_made_of_what_git_knows(tmp_path: Path) -> None:
     copied = build.sources(tmp_path)
     assert (copied / "core/__main__.py").exists()
+    assert (copied / "installer/wheel.py").exists()
     assert {p.name for p in copied.iterdir()} == {
         *("core", "gui", "resources", "installer"),
         *("pyproject.toml", "README.md", "LICENSE"),

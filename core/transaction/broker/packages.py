@@ -8,7 +8,7 @@ from core.transaction.broker.ground import Ground
 
 
 def refusal(_change: Change, _ground: Ground, _back: bool) -> str:
-    """None: an installer runs what others wrote."""
+    """Refuse every plan: an installer runs what others wrote."""
     return _("Packages are not changed with administrator rights.")
 
 
