@@ -285,12 +285,6 @@ def half_used() -> Driver:
     return machines.working_driver(gpus=(gpu,))
 
 
-def volta() -> Driver:
-    """A GPU of compute capability 7.0, which builds for CUDA 13 have no code for."""
-    gpu = Gpu(index=0, name="Tesla V100", compute_capability="7.0", memory_total=16 << 30, memory_free=15 << 30)
-    return machines.working_driver(gpus=(gpu,))
-
-
 CPU, CUDA_128 = ("torch==2.8.0+cpu",), ("torch==2.8.0+cu128",)
 CPU_BUILD = "frameworks.cpu-build-torch"
 ROWS: tuple[Row, ...] = (

@@ -151,14 +151,3 @@ def site_wheels(
             make_wheel(folder, name, version, files, requires=wishes, scripts=scripts if name == main else None)
             made.append(f"{name}=={version}")
     return tuple(made)
-
-
-def retagged(source: Path, folder: Path, name: str, version: str, change: Mapping[str, bytes] | None = None) -> Path:
-    """Write a real wheel's files as another distribution's: for a build that cannot be had here."""
-    with zipfile.ZipFile(source) as archive:
-        files = {
-            i.filename: archive.read(i)
-            for i in archive.infolist()
-            if ".dist-info/" not in i.filename and not i.is_dir()
-        }
-    return make_wheel(folder, name, version, {**files, **(change or {})})

@@ -65,10 +65,6 @@ class Site:
         """Where cuDNN's wheels put their libraries."""
         return self.folder / "nvidia" / "cudnn" / "lib"
 
-    def shown_at(self, path: Path) -> str:
-        """Return a path below the folder as the machine sees it."""
-        return f"{self.shown}/{path.relative_to(self.folder)}"
-
 
 def machine(tree: Path, how: Driver | None) -> Lab:
     """Build a machine with one GPU and its driver, or with neither."""

@@ -81,19 +81,6 @@ def without(*folders: str) -> Plant:
     return plant
 
 
-def without_folders_named(package: str, *names: str) -> Plant:
-    """Delete all folders of these names of a package, as recipes for slim images do."""
-
-    def plant(world: World) -> None:
-        found = [p for p in (world.site / package).rglob("*") if p.is_dir() and p.name in names]
-        if not found:
-            raise LookupError(f"{package} has no folder of these names: {names}")
-        for path in found:
-            shutil.rmtree(path, ignore_errors=True)
-
-    return plant
-
-
 def without_empty_files(package: str) -> Plant:
     """Copy a package with a tool that leaves out empty files, as some synchronising services do."""
 
