@@ -28,6 +28,12 @@ from core.rules.snapshot_queries import effective_variable
 WHOLE = ("words", "switch", "folder", "file", "files", "path", "program", "interfaces", "proxy")
 """Kinds whose readers take a value as it is; others convert it, or split it at white space, to which a carriage return belongs."""
 
+PLACES = ("folder", "file", "files", "writable", "sockets")
+"""Kinds whose values name files or folders, in whose names Windows allows no quotation mark; ``set NAME="VALUE"`` keeps both.
+
+Source: Microsoft, "Naming Files, Paths, and Namespaces".
+"""
+
 
 def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return how a value violates a contract, in one sentence; empty if it complies, or if that is unknown."""
@@ -45,6 +51,12 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     if _has_a_blank(contract, value):
         return _(
             "The variable {name} is {value}: programs read the blank as a part of the value.",
+            name=contract.variable,
+            value=repr(value),
+        )
+    if seen.machine.system == "windows" and contract.kind in PLACES and '"' in value:
+        return _(
+            "The variable {name} is {value}: programs read the quotation marks as a part of the value.",
             name=contract.variable,
             value=repr(value),
         )

@@ -18,7 +18,7 @@ from core.rules.advice import how_to_set, how_to_unset
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
-from core.rules.variables.breaches import contract_breach
+from core.rules.variables.breaches import PLACES, contract_breach
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -66,7 +66,7 @@ def contract_finding(
     cuda = _compiled_for(seen, contract, reading)
     toolkit = fitting_toolkit(seen, cuda) if cuda else None
     off = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
-    word = off or ("" if cuda else _without_blanks(contract, value.value, seen))
+    word = off or ("" if cuda else _as_it_is_meant(contract, value.value, seen))
     return make_finding(
         Step.ENVIRONMENT,
         _severity(contract, reading),
@@ -133,9 +133,11 @@ def word_for_off(value: str, words: tuple[str, ...]) -> str:
     return meant[0] if value.strip().lower() in OFF and len(meant) == 1 else ""
 
 
-def _without_blanks(contract: Contract, value: str, seen: Snapshot) -> str:
-    """Return the value that a person means who wrote blanks around it, as cmd.exe's ``set`` keeps them; empty where that is wrong, too."""
-    meant = value.strip()
+def _as_it_is_meant(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return the value that a person means who wrote blanks or quotation marks around it, as cmd.exe's ``set`` keeps them; empty where that
+    is wrong, too.
+    """
+    meant = value.strip().strip('"') if contract.kind in PLACES else value.strip()
     secret = contract.kind in ("header", "key") or "@" in value
     if secret or contract.kind in ON_PURPOSE or meant in ("", value) or contract_breach(contract, meant, seen):
         return ""

@@ -242,6 +242,42 @@ def test_a_batch_file_that_activates_an_environment_of_condas(line: str, activat
     assert state.values.get("CUDA_PATH", "") == (r"C:\its" if activated.endswith("ml") else "")
 
 
+@pytest.mark.parametrize(
+    ("call", "line", "first"),
+    [
+        ("call env.bat ml", r"set PATH=C:\envs\%1\bin;%PATH%", r"C:\envs\ml\bin"),
+        ('call env.bat "my env"', r"set PATH=C:\envs\%~1;%PATH%", r"C:\envs\my env"),
+        ('call env.bat "my env" x', r"set ALL=%*", r"C:\Windows\System32"),
+        ("call env.bat", r"set PATH=C:\envs%1;%PATH%", r"C:\envs"),
+        ("call env.bat ml", "shift\r\nset PATH=C:\\envs\\%1;%PATH%", r"C:\envs\%1"),
+        ("call env.bat ml", r"set PATH=%~dp1;%PATH%", "%~dp1"),
+    ],
+    ids=["plain", "without its marks", "all", "none", "moved", "its folder, which stays unknown"],
+)
+def test_a_batch_file_gets_the_arguments_of_its_call(call: str, line: str, first: str, tmp_path: Path) -> None:
+    put(tmp_path, r"C:\project\env.bat", f"@echo off\r\n{line}\r\n")
+    put(tmp_path, r"C:\project\run.bat", f"{call}\r\n{PYTHON} train.py\r\n")
+    its = request(tmp_path, system="windows", env=ENV)
+    state = State({**ENV, "PWD": r"C:\project"}, set(ENV), separator=";")
+    assert python_of_batch(r"C:\project\run.bat", state, ground_of(its, sysroot_of(its.host), r"C:\project"))
+    assert state.environment()["Path"].partition(";")[0] == first
+    assert state.values.get("ALL") == ('"my env" x' if "ALL" in line else None)
+
+
+def test_a_task_activates_an_environment_below_a_base_that_keeps_no_records(tmp_path: Path) -> None:
+    put(tmp_path, r"C:\conda\envs\ml\conda-meta\history", b"")
+    put(tmp_path, r"C:\conda\envs\ml\python.exe", b"")
+    put(tmp_path, r"C:\conda\Scripts\activate.bat", "@rem conda's own\r\n")
+    command = r'/c "call C:\conda\Scripts\activate.bat ml &amp;&amp; python train.py"'.replace('"', "&quot;")
+    text = TASK.format(enabled="true", command="cmd.exe", arguments=command)
+    put(tmp_path, r"C:\Windows\System32\Tasks\Nightly", text.encode("utf-16"))
+    its = request(tmp_path, system="windows", env=ENV)
+    home = PythonEnvironment(prefix=r"C:\conda\envs\ml", kind="conda")
+    (way,) = starter_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (home,), (), ())
+    assert (way.kind, way.prefix) == ("task", home.prefix)
+    assert r"C:\conda\envs\ml\Library\bin" in way.state.environment()["Path"].split(";")
+
+
 def test_a_line_in_a_condition_makes_its_variable_unknown(tmp_path: Path) -> None:
     put(tmp_path, r"C:\project\run.bat", f'if "%1"=="x" (\nset PATH=C:\\a\n)\n{PYTHON}\n')
     its = request(tmp_path, system="windows", env=ENV)

@@ -82,16 +82,32 @@ def _without_signs(text: str) -> str:
     return out
 
 
-def expanded_line(text: str, value_of: Callable[[str], str | None]) -> str:
-    """Return a line as cmd.exe expands it: what is not set is nothing. Arguments of the batch file stay as they are."""
+def expanded_line(
+    text: str, value_of: Callable[[str], str | None], arguments: tuple[str, ...] | None = None
+) -> str:
+    """Return a line as cmd.exe expands it: what is not set is nothing. ``arguments``: of the batch file; None: they are not known, and stay as
+    they are.
+    """
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:
-            return found[0] if len(found[0]) > 1 else ""
+            return _given(found[0], arguments) if len(found[0]) > 1 else ""
         value = value_of(found[1])
         return _changed(value, found[2] or "") if value is not None else ""
 
     return _PERCENT.sub(put, text)
+
+
+_ARGUMENT = late_pattern(r"%(~)?([1-9*])")
+
+
+def _given(text: str, arguments: tuple[str, ...] | None) -> str:
+    """Return what stands for an argument: %1 to %9, without its quotation marks as %~1, or all of them as %*. Other forms stay as they are."""
+    found = _ARGUMENT.fullmatch(text)
+    if found is None or arguments is None:
+        return text
+    its = arguments if found[2] == "*" else arguments[int(found[2]) - 1 : int(found[2])]
+    return " ".join(a if found[1] or " " not in a else f'"{a}"' for a in its)
 
 
 def _changed(value: str, how: str) -> str:

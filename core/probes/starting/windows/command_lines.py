@@ -29,6 +29,8 @@ MOST_LINE = 8191
 MOST_LINES = 2000
 MOST_STEPS = 6
 """Batch files that call each other."""
+MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b|\bcall\s+:")
+"""After this, %1 is not the first argument of the file."""
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
@@ -47,6 +49,8 @@ class Place(msgspec.Struct, frozen=True):
 
     file: str
     line: int = 0
+    arguments: tuple[str, ...] | None = None
+    """What the batch file was called with; None: that is not known."""
 
 
 def words_of_line(text: str) -> list[str]:
@@ -97,13 +101,14 @@ def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> N
 DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
 
 
-def expanded(text: str, state: State, file: str = "") -> str:
-    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), the folder as %CD%, and %~dp0 within a batch file. !NAME! is
-    replaced where such a variable is set.
+def expanded(text: str, state: State, at: Place | None = None) -> str:
+    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), the folder as %CD%, and %~dp0 and %1 within a batch file.
+    !NAME! is replaced where such a variable is set.
     """
+    file, arguments = (at.file, at.arguments) if at and at.line else ("", None)
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
-    filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name))
+    filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name), arguments)
     return DELAYED.sub(lambda m: m[0] if (value := value_of(state, m[1])) is None else value, filled)
 
 
@@ -115,13 +120,16 @@ def python_of_line(text: str, at: Place, state: State, ground: Ground) -> Starte
     return _program(words_of_line(text), at, state, ground, 0)
 
 
-def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> StartedFile | None:
+def python_of_batch(
+    path: str, state: State, ground: Ground, depth: int = 0, arguments: tuple[str, ...] | None = None
+) -> StartedFile | None:
     """Do the same for a batch file: the first Python that it starts. It is None where the file starts none, and ``state`` has what it
-    sets then.
+    sets then. ``arguments``: what it is called with; None: that is not known.
     """
     text = ground.read(path)
     if text is None or depth >= MOST_STEPS:
         return None
+    arguments = None if MOVES_ARGUMENTS.search(text) else arguments
     state.files.append(path)
     blocks: list[bool | None] = []
     ended = ""
@@ -131,12 +139,12 @@ def python_of_batch(path: str, state: State, ground: Ground, depth: int = 0) -> 
         line = raw.lstrip().lstrip("@").lstrip()[:MOST_LINE]
         if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
             continue
-        at = Place(path, number)
+        at = Place(path, number, arguments)
         if False in blocks:
             _open_and_close(line, blocks, None)
             continue
         level = sum(b is not True for b in blocks)
-        holds = _holds(line, path, state, ground)
+        holds = _holds(line, at, state, ground)
         calls = not ended and not blocks and _never_comes_back(line, at, state, ground, text)
         started = commands_of_line(line, at, state, ground, depth, in_block=bool(blocks), sure=level == 0)
         if started is not None and TRIES.match(" ".join(started.arguments[:2])):
@@ -158,7 +166,7 @@ ASKS_WHETHER = late_pattern(
 """The head of a block that this machine decides: whether a variable is set, or a file is there."""
 
 
-def _holds(line: str, file: str, state: State, ground: Ground) -> bool | None:
+def _holds(line: str, at: Place, state: State, ground: Ground) -> bool | None:
     """Return whether the block that a line opens is run; None where reading does not show it."""
     found = ASKS_WHETHER.match(line)
     if found is None:
@@ -167,7 +175,7 @@ def _holds(line: str, file: str, state: State, ground: Ground) -> bool | None:
         name = next((n for n in state.values if n.upper() == found[2].upper()), found[2])
         its = None if name in state.open or "%" in name else bool(state.values.get(name))
     else:
-        path = expanded(found[3].strip('"'), state, file)
+        path = expanded(found[3].strip('"'), state, at)
         asked = any(n in path for n in "%*?!") or any(n in state.open for n in re.findall(r"%(\w+)%", found[3]))
         its = None if asked or not path else ground.where.exists(_within(path, state, ground))
     return its if its is None or not found[1] else not its
@@ -190,7 +198,7 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     if re.match(r"if\b|for\b", line, re.IGNORECASE) or re.search(r"(?i)\bgoto\b", text):
         return False
     for part in _divided(line):
-        words = words_of_line(expanded(part.strip().lstrip("@").strip(), state, at.file))
+        words = words_of_line(expanded(part.strip().lstrip("@").strip(), state, at))
         if words and words[0].lower() not in ("call", "start") and not SHELL.fullmatch(ntpath.basename(words[0])):
             here = state.values.get("PWD") or ground.folder
             path = find_named(words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, here)
@@ -217,8 +225,8 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
     if its.name != its.name.strip():
         state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
-    value = expanded(its.value, before, at.file if at.line else "")
-    holds = _holds(f"{condition} (", at.file, state, ground) if condition and sure else None
+    value = expanded(its.value, before, at)
+    holds = _holds(f"{condition} (", at, state, ground) if condition and sure else None
     if holds is False:
         return True
     if (condition and not holds) or not sure or its.open:
@@ -256,7 +264,7 @@ def commands_of_line(
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         named = re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
-        command = expanded(command.rstrip(), before, at.file if at.line else "")
+        command = expanded(command.rstrip(), before, at)
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
             state.values["PWD"] = _within(moved[1], state, ground)
             continue
@@ -335,7 +343,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
             return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, relative=words[0])
         return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
     if path.lower().endswith(BATCH):
-        return python_of_batch(path, state, ground, depth + 1)
+        return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
     by_name = not ntpath.dirname(words[0])
     return (
         _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None

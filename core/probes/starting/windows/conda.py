@@ -32,7 +32,7 @@ def activated_prefix(words: Sequence[str], variables: Mapping[str, str], here: s
     else:
         return ""
     path = find_named(words[0], {"PATH": env.get("PATH", "")}, ground.where, here)
-    bases = [b for b in dict.fromkeys(_bases(path, env)) if _is_conda(b, ground)]
+    bases = list(dict.fromkeys(_bases(path, env)))
     asked = rest[0] if rest else ""
     if ntpath.isabs(asked) or "\\" in asked or "/" in asked:
         places = [ntpath.normpath(ntpath.join(here, asked))]
