@@ -28,10 +28,8 @@ from core.rules.cudnn.files import BROKEN_STATES
 from core.rules.frameworks.compilers import compiles_for, fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import environment_views, is_asked_for
 from core.rules.snapshot_queries import effective_variable
+from core.rules.variables.findings import TOOLKIT_VARIABLES
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, manual_fix, observation
-
-TOOLKIT_VARIABLES = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
-"""Variables that name the toolkit; CUDA_PATH_V12_4 and the like name one version's."""
 
 
 def misleading_variables(seen: Snapshot) -> Iterator[Finding]:

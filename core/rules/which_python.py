@@ -13,7 +13,7 @@ from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
 from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
 from core.model.findings import Evidence, Finding
-from core.model.paths import file_name, join_path, parent
+from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command
@@ -213,6 +213,7 @@ def _finding(
                 else []
             ),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
+            *_led_away(seen, start, one),
             *_owner_rows(runs),
             home.concerns(),
         ],
@@ -220,6 +221,19 @@ def _finding(
         fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
     )
     return replace(told, ways=(start.id,))
+
+
+def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence]:
+    """Return the lines of the environment's own activation that make another folder active: it was moved, or copied, since."""
+    system = seen.machine.system
+    rows = (r for r in start.lines if r.name == "VIRTUAL_ENV" and r.does == "set" and r.value)
+    return [
+        observation(_("{name} is set here", name=r.name), r.value, f"{r.file}:{r.line}")
+        for r in rows
+        if one.seems
+        and is_inside(system, r.file, one.seems)
+        and normalise(system, r.value) != normalise(system, one.seems)
+    ]
 
 
 def _kept_words(row: StartLine) -> str:

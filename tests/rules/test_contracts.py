@@ -723,6 +723,46 @@ def test_a_value_with_blanks_around_it_is_set_to_what_is_meant(value: str, meant
         assert (one.fix.title == "Set PYTHONHASHSEED to 42") is bool(meant)
 
 
+@pytest.mark.parametrize(
+    ("variable", "value", "system", "told"),
+    [
+        ("HF_HOME", '"D:\\models"', "windows", True),
+        ("SSL_CERT_FILE", '"D:\\certificates.pem"', "windows", True),
+        ("HF_HOME", "D:\\models", "windows", False),
+        ("HF_HOME", '"/models"', "linux", False),
+        ("TOKENIZERS_PARALLELISM", '"true"', "windows", False),
+    ],
+)
+def test_quotation_marks_that_the_name_of_a_folder_cannot_have(variable: str, value: str, system: str, told: bool):
+    some = (
+        *TORCH,
+        *(Distribution(name=n, version="1.0", location=SITE) for n in ("huggingface-hub", "httpx", "requests")),
+    )
+    seen = machine(variable, value, *some)
+    its = [
+        f for f in found(replace(seen, machine=replace(seen.machine, system=system))) if "quotation marks" in f.title
+    ]
+    assert [(f.subject, f.cause) for f in its] == [(variable, "variable_value_wrong")] * told
+    assert all(f.remedy == PointTo(variable=variable, folder=value.strip('"')) for f in its)
+
+
+@pytest.mark.parametrize(("below", "there"), [("\\bin", True), ("\\bin", False), ("", True)])
+def test_a_variable_of_the_toolkit_that_names_a_folder_of_one(below: str, there: bool):
+    root = "C:\\CUDA\\v12.4"
+    value = f"{root}{below}"
+    row = Vocabulary(
+        variable="CUDA_PATH", prefix=PREFIX, files=("C:\\s\\llama_cpp\\_ctypes_extensions.py",), unknown=(value,), takes="code", line=16,
+        reader="llama-cpp-python", says="FileNotFoundError", sure=True,
+    )  # fmt: skip
+    llama = Distribution(name="llama-cpp-python", version="0.3.16", location=SITE)
+    toolkits = (Toolkit(root=root, origin="installer", version="12.4"),) if there else ()
+    seen = machine("CUDA_PATH", value, llama, vocabularies=(row,), toolkits=toolkits)
+    (told,) = found(replace(seen, machine=replace(seen.machine, system="windows")))
+    assert (told.cause, told.severity) == ("cuda_path_env_wrong", Severity.ERROR)
+    names_it = told.remedy == PointTo(variable="CUDA_PATH", folder=root, right=(root,))
+    assert names_it is bool(there and below)
+
+
 def test_a_secret_with_a_blank_is_not_written_out():
     httpx = Distribution(name="httpx", version="0.28.1", location=SITE)
     (told,) = found(machine("HTTPS_PROXY", "http://ada:secret@proxy:8080\r", httpx))
@@ -891,7 +931,7 @@ def test_a_list_where_one_folder_must_stand():
     value = ":/usr/local/cuda-12.8"
     place = NamedPlace(variable="CUDA_HOME", path=value, state="missing")
     (one,) = [f for f in found(machine("CUDA_HOME", value, *TORCH, places=(place,))) if f.id.startswith("environment.")]
-    assert (one.cause, one.severity) == ("variable_value_wrong", Severity.WARNING)
+    assert (one.cause, one.severity) == ("cuda_path_env_wrong", Severity.WARNING)
     whole = NamedPlace(variable="CUDA_HOME", path="/usr/local/cuda-12.8", state="missing")
     for its in ((), (whole,)):
         assert not found(machine("CUDA_HOME", value if not its else whole.path, *TORCH, places=its))

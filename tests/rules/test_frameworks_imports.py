@@ -12,6 +12,8 @@ from core.model.facts import (
     EndedImport,
     EnvironmentFault,
     FoundModule,
+    FrameworkBuild,
+    Frameworks,
     ImportSearch,
     PythonEnvironment,
     Remains,
@@ -87,6 +89,30 @@ def test_a_file_of_the_frameworks_name_comes_first(entry: int, names: str):
     path = f"{ENTRIES[entry].path}/torch.py"
     out = TakeOutLine(file=f"{SITE}/a.pth", line=3, folder="/srv/lib")
     assert told.remedy == (out if entry == 5 else GiveOtherName(files=((path, "my_torch.py"),)))
+
+
+@pytest.mark.parametrize(
+    ("mine", "its", "gpu", "told"),
+    [("", "12", True, True), ("", "12", False, False), ("12", "12", True, False), ("", "", True, False)],
+    ids=["for the processor", "no GPU", "both for the GPU", "both for the processor"],
+)
+def test_a_build_for_the_processor_among_the_users_packages_hides_one_for_the_gpu(
+    mine: str, its: str, gpu: bool, told: bool
+):
+    user = ENTRIES[3].path
+    way = FoundModule(
+        name="onnxruntime", kind="package", path=f"{user}/onnxruntime/__init__.py", entry=3, owner="onnxruntime 1.20.1",
+        hidden=(f"{SITE}/onnxruntime/__init__.py",), hidden_owner="onnxruntime-gpu 1.20.2",
+    )  # fmt: skip
+    builds = tuple(
+        FrameworkBuild(prefix=PREFIX, distribution=name, version=version, cuda=cuda)
+        for name, version, cuda in (("onnxruntime", "1.20.1", mine), ("onnxruntime-gpu", "1.20.2", its))
+    )
+    machine = replace(seen(way, its=python(kind="other")), frameworks=Frameworks(builds=builds))
+    machine = machine if gpu else replace(machine, driver=None)
+    its_own = [f for f in found(machine) if f.cause == "module_shadowed" and f.severity > Severity.NOTE]
+    assert [f.id for f in its_own] == ["frameworks.cpu-build-hides-onnxruntime"] * told
+    assert all(user in f.title + " ".join(e.value for e in f.evidence) for f in its_own)
 
 
 ENDS = EndedImport(

@@ -151,6 +151,25 @@ def test_the_line_is_edited_where_it_is_the_persons_own(file: str, kind: StartKi
     assert lines == ([(file, 7, "/usr/bin/python3", its.executable, (f"{kind}:{file}",))] if edited else [])
 
 
+@pytest.mark.parametrize(
+    ("file", "value", "told"),
+    [
+        (f"{PREFIX}/bin/activate", "/old/venv", True),
+        (f"{PREFIX}/bin/activate", PREFIX, False),
+        ("/home/ada/.bashrc", "/old/venv", False),
+    ],
+    ids=["moved", "in its place", "another file"],
+)
+def test_the_activation_that_leads_to_another_folder_is_shown(file: str, value: str, told: bool):
+    row = StartLine(name="VIRTUAL_ENV", does="set", value=value, file=file, line=2, form="cmd")
+    one = StartedPython(
+        name="python3", path="/usr/bin/python3", prefix="/usr", seems=PREFIX, why="imports", lacks=("torch",)
+    )
+    start = Start(id="script:run.sh", kind="script", at="run.sh", runs=(one,), lines=(row,))
+    (found,) = another_python_runs(machine(start))
+    assert ((value, f"{file}:2") in [(e.value, e.source) for e in found.evidence]) is told
+
+
 def test_an_alias_of_the_store_is_no_python():
     one = StartedPython(
         name="C:\\WindowsApps\\python.exe", path="", prefix="", seems=PREFIX, why="imports", lacks=("torch",), fault="opens the Store"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from msgspec.structs import replace
 
-from core.common.i18n import _
+from core.common.i18n import _, join_sentences
 from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
@@ -29,7 +29,9 @@ from core.model.remedies import (
 )
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, index_of_build, reinstall_package
+from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.fit import gpu_side
 from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
@@ -304,10 +306,12 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
     framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
     if same or (_is_overlay(home, entry) and not framework):
         return
+    on_cpu = _loses_the_gpu(home, found)
     yield make_finding(
         Step.FRAMEWORKS,
         min(home.severity, WARNING) if is_unmeant(home, found, entry) else NOTE,
-        f"shadowed-{found.name}",
+        # no import that works refutes it: what is found computes, on the CPU
+        f"{'cpu-build-hides' if on_cpu else 'shadowed'}-{found.name}",
         _(
             "import {name} finds {owner} in {folder} instead of {hidden} of the environment.",
             name=found.name,
@@ -316,9 +320,12 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
             hidden=found.hidden_owner,
         ),
         cause="module_shadowed",
-        why=_(
-            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=describe_origin(entry),
+        why=join_sentences(
+            _("The one that is found is built without CUDA, and hides one that is built for it.") if on_cpu else "",
+            _(
+                "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
+                way=describe_origin(entry),
+            ),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
         subject=found.path,
@@ -332,7 +339,15 @@ def is_unmeant(home: EnvironmentView, found: FoundModule, entry: SearchEntry) ->
     mine, its = (version_tuple(owner.partition(" ")[2])[:1] for owner in (found.owner, found.hidden_owner))
     framework = bool(FRAMEWORKS.fullmatch(found.owner.partition(" ")[0]))
     weighty = framework or (found.name == "numpy" and mine > its)  # what was built for NumPy 2 runs with NumPy 1, too
-    return weighty and found.owner != found.hidden_owner and not _is_overlay(home, entry)
+    unmeant = not _is_overlay(home, entry) or _loses_the_gpu(home, found)
+    return weighty and found.owner != found.hidden_owner and unmeant
+
+
+def _loses_the_gpu(home: EnvironmentView, found: FoundModule) -> bool:
+    """Whether the installation that wins is built without CUDA, and hides one that is built for it, on a machine with a GPU."""
+    built = {f"{b.distribution} {b.version}": b for b in home.builds}
+    mine, its = built.get(found.owner), built.get(found.hidden_owner)
+    return mine is not None and is_cpu(mine) and its is not None and bool(its.cuda) and gpu_side(home.seen).there
 
 
 def _is_overlay(home: EnvironmentView, entry: SearchEntry) -> bool:

@@ -42,24 +42,8 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         name=contract.variable,
         value=repr(value),
     )
-    if "\r" in value and contract.kind in WHOLE:
-        return _(
-            "The variable {name} is {value}, with a carriage return, as in a file that was written on Windows.",
-            name=contract.variable,
-            value=repr(value),
-        )
-    if _has_a_blank(contract, value):
-        return _(
-            "The variable {name} is {value}: programs read the blank as a part of the value.",
-            name=contract.variable,
-            value=repr(value),
-        )
-    if seen.machine.system == "windows" and contract.kind in PLACES and '"' in value:
-        return _(
-            "The variable {name} is {value}: programs read the quotation marks as a part of the value.",
-            name=contract.variable,
-            value=repr(value),
-        )
+    if around := _kept_around(contract, value, seen):
+        return around
     match contract.kind:
         case "words":
             return wrong if _has_odd_word(contract, value) else ""
@@ -88,6 +72,29 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
             return wrong_flag
     return _wrong_place(contract, value, seen)
+
+
+def _kept_around(contract: Contract, value: str, seen: Snapshot) -> str:
+    """Return what stands around a value, or in it, that its readers take for a part of it."""
+    if "\r" in value and contract.kind in WHOLE:
+        return _(
+            "The variable {name} is {value}, with a carriage return, as in a file that was written on Windows.",
+            name=contract.variable,
+            value=repr(value),
+        )
+    if _has_a_blank(contract, value):
+        return _(
+            "The variable {name} is {value}: programs read the blank as a part of the value.",
+            name=contract.variable,
+            value=repr(value),
+        )
+    if seen.machine.system == "windows" and contract.kind in PLACES and '"' in value:
+        return _(
+            "The variable {name} is {value}: programs read the quotation marks as a part of the value.",
+            name=contract.variable,
+            value=repr(value),
+        )
+    return ""
 
 
 WITH_NOTHING = ("blanks", "all")

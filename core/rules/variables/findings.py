@@ -7,15 +7,17 @@ import re
 from core.common.i18n import _
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.causes import Cause
 from core.knowledge.contracts import (
     Contract,
 )
-from core.model.facts import Snapshot, Variable
+from core.model.facts import Snapshot, Toolkit, Variable
 from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import is_inside, normalise
 from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity, Step
 from core.rules.advice import how_to_set, how_to_unset
-from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit
+from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
 from core.rules.variables.breaches import PLACES, contract_breach
@@ -65,6 +67,7 @@ def contract_finding(
     container = contract.kind in ("requirement", "capabilities", "devices")
     cuda = _compiled_for(seen, contract, reading)
     toolkit = fitting_toolkit(seen, cuda) if cuda else None
+    above = None if cuda else _toolkit_above(seen, contract.variable, value.value)
     off = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
     word = off or ("" if cuda else _as_it_is_meant(contract, value.value, seen))
     return make_finding(
@@ -74,7 +77,7 @@ def contract_finding(
         problem,
         cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
         if container
-        else "variable_value_wrong",
+        else cause_of_value(contract.variable),
         why=_("The container was started with this request, which the host's driver does not meet.")
         if container
         else _("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
@@ -90,6 +93,8 @@ def contract_finding(
         subject=contract.variable,
         fix=name_fitting_toolkit(seen, contract.variable, cuda)
         if cuda
+        else name_toolkit(seen, contract.variable, above)
+        if above
         else _say_it_so(seen, contract.variable, word)
         if word
         else manual_fix(
@@ -111,12 +116,21 @@ def contract_finding(
         ),
         remedy=PointTo(variable=contract.variable, folder=word, right=(off,) if off else ())
         if word
-        else PointTo(variable=contract.variable, folder=toolkit.root, right=(toolkit.root,))
-        if toolkit
+        else PointTo(variable=contract.variable, folder=its.root, right=(its.root,))
+        if (its := toolkit or above)
         else None
         if container or contract.inside or contract.kind == "local" or cuda
         else _removal(contract, value.value, reading),
     )
+
+
+TOOLKIT_VARIABLES = ("CUDA_PATH", "CUDA_HOME", "CUDA_ROOT")
+"""Variables that name the toolkit; CUDA_PATH_V12_4 and the like name one version's."""
+
+
+def cause_of_value(variable: str) -> Cause:
+    """Return the cause of a wrong value: one that names the toolkit has its own."""
+    return "cuda_path_env_wrong" if variable in TOOLKIT_VARIABLES else "variable_value_wrong"
 
 
 OFF = ("off", "false", "no", "none", "never", "0", "disabled", "disable")
@@ -156,6 +170,16 @@ def _compiled_for(seen: Snapshot, contract: Contract, reading: list[EnvironmentV
     builds = (h.build("torch") for h in reading if contract.kind == "single")
     cuda = next((b.cuda for b in builds if b and b.cuda), "")
     return cuda if any(t.nvcc for t in seen.toolkits or ()) else ""
+
+
+def _toolkit_above(seen: Snapshot, variable: str, value: str) -> Toolkit | None:
+    """Return the toolkit in whose folder a variable of the toolkit names another one, such as bin."""
+    system = seen.machine.system
+    some = [t for t in seen.toolkits or () if t.root and t.origin in ("installer", "folder")]
+    rooted = (
+        t for t in some if normalise(system, t.root) != normalise(system, value) and is_inside(system, value, t.root)
+    )
+    return next(rooted, None) if variable in TOOLKIT_VARIABLES else None
 
 
 BETWEEN = {"options": ", ", "flags": " ", "files": ":", "plugins": ","}
@@ -237,7 +261,7 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
             word=repr(word),
             prefix=home.python.prefix,
         ),
-        cause="variable_value_wrong",
+        cause=cause_of_value(contract.variable),
         why=_("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
         if contract.fetches
         else _("With this variable, it does not fall back to another backend: it fails at the first use."),

@@ -82,9 +82,7 @@ def _without_signs(text: str) -> str:
     return out
 
 
-def expanded_line(
-    text: str, value_of: Callable[[str], str | None], arguments: tuple[str, ...] | None = None
-) -> str:
+def expanded_line(text: str, value_of: Callable[[str], str | None], arguments: tuple[str, ...] | None = None) -> str:
     """Return a line as cmd.exe expands it: what is not set is nothing. ``arguments``: of the batch file; None: they are not known, and stay as
     they are.
     """
