@@ -13,6 +13,7 @@ from core.model.steps import Severity
 from core.probes.python.compiled_remains import compiled_remains
 from core.probes.python.misfits import is_of_another_series, misfits
 from core.probes.python.on_cpu import on_cpu_alone
+from core.probes.python.on_cudnn import callers_of_cudnn
 from core.probes.python.own_programs import idle_frameworks, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
@@ -209,3 +210,22 @@ def test_what_is_told_of_them():
     assert (one.cause, one.severity) == ("requirement_broken", Severity.WARNING)
     assert "even" in one.title
     assert told(ImportSearch(prefix=PREFIX)) == []
+
+
+@pytest.mark.parametrize(
+    ("files", "callers"),
+    [
+        ({"main.py": "from faster_whisper import WhisperModel\n"}, ("/home/ada/work/main.py",)),
+        ({"main.py": "ctypes.CDLL('libcudnn.so.9')\n"}, ("/home/ada/work/main.py",)),
+        ({"main.py": "ctypes.WinDLL(root + 'cudnn_ops64_9.dll')\n"}, ("/home/ada/work/main.py",)),
+        ({"main.py": "ctranslate2.Translator('ende')\n", "notes.txt": "libcudnn.so.9\n"}, ()),
+        ({"main.py": "torch.backends.cudnn.benchmark = True\n"}, ()),
+        ({"notes.txt": "\n"}, ("faster-whisper 1.1.1",)),
+    ],
+    ids=["a model of speech", "its file", "its file on Windows", "a translator", "PyTorch's setting", "no program"],
+)
+def test_what_calls_cudnn(files: dict[str, str], callers: tuple[str, ...], tmp_path: Path):
+    its = asked(tmp_path, *SPEECH)
+    for name, text in files.items():
+        write(tmp_path, f"/home/ada/work/{name}", text)
+    assert callers_of_cudnn(its.seen.pythons[0], its, sysroot_of_path(tmp_path)) == callers

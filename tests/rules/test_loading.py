@@ -20,6 +20,7 @@ from core.model.facts import (
     FrameworkBuild,
     Frameworks,
     How,
+    ImportSearch,
     LibraryFile,
     Load,
     Mark,
@@ -32,6 +33,7 @@ from core.model.findings import Finding
 from core.model.remedies import InstallPackages
 from core.model.steps import Severity
 from core.rules.consumer_loads import consumer_loads
+from core.rules.cudnn.copies import lone_main_libraries
 from core.rules.cudnn.loading import changeable_copy, untrusted_copy
 from core.rules.cudnn.not_found import not_found, search_stopped
 from core.rules.cudnn.wrong_copy import parts_missing
@@ -466,6 +468,32 @@ def test_lone_main_library_uses_the_parts_of_the_machine() -> None:
     made = (whole.loads or ())[0]
     made = replace(made, resolutions=(m.search("cudnn64_9.dll", m.found(main, How.APPLICATION)), *made.resolutions[1:]))
     assert loud(replace(whole, cudnn=(shim, parts), loads=(made,))) == []
+
+
+@pytest.mark.parametrize(
+    ("callers", "idle", "others", "told"),
+    [
+        (("/home/ada/work/a.py",), (), False, True),
+        ((), (), False, False),
+        (("/home/ada/work/a.py",), ("ctranslate2",), False, False),
+        (("/home/ada/work/a.py",), (), True, False),
+    ],
+    ids=["called", "nothing calls it", "no program uses its framework", "the parts are elsewhere"],
+)
+def test_a_lone_main_library_without_parts_on_the_machine(
+    callers: tuple[str, ...], idle: tuple[str, ...], others: bool, told: bool
+) -> None:
+    whole = m.wheel_machine()
+    parts = (whole.cudnn or ())[0]
+    lone = replace(
+        parts, folder=f"{m.SITE}/ctranslate2.libs", origin="framework", owner="ctranslate2 4.8.5", environment=m.PREFIX,
+        files=parts.files[:1], missing=tuple(f.name for f in parts.files[1:]),
+    )  # fmt: skip
+    search = ImportSearch(prefix=m.PREFIX, python="3.11", on_cudnn=callers, idle=idle)
+    seen = replace(whole, cudnn=(lone, parts) if others else (lone,), loads=(), imports=(search,))
+    (one,) = lone_main_libraries(seen)
+    assert (one.severity > Severity.NOTE, one.cause) == ((True, "cudnn_not_installed") if told else (False, ""))
+    assert (isinstance(one.remedy, InstallPackages) and one.remedy.install == ("nvidia-cudnn-cu12==9.*",)) is told
 
 
 def test_repair_names_the_exact_package_and_interpreter() -> None:

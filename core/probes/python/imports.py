@@ -21,6 +21,7 @@ from core.probes.python.misfits import misfits
 from core.probes.python.modules import ModuleSearch, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.on_cpu import on_cpu_alone
+from core.probes.python.on_cudnn import callers_of_cudnn
 from core.probes.python.other_library import other_library
 from core.probes.python.overwritten import overwritten_packages
 from core.probes.python.own_programs import idle_frameworks
@@ -134,4 +135,5 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         misfits=misfits(python, request, where),
         idle=idle_frameworks(python, request, where),
         on_cpu=on_cpu_alone(python, request, where),
+        on_cudnn=callers_of_cudnn(python, request, where),
     )

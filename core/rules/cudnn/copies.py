@@ -11,13 +11,18 @@ from core.common.text import join_names
 from core.common.versions import is_older, version_tuple, versions_differ
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import CudnnCopy, Snapshot
-from core.model.findings import Evidence, Finding
-from core.model.paths import normalise
+from core.model.findings import Evidence, Finding, Fix
+from core.model.paths import join_path, normalise
+from core.model.remedies import InstallPackages
 from core.model.steps import Step
+from core.rules.advice import add_to_search_path
 from core.rules.consumer_loads import consumer_loads, describe_copy, used_folders
 from core.rules.cudnn.files import file_faults, is_lone_main_library
 from core.rules.driver.facts import driver_works
-from core.rules.snapshot_queries import installed_programs
+from core.rules.frameworks.advice import framework_pip_command
+from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.fit import gpu_side
+from core.rules.snapshot_queries import installed_programs, is_idle, is_on_cpu
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -112,9 +117,15 @@ def _searched_places(seen: Snapshot) -> list[Evidence]:
 
 
 def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
-    """A main library without its parts uses whichever parts the search path offers."""
+    """A main library without its parts uses whichever parts the search path offers: a fault where none can, and something calls them."""
     for copy in seen.cudnn or ():
-        if is_lone_main_library(copy):
+        if not is_lone_main_library(copy):
+            continue
+        home = next((h for h in environment_views(seen) if h.python.prefix == copy.environment and h.near <= 2), None)
+        callers = _callers_without_parts(seen, copy, home) if home else ()
+        if home and callers:
+            yield _parts_nowhere(copy, home, callers)
+        else:
             yield make_finding(
                 Step.CUDNN,
                 NOTE,
@@ -124,6 +135,62 @@ def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
                 evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
                 subject=copy.folder,
             )
+
+
+def _callers_without_parts(seen: Snapshot, copy: CudnnCopy, home: EnvironmentView) -> tuple[str, ...]:
+    """Return what calls this library on the GPU; nothing where a file of this machine may be one of its parts."""
+    name, prefix = copy.owner.partition(" ")[0], home.python.prefix
+    others = (f.name.lower() for c in seen.cudnn or () if c.major == copy.major for f in c.files)
+    if not copy.missing or set(map(str.lower, copy.missing)) & set(others):
+        return ()
+    if not gpu_side(seen).works or is_idle(seen, prefix, name) or is_on_cpu(seen, prefix, name):
+        return ()
+    mine = normalise(seen.machine.system, prefix)
+    return next((s.on_cudnn for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine), ())
+
+
+def _parts_nowhere(copy: CudnnCopy, home: EnvironmentView, callers: tuple[str, ...]) -> Finding:
+    return make_finding(
+        Step.CUDNN,
+        min(home.severity, WARNING),
+        "parts-nowhere",
+        _(
+            "{owner} has cuDNN's main library alone, and {names} are nowhere on this machine.",
+            owner=copy.owner,
+            names=join_names(copy.missing),
+        ),
+        cause="cudnn_not_installed",
+        why=_(
+            "The main library opens its parts at its first call, as for a model with convolutions, and the program ends where there are none."
+        ),
+        evidence=[
+            observation(_("Copy"), describe_copy(copy), copy.folder),
+            *(observation(_("Calls cuDNN"), caller, home.python.prefix) for caller in callers[:3]),
+            *_searched_places(home.seen),
+            home.concerns(copy.owner.partition(" ")[0]),
+        ],
+        subject=copy.folder,
+        fix=_install_parts(copy, home),
+    )
+
+
+def _install_parts(copy: CudnnCopy, home: EnvironmentView) -> Fix:
+    """Return how to install NVIDIA's package into the environment, in a folder that its programs search."""
+    seen, python = home.seen, home.python
+    build = home.build(copy.owner.partition(" ")[0])
+    cuda = ((build.cuda if build else "") or "12").partition(".")[0]
+    wish = f"nvidia-cudnn-cu{cuda}=={copy.major}.*"
+    windows = seen.machine.system == "windows"
+    tail = ("nvidia", "cudnn", "bin" if windows else "lib")
+    folders = tuple(join_path(seen.machine.system, site, *tail) for site in python.site_packages[:1])
+    paths = [add_to_search_path(seen, f) for f in folders]
+    return manual_fix(
+        _("Install {what} into this environment", what=f"cuDNN {copy.major}"),
+        framework_pip_command(seen, python, "install", wish),
+        *(line for fix in paths for line in (fix.title, fix.advice)),
+        restart="program",
+        remedy=InstallPackages(prefix=python.prefix, install=(wish,), search=folders),
+    )
 
 
 def misleading_headers(seen: Snapshot) -> Iterator[Finding]:

@@ -347,7 +347,7 @@ def _loses_the_gpu(home: EnvironmentView, found: FoundModule) -> bool:
     """Whether the installation that wins is built without CUDA, and hides one that is built for it, on a machine with a GPU."""
     built = {f"{b.distribution} {b.version}": b for b in home.builds}
     mine, its = built.get(found.owner), built.get(found.hidden_owner)
-    return mine is not None and is_cpu(mine) and its is not None and bool(its.cuda) and gpu_side(home.seen).there
+    return mine is not None and is_cpu(mine) and its is not None and bool(its.cuda) and bool(gpu_side(home.seen).there)
 
 
 def _is_overlay(home: EnvironmentView, entry: SearchEntry) -> bool:
