@@ -713,7 +713,8 @@ def test_values_that_the_interpreter_does_not_start_with(variable: str, value: s
 
 
 @pytest.mark.parametrize(
-    ("value", "meant"), [("42 ", "42"), (" 42\r", "42"), ("forty-two ", ""), ("42", "")], ids=["blank", "end of line", "wrong besides", "right"]
+    ("value", "meant"), [("42 ", "42"), (" 42\r", "42"), ('"42"', "42"), ("forty-two ", ""), ("42", "")],
+    ids=["blank", "end of line", "quotation marks", "wrong besides", "right"],
 )  # fmt: skip
 def test_a_value_with_blanks_around_it_is_set_to_what_is_meant(value: str, meant: str):
     for one in found(machine("PYTHONHASHSEED", value, *TORCH)):

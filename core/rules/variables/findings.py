@@ -20,7 +20,7 @@ from core.rules.advice import how_to_set, how_to_unset
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
-from core.rules.variables.breaches import PLACES, contract_breach
+from core.rules.variables.breaches import contract_breach
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -151,7 +151,7 @@ def _as_it_is_meant(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return the value that a person means who wrote blanks or quotation marks around it, as cmd.exe's ``set`` keeps them; empty where that
     is wrong, too.
     """
-    meant = value.strip().strip('"') if contract.kind in PLACES else value.strip()
+    meant = value.strip().strip('"')
     secret = contract.kind in ("header", "key") or "@" in value
     if secret or contract.kind in ON_PURPOSE or meant in ("", value) or contract_breach(contract, meant, seen):
         return ""

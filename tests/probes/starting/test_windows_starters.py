@@ -264,6 +264,41 @@ def test_a_batch_file_gets_the_arguments_of_its_call(call: str, line: str, first
     assert state.values.get("ALL") == ('"my env" x' if "ALL" in line else None)
 
 
+@pytest.mark.parametrize(
+    ("called", "values"),
+    [
+        (("setlocal", "set A=1", "cd /d C:\\elsewhere"), {"A": None, "PWD": r"C:\project"}),
+        (("set A=1",), {"A": "1"}),
+        (("set A=1", "setlocal", "set A=2", "set B=2", "endlocal"), {"A": "1", "B": None}),
+        (("setlocal EnableDelayedExpansion", "set A=2", 'endlocal & set "B=%A%"'), {"A": None, "B": "2"}),
+        (("call :setup one", "exit /b 0", ":setup", "set A=%1", "exit /b", ":later", "set A=later"), {"A": "one"}),
+        (("call :setup", "goto :eof", ":setup", "setlocal", "set A=1", "goto :eof"), {"A": None}),
+        (("set A=1", "exit /b", "set A=2"), {"A": "1"}),
+        (("if errorlevel 1 (", "exit /b", ")", "set A=2"), {"A": "2"}),
+    ],
+    ids=[
+        "setlocal",
+        "without it",
+        "endlocal",
+        "handed out",
+        "a part",
+        "a part of its own",
+        "after its end",
+        "an end in a block",
+    ],
+)
+def test_what_a_called_batch_file_leaves(
+    called: tuple[str, ...], values: dict[str, str | None], tmp_path: Path
+) -> None:
+    """Each was seen in cmd.exe of wine, but for the last two."""
+    put(tmp_path, r"C:\project\env.bat", "\r\n".join(("@echo off", *called)))
+    put(tmp_path, r"C:\project\run.bat", f"@echo off\r\ncall env.bat\r\n{PYTHON} train.py\r\n")
+    its = request(tmp_path, system="windows", env=ENV)
+    state = State({**ENV, "PWD": r"C:\project"}, set(ENV), separator=";")
+    assert python_of_batch(r"C:\project\run.bat", state, ground_of(its, sysroot_of(its.host), r"C:\project"))
+    assert {n: state.values.get(n) for n in values} == values
+
+
 def test_a_task_activates_an_environment_below_a_base_that_keeps_no_records(tmp_path: Path) -> None:
     put(tmp_path, r"C:\conda\envs\ml\conda-meta\history", b"")
     put(tmp_path, r"C:\conda\envs\ml\python.exe", b"")

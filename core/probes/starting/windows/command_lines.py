@@ -29,8 +29,12 @@ MOST_LINE = 8191
 MOST_LINES = 2000
 MOST_STEPS = 6
 """Batch files that call each other."""
-MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b|\bcall\s+:")
-"""After this, %1 is not the first argument of the file."""
+MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b")
+"""After this, %1 is not the first argument."""
+JUMPS = late_pattern(r"(?i)\bgoto\b(?!\s*:?eof\b)")
+EXITS = late_pattern(r"(?i)(?:exit\b|goto\s*:?eof\b)")
+"""Ends a batch file, or the part of it that was called."""
+LOCALIZES = late_pattern(r"(?i)(setlocal|endlocal)\b[^&]*&?\s*(.*)")
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
@@ -121,21 +125,29 @@ def python_of_line(text: str, at: Place, state: State, ground: Ground) -> Starte
 
 
 def python_of_batch(
-    path: str, state: State, ground: Ground, depth: int = 0, arguments: tuple[str, ...] | None = None
+    path: str,
+    state: State,
+    ground: Ground,
+    depth: int = 0,
+    arguments: tuple[str, ...] | None = None,
+    *,
+    label: str = "",
 ) -> StartedFile | None:
     """Do the same for a batch file: the first Python that it starts. It is None where the file starts none, and ``state`` has what it
-    sets then. ``arguments``: what it is called with; None: that is not known.
+    sets then. ``arguments``: what it is called with; None: that is not known. ``label``: a part of it, as ``call :NAME`` runs it.
     """
     text = ground.read(path)
     if text is None or depth >= MOST_STEPS:
         return None
+    state.files += [path] if path not in state.files else []
     arguments = None if MOVES_ARGUMENTS.search(text) else arguments
-    state.files.append(path)
+    ends_at_exit = bool(label) or not JUMPS.search(text)
+    kept: list[State] = []
     blocks: list[bool | None] = []
     ended = ""
     tried: list[StartedFile] = []
     lost: list[StartedFile] = []
-    for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
+    for number, raw in _rows(text, label):
         line = raw.lstrip().lstrip("@").lstrip()[:MOST_LINE]
         if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
             continue
@@ -143,6 +155,9 @@ def python_of_batch(
         if False in blocks:
             _open_and_close(line, blocks, None)
             continue
+        if ends_at_exit and not blocks and EXITS.match(line):
+            break
+        line = _localized(line, kept, state, at)
         level = sum(b is not True for b in blocks)
         holds = _holds(line, at, state, ground)
         calls = not ended and not blocks and _never_comes_back(line, at, state, ground, text)
@@ -157,7 +172,41 @@ def python_of_batch(
             return msgspec.structs.replace(its, ended_at=ended) if ended else its
         ended = f"{path}:{number}" if calls else ended
         _open_and_close(line, blocks, holds)
-    return next(iter((*tried, *lost)), None)
+    found = next(iter((*tried, *lost)), None)
+    if kept and found is None:
+        _give_back(kept[0], state)
+    return found
+
+
+def _rows(text: str, label: str) -> Iterator[tuple[int, str]]:
+    """Yield the lines of a batch file with their numbers; those behind a label where one is given."""
+    there = not label
+    for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
+        if there:
+            yield number, raw
+        words = raw.strip().split()
+        there = there or (bool(words) and words[0].lower() == f":{label.lower()}")
+
+
+def _localized(line: str, kept: list[State], state: State, at: Place) -> str:
+    """Follow ``setlocal`` and ``endlocal``: what is set between them, and the folder, do not last. Return what else the line runs, which is
+    expanded before ``endlocal``.
+    """
+    found = LOCALIZES.match(line)
+    if found is None:
+        return line
+    if found[1].lower() == "setlocal":
+        kept.append(state.copy())
+        return found[2]
+    rest = expanded(found[2], state, at)
+    if kept:
+        _give_back(kept.pop(), state)
+    return rest
+
+
+def _give_back(before: State, state: State) -> None:
+    """Give a state the variables, with their lines, that it had before."""
+    state.values, state.exported, state.lines, state.open = before.values, before.exported, before.lines, before.open
 
 
 ASKS_WHETHER = late_pattern(
@@ -314,6 +363,8 @@ def _within(folder: str, state: State, ground: Ground) -> str:
 def _program(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
     if not words or depth >= MOST_STEPS:
         return None
+    if words[0].startswith(":") and at.line:
+        return python_of_batch(at.file, state, ground, depth + 1, tuple(words[1:]), label=words[0][1:])
     name = ntpath.basename(words[0])
     if is_launched(words[0]):
         its = launched_python(words, state.values, state.values.get("PWD") or ground.folder, ground)
