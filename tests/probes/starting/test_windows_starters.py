@@ -275,6 +275,26 @@ def test_a_batch_file_gets_the_arguments_of_its_call(call: str, line: str, first
         (("call :setup", "goto :eof", ":setup", "setlocal", "set A=1", "goto :eof"), {"A": None}),
         (("set A=1", "exit /b", "set A=2"), {"A": "1"}),
         (("if errorlevel 1 (", "exit /b", ")", "set A=2"), {"A": "2"}),
+        (
+            ("set A=1", "if exist env.bat (", "set A=2", "set B=%A%;x", ")", "set C=%A%"),
+            {"A": "2", "B": "1;x", "C": "2"},
+        ),
+        (
+            (
+                "setlocal EnableDelayedExpansion",
+                "if exist env.bat (",
+                "set A=2",
+                "set B=!A!;x",
+                ")",
+                'endlocal & set "C=%B%"',
+            ),
+            {"C": "2;x"},
+        ),
+        (
+            ("set A=1", 'if "%A%"=="1" set B=one', 'if not "%A%"=="1" set C=two', 'if /i "%Z%"=="" set D=none'),
+            {"B": "one", "C": None, "D": "none"},
+        ),
+        (("set A=on", "if /i %A%==ON (", "set B=one", ") else (", "set B=two", ")"), {"B": "one"}),
     ],
     ids=[
         "setlocal",
@@ -285,12 +305,16 @@ def test_a_batch_file_gets_the_arguments_of_its_call(call: str, line: str, first
         "a part of its own",
         "after its end",
         "an end in a block",
+        "a block is read as a whole",
+        "but for !NAME!",
+        "texts that are alike",
+        "a block that they decide",
     ],
 )
 def test_what_a_called_batch_file_leaves(
     called: tuple[str, ...], values: dict[str, str | None], tmp_path: Path
 ) -> None:
-    """Each was seen in cmd.exe of wine, but for the last two."""
+    """What setlocal, call, a block and a comparison do was seen in wine's cmd.exe."""
     put(tmp_path, r"C:\project\env.bat", "\r\n".join(("@echo off", *called)))
     put(tmp_path, r"C:\project\run.bat", f"@echo off\r\ncall env.bat\r\n{PYTHON} train.py\r\n")
     its = request(tmp_path, system="windows", env=ENV)

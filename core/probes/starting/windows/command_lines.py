@@ -105,15 +105,15 @@ def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> N
 DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
 
 
-def expanded(text: str, state: State, at: Place | None = None) -> str:
+def expanded(text: str, state: State, at: Place | None = None, now: State | None = None) -> str:
     """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), the folder as %CD%, and %~dp0 and %1 within a batch file.
-    !NAME! is replaced where such a variable is set.
+    !NAME! is replaced where such a variable is set; ``now``: the variables as the command runs, where they may differ from those as its line is read.
     """
     file, arguments = (at.file, at.arguments) if at and at.line else ("", None)
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
     filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name), arguments)
-    return DELAYED.sub(lambda m: m[0] if (value := value_of(state, m[1])) is None else value, filled)
+    return DELAYED.sub(lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
@@ -144,6 +144,7 @@ def python_of_batch(
     ends_at_exit = bool(label) or not JUMPS.search(text)
     kept: list[State] = []
     blocks: list[bool | None] = []
+    block: State | None = None
     ended = ""
     tried: list[StartedFile] = []
     lost: list[StartedFile] = []
@@ -161,7 +162,8 @@ def python_of_batch(
         level = sum(b is not True for b in blocks)
         holds = _holds(line, at, state, ground)
         calls = not ended and not blocks and _never_comes_back(line, at, state, ground, text)
-        started = commands_of_line(line, at, state, ground, depth, in_block=bool(blocks), sure=level == 0)
+        block = (block or State(dict(state.values), separator=";")) if blocks or _opens(line) else None
+        started = commands_of_line(line, at, state, ground, depth, block=block if blocks else None, sure=level == 0)
         if started is not None and TRIES.match(" ".join(started.arguments[:2])):
             tried.append(started)
         elif started is not None and started.relative:
@@ -215,8 +217,28 @@ ASKS_WHETHER = late_pattern(
 """The head of a block that this machine decides: whether a variable is set, or a file is there."""
 
 
+COMPARES = late_pattern(
+    r"(?i)if\s+(/i\s+)?(not\s+)?(\"[^\"]{0,400}\"|[^\s=(\"]{1,100})\s*==\s*(\"[^\"]{0,400}\"|[^\s(\"]{1,100})\s*\(\s*\Z"
+)
+"""The head of a block that two texts decide."""
+
+
+def _are_alike(found: re.Match[str], at: Place, state: State) -> bool | None:
+    """Return whether a block that two texts decide is run; None where one of them is not known."""
+    texts = (found[3], found[4])
+    if any(n.upper() in {o.upper() for o in state.open} for text in texts for n in re.findall(r"%(\w+)%", text)):
+        return None
+    one, two = (expanded(text, state, at) for text in texts)
+    if any(c in one + two for c in "%!"):
+        return None
+    alike = one.lower() == two.lower() if found[1] else one == two
+    return alike != bool(found[2])
+
+
 def _holds(line: str, at: Place, state: State, ground: Ground) -> bool | None:
     """Return whether the block that a line opens is run; None where reading does not show it."""
+    if compared := COMPARES.match(line):
+        return _are_alike(compared, at, state)
     found = ASKS_WHETHER.match(line)
     if found is None:
         return None
@@ -242,6 +264,13 @@ def _open_and_close(line: str, blocks: list[bool | None], holds: bool | None) ->
             last = blocks.pop()
 
 
+def _opens(line: str) -> bool:
+    """Whether a block begins in a line, and goes on behind it."""
+    opened: list[bool | None] = []
+    _open_and_close(line, opened, None)
+    return bool(opened)
+
+
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
     """Whether a line starts another batch file without ``call``: cmd.exe leaves this one for it. Jumps may pass it over."""
     if re.match(r"if\b|for\b", line, re.IGNORECASE) or re.search(r"(?i)\bgoto\b", text):
@@ -259,7 +288,7 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
 def _assigned(part: str, at: Place, state: State, before: State, ground: Ground, *, sure: bool, in_block: bool) -> bool:
     """Apply a command that is ``set``; one that is not sure to be reached makes its variable unknown.
 
-    ``before``: the variables at the start of the line, which is expanded as a whole.
+    ``before``: the variables at the start of the line, or of the block around it, which is expanded as a whole.
     """
     found = SETS.search(part) if IS_CONDITION.match(part) else None
     condition, command = (part[: found.start() + 1], part[found.start() + 1 :]) if found else ("", part)
@@ -274,7 +303,7 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
     if its.name != its.name.strip():
         state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
-    value = expanded(its.value, before, at)
+    value = expanded(its.value, before, at, state)
     holds = _holds(f"{condition} (", at, state, ground) if condition and sure else None
     if holds is False:
         return True
@@ -298,13 +327,21 @@ def _up_to_bracket(text: str) -> str:
 
 
 def commands_of_line(
-    line: str, at: Place, state: State, ground: Ground, depth: int = 0, *, in_block: bool = False, sure: bool = True
+    line: str,
+    at: Place,
+    state: State,
+    ground: Ground,
+    depth: int = 0,
+    *,
+    block: State | None = None,
+    sure: bool = True,
 ) -> StartedFile | None:
     """Follow the commands of one line, which ``&`` and ``&&`` divide; the first Python counts.
 
-    ``in_block``: a bracket ends it. ``sure``: whether the line is reached.
+    ``block``: the variables as the block was read that the line lies in, which a bracket ends. ``sure``: whether the line is reached.
     """
-    before = State(dict(state.values), separator=";")
+    before = block or State(dict(state.values), separator=";")
+    in_block = block is not None
     for divided in _divided(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
@@ -313,7 +350,7 @@ def commands_of_line(
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         named = re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
-        command = expanded(command.rstrip(), before, at)
+        command = expanded(command.rstrip(), before, at, state)
         if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
             state.values["PWD"] = _within(moved[1], state, ground)
             continue
