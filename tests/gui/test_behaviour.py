@@ -130,6 +130,7 @@ class Slow(Repairing):
         return super()._look(host, watch)
 
 
+@pytest.mark.usefixtures("qapp")
 @pytest.mark.parametrize("moment", ["rehearsal", "verification"])
 def test_cancel_is_real_at_every_moment(moment: str, settings: QSettings, tmp_path: Path) -> None:
     engine = Slow(tmp_path)
@@ -156,6 +157,7 @@ def test_cancel_is_real_at_every_moment(moment: str, settings: QSettings, tmp_pa
     put_away([window])
 
 
+@pytest.mark.usefixtures("qapp")
 def test_closing_in_the_middle_of_a_fix_takes_it_back(settings: QSettings, tmp_path: Path) -> None:
     engine = Slow(tmp_path)
     window = Window(Controller(engine), settings)
