@@ -85,7 +85,7 @@ def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where:
                 own = where.parent(where.parent(folder))
                 return Kernel(where.join(kernels, each, "kernel.json"), _python(argv[0], own, near, where))
     if name.lower() in NATIVE:
-        python = next((p for p in (_inside(n, where) for n in near if _has_kernel(n, where)) if p), "")
+        python = next((p for p in (_inside(n, where) for n in near if has_kernel(n, where)) if p), "")
         return Kernel("", python) if python else None
     return None
 
@@ -113,7 +113,7 @@ def _inside(prefix: str, where: Sysroot) -> str:
     return next((p for p in (where.join(prefix, *n) for n in names) if where.is_file(p)), "")
 
 
-def _has_kernel(prefix: str, where: Sysroot) -> bool:
+def has_kernel(prefix: str, where: Sysroot) -> bool:
     """Whether ipykernel is among an environment's packages."""
     windows = where.system == "windows"
     lib = where.join(prefix, "Lib" if windows else "lib")

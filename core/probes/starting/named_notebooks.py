@@ -11,7 +11,7 @@ from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
-from core.probes.programs.kernels import NATIVE, Kernel, Notebook, is_notebook, kernel_of, read_notebook
+from core.probes.programs.kernels import NATIVE, Kernel, Notebook, has_kernel, is_notebook, kernel_of, read_notebook
 from core.probes.python.environment import prefix_of
 from core.probes.python.module_text import packages_imported
 from core.probes.starting.commands import StartedFile
@@ -53,9 +53,14 @@ def named_notebook_ways(
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
         if kernel is not None and kernel.file:
             way = _in_kernel(path, notebook, kernel, ground, terminal, pythons)
-            # "python3" is what every notebook asks for at first, and an editor may run it in a Python that it was told
-            sure = notebook.kernel.lower() not in NATIVE
-            runs = [replace(one, sure=one.sure and sure) for one in way.runs if frameworks.intersection(one.lacks)]
+            # "python3" is what every notebook asks for at first: an environment that has ipykernel runs it, too, where Jupyter or
+            # an editor is started with that environment; one without cannot
+            asked = notebook.kernel.lower() not in NATIVE
+            runs = [
+                replace(one, sure=one.sure and (asked or not has_kernel(one.seems, ground.where)))
+                for one in way.runs
+                if frameworks.intersection(one.lacks)
+            ]
             if runs:
                 yield replace(way, runs=tuple(runs))
 

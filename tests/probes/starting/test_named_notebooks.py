@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 from pathlib import Path
 
@@ -168,6 +169,14 @@ def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
 )
 def test_a_notebook_that_nobody_named(home: Path, name: str, row: str, told: list[tuple[str, bool]]):
     assert near(home, name, row) == told
+
+
+def test_everybodys_kernel_where_the_environment_has_none(home: Path):
+    site = home / "work/.venv/lib" / VERSION / "site-packages"
+    shutil.rmtree(site / "ipykernel")
+    assert near(home, "python3", "import torch") == [("bare", True)], (
+        "an environment without ipykernel cannot run the notebook, so what Jupyter finds does"
+    )
 
 
 def test_what_lies_in_the_home_is_not_read(home: Path):
