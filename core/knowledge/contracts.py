@@ -123,7 +123,9 @@ class Contract(Frozen, frozen=True, kw_only=True):
     needs: tuple[tuple[str, str], ...] = ()
     """A word, and a pattern of the distributions ("name==version") one of which must be installed beside the reader."""
     means: str = ""
-    """A value that is right, as an example."""
+    """A value that is right, as an example; with ``needs``, the name of what is needed, where the value does not name it."""
+    brings: str = ""
+    """With ``needs``: the requirement that installs it; "{release}" stands for the first two parts of the reader's release."""
     inside: str = ""
     """For writable: the folder that its readers make in the one that the value names, and that alone must be writable."""
     loads: bool = False

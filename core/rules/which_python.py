@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
@@ -54,9 +55,12 @@ ENDS = (
     "not of this account",
     "no source",
     "activation ends",
+    "no shell",
+    "no conda",
+    "program not there",
 )
 """Faults of a start that leads to the right Python."""
-OF_EVERY_START = ("no source", "activation ends")
+OF_EVERY_START = ("no source", "activation ends", "no shell", "no conda", "program not there")
 CAUSES: dict[str, Cause] = {
     "folder not searched": "python_environment_broken",
     "activation ends": "wrong_environment_active",
@@ -78,6 +82,39 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         file = one.source.rpartition(":")[0]
         fix = manual_fix(
             _("Put the environment first in PATH in {file}", file=file), f'ENV PATH="{one.seems}/bin:$PATH"'
+        )
+    elif one.fault == "no shell":
+        title = _("No shell reads the command in {source}: {name} is no program.", source=one.source, name=one.name)
+        why = _("{name} and && are words of a shell, and this starter starts programs without one.", name=one.name)
+        fix = manual_fix(
+            _("Name the environment's Python alone in {source}", source=one.source),
+            _own_command(home, one),
+            _("A service starts in another folder with WorkingDirectory=, a launcher with Path=."),
+            _("Or let bash read it: /bin/bash -c '...'"),
+        )
+    elif one.fault == "no conda":
+        title = _("{source} ends before it starts Python: its shell does not know conda activate.", source=one.source)
+        why = _("Only a shell that ran conda's hook has that command, and what follows && does not run.")
+        fix = manual_fix(
+            _("Start the program with the environment's own Python"),
+            _own_command(home, one),
+            _("Or: conda run -p {prefix} python ...", prefix=one.seems),
+        )
+    elif one.fault == "program not there":
+        folder, program = one.source, one.name
+        title = _("{program} is not in {folder}, where this starts.", program=program, folder=folder)
+        why = _("Python says that it can't open the file. One of this name is in {folder}.", folder=one.program)
+        fix = manual_fix(
+            _(
+                "Let {file} start it in {folder}, or name the program with its folder",
+                file=start.at,
+                folder=one.program,
+            ),
+            f"WorkingDirectory={one.program}"
+            if start.kind == "service"
+            else f"Path={one.program}"
+            if start.kind == "launcher"
+            else f"cd {one.program} && ...",
         )
     elif one.fault == "no source":
         title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
@@ -141,6 +178,11 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
     return replace(told, ways=(start.id,))
 
 
+def _own_command(home: EnvironmentView, one: StartedPython) -> str:
+    """Return the command that starts the program with the environment's Python."""
+    return f"{home.python.executable or f'{one.seems}/bin/python'} {one.program}".strip()
+
+
 def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:
     """Return the distributions that have modules, as far as is known here."""
     return [next((d.name for d in home.python.distributions if module_of(d.name) == m), m) for m in modules]
@@ -173,10 +215,14 @@ def _finding(
             "It is an alias of Windows', and Python from the Store is not installed. {prefix} has what the program imports.",
             prefix=one.seems,
         )
+    elif not re.search(r"[\\/]", one.name):
+        title = _("There is no program {name} in PATH, so nothing runs.", name=one.name)
+        why = _("{prefix} has what the program imports, and no activation comes before.", prefix=one.seems)
     else:
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
-    cause: Cause = "wrong_environment_active" if one.path else "python_environment_broken"
+    absent = one.why == "imports" and not re.search(r"[\\/]", one.name) and one.fault != "opens the Store"
+    cause: Cause = "wrong_environment_active" if one.path or absent else "python_environment_broken"
     advice = _advice(start, one, home)
     if row := one.misset:
         cause, name = "variable_value_wrong", row.name.strip()
@@ -322,10 +368,11 @@ def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[st
             shell_command(*registers, "--prefix", one.seems, "--name", one.name, of=shell_of(system)),
         )
     if start.kind == "notebook":
+        file = one.source if file_name(system, one.source) == "kernel.json" else start.at
         return (
             _("Let the kernel start its environment's Python"),
             install,
-            shell_command(*registers, *_same_kernel(system, start.at), of=shell_of(system)),
+            shell_command(*registers, *_same_kernel(system, file), of=shell_of(system)),
         )
     if one.lacks:
         if wish := one.brought_by.replace(" ", "=="):

@@ -106,9 +106,13 @@ def test_a_start_that_ends_although_the_python_is_right(
 
 
 @pytest.mark.parametrize(
-    ("source", "last"), [("/h/spyder.ini:7", "Name this Python in /h/spyder.ini, line 7."), ("/h/.bashrc:3", None)]
+    ("source", "last"),
+    [
+        ("/h/spyder.ini:7", "Name this Python in /h/spyder.ini, line 7."),
+        ("/h/.bashrc:3", ""),
+    ],
 )
-def test_the_line_that_names_another_python_is_told(source: str, last: str | None):
+def test_the_line_that_names_another_python_is_told(source: str, last: str):
     """A line elsewhere leads to that Python, and names no program."""
     one = StartedPython(
         name="python3",
@@ -335,3 +339,42 @@ def test_a_blank_that_set_keeps_is_told_as_the_cause(name: str, value: str, says
     assert any("run.bat:3" in e.source and "VENV_DIR" in e.value for e in told.evidence)
     assert told.fix
     assert 'set "VENV_DIR=C:\\ml"' in told.fix.advice
+
+
+@pytest.mark.parametrize(
+    ("fault", "kind", "says", "types"),
+    [
+        ("no shell", "service", "No shell reads the command in /u/x.service:5: cd is no program.", f"{PREFIX}/bin/python main.py"),
+        ("no conda", "cron", "/u/x.service:5 ends before it starts Python", f"{PREFIX}/bin/python main.py"),
+        ("program not there", "service", "cd is not in /u/x.service:5, where this starts.", "WorkingDirectory=main.py"),
+        ("program not there", "launcher", "cd is not in", "Path=main.py"),
+    ],
+)  # fmt: skip
+def test_a_start_that_does_not_come_to_its_python(fault, kind: StartKind, says: str, types: str):
+    one = StartedPython(
+        name="cd", path=f"{PREFIX}/bin/python", prefix=PREFIX, seems=PREFIX, why="activated",
+        source="/u/x.service:5", program="main.py", fault=fault,
+    )  # fmt: skip
+    start = Start(id=f"{kind}:/u/x.service", kind=kind, at="/u/x.service", runs=(one,))
+    (found,) = another_python_runs(machine(start))
+    assert (found.severity, found.cause, says in found.title) == (Severity.ERROR, "process_env_not_inherited", True)
+    assert found.fix is not None
+    assert types in found.fix.advice.splitlines()
+
+
+def test_a_notebook_gets_the_kernel_that_it_asks_for_written_anew():
+    one = StartedPython(
+        name="python3", path="/usr/bin/python3", prefix="/usr", seems=PREFIX, why="imports", lacks=("torch",),
+        source="/home/ada/.local/share/jupyter/kernels/python3/kernel.json",
+    )  # fmt: skip
+    (found,) = another_python_runs(
+        machine(Start(id="notebook:/w/a.ipynb", kind="notebook", at="/w/a.ipynb", runs=(one,)))
+    )
+    assert found.fix is not None
+    assert found.fix.advice.splitlines()[-1].endswith("-m ipykernel install --prefix /home/ada/.local --name python3")
+
+
+def test_a_name_that_path_does_not_have():
+    one = StartedPython(name="python", path="", prefix="", seems=PREFIX, why="imports", lacks=("torch",))
+    (found,) = another_python_runs(machine(Start(id="cron:x", kind="cron", at="/etc/cron.d/x", runs=(one,))))
+    assert (found.cause, "no program python in PATH" in found.title) == ("wrong_environment_active", True)

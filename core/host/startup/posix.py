@@ -10,6 +10,7 @@ import fnmatch
 import itertools
 import posixpath
 import re
+from typing import Literal
 
 import msgspec
 
@@ -62,9 +63,14 @@ class ShellReader(ShellTests):
     commands: list[tuple[list[str], str, int, State]] = msgspec.field(default_factory=list)
     """Words of every command outside the language, with file, line and state: the programs that a script starts."""
     unreached: list[tuple[int, tuple[list[str], str, int, State]]] = msgspec.field(default_factory=list)
-    """Commands to which the shell never comes, since it has no ``source``: the line that fails, and the command as in ``commands``."""
+    """Commands to which the shell never comes, since it has no ``source`` or ``conda activate``: the line that fails, and the command as in ``commands``."""
     _no_source: tuple[list[str], int] | None = None
-    """The last simple command was ``source``, with these words and in this line, and the shell has none."""
+    """The last simple command was ``source``, with these words and in this line, and the shell has none; or ``conda activate``, with no
+    words."""
+    unreached_by: Literal["no source", "no conda"] = "no source"
+    """Which of the two the shell lacks."""
+    lacks_conda: bool = False
+    """Whether nothing gives the shell conda's function: ``conda activate`` then fails (conda's documentation, "conda init")."""
     _exports_all: bool = False
     """After ``set -a``."""
     ends_on_error: bool = False
@@ -314,8 +320,11 @@ class ShellReader(ShellTests):
             case "[[":
                 return self._test([a for a in arguments if a != "]]"], patterns=True)
             case "source" if self.follows and self.shell == "dash":
-                self._no_source = (arguments, line)
+                self._no_source, self.unreached_by = (arguments, line), "no source"
                 return False  # dash has no such command
+            case "conda" | "mamba" | "micromamba" if self._lacks(name, arguments):
+                self._no_source, self.unreached_by = ([], line), "no conda"
+                return False
             case "." | "source":
                 return self._source(arguments, line)
             case "unset":
@@ -391,6 +400,10 @@ class ShellReader(ShellTests):
             return self._call(name, arguments)
         self._start([*(f"{n}={v}" for n, v in dict(given).items()), name, *arguments], line)
         return None
+
+    def _lacks(self, name: str, arguments: list[str]) -> bool:
+        """Whether this is ``conda activate`` where the shell has no such function."""
+        return self.follows and self.lacks_conda and arguments[:1] == ["activate"] and name not in self._functions
 
     def _start(self, words: list[str], line: int) -> None:
         state = self.state

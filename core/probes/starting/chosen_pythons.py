@@ -56,6 +56,7 @@ def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnv
         *chosen_in_spyder(map(ground.at_home, SPYDER), ground),
         *chosen_in_thonny(map(ground.at_home, THONNY), ground),
         *chosen_for_code_runner(ground),
+        *chosen_in_vscode(ground),
         *chosen_in_pycharm(posixpath.join(ground.folder, ".idea/misc.xml"), ground.config("JetBrains"), home, ground),
     )
     for chosen in editors if programs else ():
@@ -161,6 +162,25 @@ def chosen_for_code_runner(ground: Ground) -> Iterator[Chosen]:
     word = command.split()[0].strip("\"'") if isinstance(command, str) and command.strip() else ""
     if word.startswith("/"):
         yield Chosen(path, word, _line(text, word), name="Code Runner")
+
+
+NOT_YET = ("", "python", "python3")
+"""Values of VS Code's setting that name no Python in particular."""
+
+
+def chosen_in_vscode(ground: Ground) -> Iterator[Chosen]:
+    """Yield the interpreter that the folder's settings name for VS Code (its documentation, "Python settings reference")."""
+    path = posixpath.join(ground.folder, ".vscode/settings.json")
+    text = ground.read(path) or ""
+    told = json_value(text) if "Path" in text else None
+    for key in ("python.defaultInterpreterPath", "python.pythonPath"):
+        value = told.get(key) if isinstance(told, dict) else None
+        if isinstance(value, str) and value.strip() not in NOT_YET:
+            filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, value.strip())
+            filled = re.sub(r"\$\{env:HOME\}|\$\{userHome\}", lambda _m: ground.person.home, filled)
+            its = _chosen(path, posixpath.join(ground.folder, filled), ground, _line(text, f'"{key}"'))
+            yield msgspec.structs.replace(its, name="Python")
+            return
 
 
 def chosen_in_pycharm(path: str, above: str, person: str, ground: Ground) -> Iterator[Chosen]:

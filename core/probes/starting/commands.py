@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
+from typing import Literal
 
 import msgspec
 
@@ -32,6 +34,10 @@ MOST_SCRIPT = 1 << 17
 MOST_COMMANDS = 80
 """Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
+LETS_CONDA_ACTIVATE = late_pattern(
+    r"hook|bashrc|profile|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|conda\w{0,9}/bin|BASH_ENV|shell init|^[ \t]{0,40}(?:\.|source)[ \t]"
+)
+"""What gives a script conda's function, without which ``conda activate`` does nothing but tell so (conda's documentation, "conda init")."""
 
 
 class StartedFile(msgspec.Struct, frozen=True):
@@ -49,7 +55,11 @@ class StartedFile(msgspec.Struct, frozen=True):
     is_gone: bool = False
     """It is a Python that a command names by its path, and that is not there."""
     ended_at: str = ""
-    """File and line at which a batch file ends before it comes to this start, or by which a shell without ``source`` does not come to it."""
+    """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
+    ended_by: Literal["no source", "no shell", "no conda"] = "no source"
+    """With ``ended_at``: why it does not come to this start."""
+    first: str = ""
+    """Of no shell: the first word, which is no program."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
     relative: str = ""
@@ -71,6 +81,21 @@ def python_of_command(words: list[str], at: Line, state: State, ground: Ground) 
     ``state`` gets the variables that are set and removed on the way.
     """
     return _follow(list(words), at, state, ground, 0)
+
+
+OF_A_SHELL = (".", "source", "cd", "export", "set", "unset", "ulimit", "conda", "mamba", "micromamba")
+"""Words that begin a command of a shell; of conda, only ``activate``, which is a function."""
+OPERATORS = ("&&", "||", ";", "|", "&")
+
+
+def python_without_shell(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
+    """Return the program that a command line starts where no shell reads it; for a command of a shell, what one would have started."""
+    first = words[0] if words else ""
+    if first not in OF_A_SHELL or (first.endswith(("conda", "mamba")) and words[1:2] != ["activate"]):
+        return python_of_command(words, at, state, ground) if words else None
+    spelt = " ".join(w if w in OPERATORS else shlex.quote(w) for w in words)
+    found = _text(spelt, at, state, ground, 0)
+    return found and msgspec.structs.replace(found, ended_at=f"{at.file}:{at.number}", ended_by="no shell", first=first)
 
 
 def python_of_text(text: str, at: Line, state: State, ground: Ground, *, shell: str = "bash") -> StartedFile | None:
@@ -182,7 +207,7 @@ def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int)
         _read_bash_env(state, ground)
     spoken = language(words[0], ground)
     return (
-        _text(rest[0], at, state, ground, depth, shell=spoken)
+        _text(rest[0], at, state, ground, depth, shell=spoken, knows_conda=login or interactive)
         if "c" in letters
         else _program(rest, state, ground, depth, script=spoken)
     )
@@ -197,9 +222,10 @@ def _read_bash_env(state: State, ground: Ground) -> None:
 
 
 def _text(  # noqa: PLR0917 - what a shell is given
-    text: str, at: Line, state: State, ground: Ground, depth: int, shell: str = "bash"
+    text: str, at: Line, state: State, ground: Ground, depth: int, shell: str = "bash", *, knows_conda: bool = False
 ) -> StartedFile | None:
-    return _read(text, at.file, state, ground, depth, name=f"{at.file}\0", line=at.number, shell=shell)
+    name = f"{at.file}\0"
+    return _read(text, at.file, state, ground, depth, name=name, line=at.number, shell=shell, knows_conda=knows_conda)
 
 
 def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: str = "") -> StartedFile | None:
@@ -209,8 +235,7 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     where = ground.where
     path = find_named(words[0], {"PATH": state.values.get("PATH", "")}, where, state.values.get("PWD", "/"))
     if not path or not where.is_file(path):
-        named = re.match(r"/(?!(?:usr/)?(?:local/)?bin/)", words[0]) and PYTHON.match(posixpath.basename(words[0]))
-        return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if named else None
+        return _absent(words, state)
     head = where.read(path, 256) or b""
     if head.startswith(b"\x7fELF"):
         python = PYTHON.match(posixpath.basename(path))
@@ -239,6 +264,19 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     if trick:
         return _program([trick[1], path, *words[1:]], state, ground, depth + 1)
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]), shell=script or "bash")
+
+
+def _absent(words: list[str], state: State) -> StartedFile | None:
+    """Return the Python that a command names and that is not there: by its path, or by a name that nothing in PATH has."""
+    searched = state.values.get("PATH", "")
+    by_name = "/" not in words[0]
+    if by_name:
+        named = re.fullmatch(r"python[\d.]*", words[0]) if searched and UNKNOWN not in searched else None
+    else:
+        named = re.match(r"/(?!(?:usr/)?(?:local/)?bin/)", words[0]) and PYTHON.match(posixpath.basename(words[0]))
+    if not named or (by_name and "PATH" in state.open):
+        return None
+    return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, by_name=by_name)
 
 
 def _shim(  # noqa: PLR0917 - what is started, and with what
@@ -287,6 +325,8 @@ def _read(  # noqa: PLR0917 - what a script is given
     name: str = "",
     line: int = 0,
     shell: str = "bash",
+    *,
+    knows_conda: bool = False,
 ) -> StartedFile | None:
     """Read a script and return the program of its last command that starts one."""
     own = name or path
@@ -301,6 +341,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     inner.files = []
     known = {n: len(its) for n, its in inner.lines.items()}
     reader = ShellReader(around, inner, shell, arguments=arguments, script=path, follows=True)
+    reader.lacks_conda = not knows_conda and not any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
     reader.ends_on_error = bool(_errexit(text.partition("\n")[0])) if text.startswith("#!") else False
     reader.read_files(own)
     other = None
@@ -314,9 +355,10 @@ def _read(  # noqa: PLR0917 - what a script is given
         other = other or (found and (found, after))
     for failing, (words, file, number, after) in reader.unreached[: -MOST_COMMANDS - 1 : -1]:
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1) if file == own else None
-        if found is not None and found.prefix:
+        if found is not None and (found.prefix or found.is_gone):
             _take(state, after, own, path, line, known, text)
-            return msgspec.structs.replace(found, ended_at=found.ended_at or f"{path}:{line or failing}")
+            its = found.ended_by if found.ended_at else reader.unreached_by
+            return msgspec.structs.replace(found, ended_at=found.ended_at or f"{path}:{line or failing}", ended_by=its)
     if other:
         _take(state, other[1], own, path, line, known, text)
         return other[0]

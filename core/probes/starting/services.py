@@ -117,7 +117,7 @@ def _service(
     way = Reached(kind="service", at=at, state=state, prefix=prefix, argv=tuple(unit.command.split()))
     started = None
     if mine or prefix or MAY_START_PYTHON.search(unit.command):
-        started = next(_started(unit, way, ground, pythons), None)
+        started = next(_started(unit, way, ground, pythons, own=own), None)
     if mine or prefix or started:
         found = started or way
         confined = tuple(confinements(unit, found.prefix, ground, own=own)) if found.prefix else ()
@@ -149,16 +149,25 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
     return [path for _name, path in sorted(found.items())]
 
 
-def _started(unit: Unit, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _started(
+    unit: Unit, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...], *, own: bool
+) -> Iterator[Reached]:
     """Follow what a service starts, through its scripts; yield the way to the Python that finally runs."""
     # imported late: most people have no such service
-    from core.probes.starting.commands import Line, python_of_command
+    from core.probes.starting.commands import Line, python_without_shell
     from core.probes.starting.runners import words_of
-    from core.probes.starting.started_code import program_ways
+    from core.probes.starting.started_code import program_ways, without_program
 
-    words = words_of(unit.command)
     if unit.folder.startswith("/"):
         way.state.values["PWD"] = unit.folder
-    found = python_of_command(words, Line(*unit.at), way.state, ground) if words else None
+    words = words_of(unit.command)
+    found = python_without_shell(words, Line(*unit.at), way.state, ground)
+    its_own = found is not None and bool(found.arguments) and tuple(words[-len(found.arguments) :]) == found.arguments
+    here = unit.folder or (ground.person.home if own else "/")  # systemd.exec(5), "WorkingDirectory="
+    moved = any(key in unit.settings for key in ("RootDirectory", "RootImage"))
+    absent = without_program(found, here, way, ground, pythons) if found and its_own and not moved else None
+    if absent:
+        yield replace(way, prefix=way.prefix or absent.seems, runs=(absent,))
+        return
     for its in program_ways(found, way, ground, pythons):
         yield its if its.prefix else replace(its, prefix=way.prefix)

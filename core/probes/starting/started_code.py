@@ -26,7 +26,7 @@ from core.probes.python.distributions import normalise_name
 from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
-from core.probes.starting.commands import StartedFile, language
+from core.probes.starting.commands import LETS_CONDA_ACTIVATE, StartedFile, language
 from core.probes.starting.machine import Ground
 from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.shells import family
@@ -56,23 +56,59 @@ def program_ways(
     if found is None:
         return
     prefix = own_prefix(found, pythons)
-    runs = tuple(_not_reached(found, prefix) if found.ended_at else lacking_pythons(found, way, ground, pythons))
+    if not found.ended_at:
+        runs = tuple(lacking_pythons(found, way, ground, pythons))
+    elif prefix:
+        runs = (_not_reached(found, prefix),)
+    else:
+        lacking = lacking_pythons(found, way, ground, pythons, gone_counts=True)
+        runs = tuple(_not_reached(found, one.seems) for one in lacking)
     if prefix or runs:
         yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
 
 
-def _not_reached(found: StartedFile, prefix: str) -> Iterator[StartedPython]:
-    """Yield the environment's Python to which a shell does not come, since it has no ``source``."""
-    if prefix:
-        yield StartedPython(
-            name=posixpath.basename(found.path),
-            path=path_text(found.path),
-            prefix=prefix,
-            seems=prefix,
-            why="activated",
-            source=path_text(found.ended_at),
-            fault="no source",
-        )
+def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
+    """Return the environment's Python to which a way of starting does not come."""
+    return StartedPython(
+        name=found.first or posixpath.basename(found.path),
+        path=path_text(found.path),
+        prefix=prefix,
+        seems=prefix,
+        why="activated",
+        source=path_text(found.ended_at),
+        program=path_text(program_file(found)),
+        fault=found.ended_by,
+    )
+
+
+def without_program(
+    found: StartedFile, here: str, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> StartedPython | None:
+    """Return the Python that a service starts in a folder where its program is not, if one of this name lies in the working folder or
+    beside the environment; ``here``: the folder in which it starts.
+    """
+    program = program_file(found)
+    prefix = own_prefix(found, pythons)
+    join, is_file = ground.where.join, ground.where.is_file
+    if not program.endswith(".py") or program.startswith("/") or found.ended_at or is_file(join(here, program)):
+        return None
+    meant = next((f for f in (ground.folder, posixpath.dirname(prefix)) if f and is_file(join(f, program))), "")
+    if not prefix and meant:
+        state = way.state.apart()
+        state.values["PWD"] = meant
+        prefix = next((p.seems for p in lacking_pythons(found, replace(way, state=state), ground, pythons)), "")
+    if not prefix or not meant:
+        return None
+    return StartedPython(
+        name=program,
+        path=path_text(found.path),
+        prefix=path_text(found.prefix),
+        seems=prefix,
+        why="imports",
+        source=path_text(here),
+        program=path_text(meant),
+        fault="program not there",
+    )
 
 
 def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
@@ -221,10 +257,6 @@ SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|
 CONDA_ACTIVATES = late_pattern(
     r"(?:^|[;&|({])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
-LETS_CONDA_ACTIVATE = late_pattern(
-    r"hook|bashrc|profile|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|conda\w{0,9}/bin|BASH_ENV|shell init|^[ \t]{0,40}(?:\.|source)[ \t]"
-)
-"""What gives a script conda's function, without which ``conda activate`` does nothing but tell so (conda's documentation, "conda init")."""
 
 
 def _without_effect(row: str, text: str, shell: str, *, by_itself: bool) -> str:

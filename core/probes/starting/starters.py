@@ -12,7 +12,7 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.batch import give_job_variables
-from core.probes.starting.commands import Line, python_of_command
+from core.probes.starting.commands import Line, python_of_command, python_without_shell
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import lacking_pythons, program_ways
@@ -78,7 +78,7 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
                 state.values["PWD"] = place[1].strip()
             line = Line(path, text.count("\n", 0, entry.start()) + 1)
             words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
-            found = python_of_command(words, line, state, ground)
+            found = python_without_shell(words, line, state, ground)
             way = Reached(kind="launcher", at=path, state=state, argv=tuple(words))
             yield from program_ways(found, way, ground, pythons)
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
-from core.probes.starting.commands import Line, python_of_command
+from core.probes.starting.commands import Line, python_without_shell
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import program_ways
@@ -60,7 +60,7 @@ def _programs(
             its.values["PWD"] = _filled(_setting_text(settings, "directory"), its, here) or ground.folder
             command = _filled(_setting_text(settings, "command"), its, here)
             row = settings.get("command") or [(1, "")]
-            found = python_of_command(words_of(command), Line(file, row[0][0]), its, ground) if command else None
+            found = python_without_shell(words_of(command), Line(file, row[0][0]), its, ground)
             way = Reached(kind="service", at=f"{file}: {name}", state=its, argv=(found.path,) if found else ())
             yield from program_ways(found, way, ground, pythons)
 

@@ -17,6 +17,7 @@ from core.model.paths import is_inside, normalise
 from core.model.remedies import PointTo, Unset
 from core.model.steps import Severity, Step
 from core.rules.advice import how_to_set, how_to_unset
+from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
@@ -276,7 +277,17 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         fix=manual_fix(
             _("Remove the variable {name}, or install what it asks for", name=contract.variable),
             how_to_unset(home.seen.machine.system, contract.variable),
+            _install(home, contract, reader),
             restart="terminal",
         ),
         remedy=unset_in(contract.variable, value.value, home),
     )
+
+
+def _install(home: EnvironmentView, contract: Contract, reader: str) -> str:
+    """Return the command that installs what a value asks for; empty where the table names no requirement."""
+    release = next((d.version for d in home.python.distributions if d.name == reader), "")
+    if not contract.brings:
+        return ""
+    wanted = contract.brings.format(release=".".join(release.split(".")[:2]))
+    return framework_pip_command(home.seen, home.python, "install", wanted)

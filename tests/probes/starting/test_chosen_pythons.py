@@ -14,6 +14,7 @@ from core.probes.starting.ways import desktop_session
 from tests.probes.starting.test_started_code import VERSION, here, home, pythons, write  # noqa: F401 - home is a fixture
 
 SPYDER = ".config/spyder-py3/config/spyder.ini"
+VSCODE = "work/.vscode/settings.json"
 THONNY = ".config/Thonny/configuration.ini"
 TABLE = ".config/JetBrains/PyCharm2024.3/options/jdk.table.xml"
 PROJECT = '<component name="ProjectRootManager" project-jdk-name="Python (lab)" project-jdk-type="Python SDK" />'
@@ -23,6 +24,10 @@ R = "library(reticulate)\npy_run_file('train.py')\n"
 
 def spyder(python: str, custom: bool = True) -> dict[str, str]:
     return {SPYDER: f"[main_interpreter]\ndefault = {not custom}\ncustom = {custom}\nexecutable = {python}\n"}
+
+
+def vscode(python: str) -> dict[str, str]:
+    return {VSCODE: f'{{\n  // mine\n  "python.defaultInterpreterPath": "{python}",\n}}\n'}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +40,12 @@ def spyder(python: str, custom: bool = True) -> dict[str, str]:
         ({THONNY: "[LocalCPython]\nexecutable = '{home}/bare/bin/python'\n"}, f"{THONNY}:2"),
         ({THONNY: "[CustomInterpreter]\npath = {home}/bare/bin/python\n\n[run]\nbackend_name = CustomInterpreter\n"}, f"{THONNY}:2"),
         ({THONNY: "[run]\nbackend_name = ESP32\n"}, ""),
+        (vscode("{home}/bare/bin/python"), f"{VSCODE}:3"),
+        (vscode("${userHome}/bare"), f"{VSCODE}:3"),
+        (vscode("${workspaceFolder}/../bare/bin/python"), f"{VSCODE}:3"),
+        (vscode("{home}/env/bin/python"), ""),
+        (vscode("python3"), ""),
+        (vscode("{home}/gone/bin/python"), ""),
         ({"work/.idea/misc.xml": PROJECT, TABLE: JDKS.replace("{python}", "bare")}, "work/.idea/misc.xml:1"),
         ({"work/.idea/misc.xml": PROJECT, TABLE: JDKS.replace("{python}", "env")}, ""),
         ({"work/.idea/misc.xml": PROJECT}, ""),
@@ -67,7 +78,8 @@ def test_a_python_without_the_framework(files: dict[str, str], told: str, home: 
     found = [one for way in chosen_python_ways(ground, desktop_session(ground), every) for one in way.runs]
     assert [(one.lacks, one.source.removeprefix(f"{home}/")) for one in found] == ([(("torch",), told)] if told else [])
     assert all(one.sure is not told.startswith(THONNY) for one in found)
-    edited = told.partition(":")[0] if told.startswith((SPYDER, THONNY)) else ""
+    by_path = told.startswith((SPYDER, THONNY)) or files == vscode("{home}/bare/bin/python")
+    edited = told.partition(":")[0] if by_path else ""
     assert [row.file for one in found for row in one.named_by] == ([f"{home}/{edited}"] if edited else [])
     twin = replace(every[0], prefix=f"{home}/twin")
     again = [o for way in chosen_python_ways(ground, desktop_session(ground), (*every, twin)) for o in way.runs]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -426,3 +428,90 @@ def test_a_shell_without_source_does_not_come_to_what_stands_behind(home: Path, 
     (way,) = task_ways(here(home, PATH="/usr/bin:/bin"), pythons(home))
     assert way.prefix == str(home / "env")
     assert [one.fault for one in way.runs] == ([fault] if fault else [])
+
+
+CONDA: dict[str, tuple[str, str]] = {
+    "and": ("conda activate ml && python3 main.py", "no conda"),
+    "and behind a folder": ("cd {home}/work && micromamba activate ml && exec python3 main.py", "no conda"),
+    "a Python that is not there, either": ("conda activate ml && python2.99 main.py", "no conda"),
+    "and the environment's own Python": ("conda activate ml && {home}/env/bin/python main.py", "no conda"),
+    "a function of this name": ("conda() { PATH={home}/env/bin:$PATH; }; conda activate ml && python3 main.py", ""),
+    "given by a file": (". {home}/conda.sh && conda activate ml && python3 main.py", ""),
+    "without and": ("conda activate ml; {home}/env/bin/python main.py", ""),
+    "run": ("{home}/env/bin/python main.py || conda run -n ml python3 main.py", ""),
+}
+
+
+@pytest.mark.parametrize("case", CONDA)
+def test_a_shell_that_does_not_know_conda_activate(home: Path, case: str) -> None:
+    command, fault = CONDA[case]
+    filled = command.replace("{home}", str(home))
+    write(home, {"conda.sh": "conda() { PATH={home}/env/bin:$PATH; }\n"})
+    real = subprocess.run(
+        ["dash", "-c", filled], check=False, cwd=home / "work", env=here(home).env, capture_output=True, text=True
+    )
+    assert ("not found" in real.stderr) is (bool(fault) or case == "without and"), "the real shell"
+    assert (real.returncode == 0) is not bool(fault)
+    given = replace(
+        here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada cd {home}/work; {filled}\n"}).around
+    )
+    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
+
+
+NO_SHELL: dict[str, tuple[str, str]] = {
+    "a folder first": ("cd {home}/work && {home}/env/bin/python main.py", "cd"),
+    "an activation": ("source {home}/env/bin/activate && python main.py", "source"),
+    "a variable": ("export A=1 && {home}/env/bin/python {home}/work/main.py", "export"),
+    "a Python that is not listed": ("cd {home}/work && {base} main.py", "cd"),
+    "a shell": ("/bin/sh -c 'cd {home}/work && {home}/env/bin/python main.py'", ""),
+    "the Python alone": ("{home}/env/bin/python {home}/work/main.py", ""),
+}
+
+
+@pytest.mark.parametrize("case", NO_SHELL)
+def test_a_command_of_a_shell_where_none_reads_it(home: Path, case: str) -> None:
+    command, first = NO_SHELL[case]
+    command = command.replace("{base}", os.path.realpath(sys.executable))
+    script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
+    unit = f"[Service]\nWorkingDirectory=%h/work\nExecStart={command}\n"
+    write(home, {"env/bin/activate": script, ".config/systemd/user/x.service": unit})
+    word = shlex.split(command.replace("{home}", str(home)))[0]
+    assert (shutil.which(word, path="/usr/bin:/bin") is None) is bool(first), "systemd finds no such program"
+    (way,) = service_ways(here(home), pythons(home))
+    told = [(one.fault, one.name, one.seems, one.source.rpartition(":")[2]) for one in way.runs]
+    assert told == ([("no shell", first, str(home / "env"), "3")] if first else [])
+
+
+IN_ANOTHER_FOLDER: dict[str, tuple[str, str, bool]] = {
+    "the program is elsewhere": ("{home}/env/bin/python main.py", "", True),
+    "options before it": ("{home}/env/bin/python -u main.py --port 80", "", True),
+    "of a Python that is not listed": ("{base} main.py", "", True),
+    "it starts there": ("{home}/env/bin/python main.py", "WorkingDirectory=%h/work\n", False),
+    "a whole path": ("{home}/env/bin/python {home}/work/main.py", "", False),
+    "a shell goes there": ("/bin/sh -c 'cd {home}/work && exec {home}/env/bin/python main.py'", "", False),
+    "a module": ("{home}/env/bin/python -m frame", "", False),
+    "of nowhere": ("{home}/env/bin/python nothing.py", "", False),
+}
+
+
+@pytest.mark.parametrize("case", IN_ANOTHER_FOLDER)
+def test_a_service_that_starts_in_another_folder_than_its_program(home: Path, case: str) -> None:
+    command, setting, absent = IN_ANOTHER_FOLDER[case]
+    command = command.replace("{base}", os.path.realpath(sys.executable))
+    write(home, {".config/systemd/user/x.service": f"[Service]\n{setting}ExecStart={command}\n"})
+    words = shlex.split(command.replace("{home}", str(home)))
+    real = subprocess.run(words, check=False, cwd=home / "work" if setting else home, capture_output=True, text=True)
+    assert ("can't open file" in real.stderr) is (absent or case == "of nowhere"), "the real Python"
+    (way,) = service_ways(here(home), pythons(home))
+    told = [(one.fault, one.name, one.source, one.program, one.seems) for one in way.runs]
+    expected = ("program not there", "main.py", str(home), f"{home}/work", f"{home}/env")
+    assert told == ([expected] if absent else [])
+
+
+def test_a_python_that_no_folder_of_path_has(home: Path):
+    for name, gone in (("python2.99", True), ("python3", False)):
+        job = f"cd {home}/work && {name} main.py"
+        around = ground(home, {"/etc/cron.d/x": f"PATH={home}/bare/bin\n5 * * * * ada {job}\n"}).around
+        (one,) = [o for w in cron_ways(replace(here(home), around=around), pythons(home)) for o in w.runs]
+        assert (one.name, one.path == "", one.lacks) == (name, gone, ("frame",))
