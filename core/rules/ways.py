@@ -163,7 +163,10 @@ def _gives(start: Start, names: tuple[str, ...]) -> bool:
 
 
 def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
-    """Return the machine as programs started in another way see it."""
+    """Return the machine as programs started in another way see it.
+
+    Libraries that programs open by name were looked for in this session's folders: of a way that searches others, nothing is known.
+    """
     its = replace(
         seen,
         environment=look.environment,
@@ -173,6 +176,9 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
         starts=None,
         start_looks=None,
     )
+    if value_of(its, "LD_LIBRARY_PATH") != value_of(seen, "LD_LIBRARY_PATH") and seen.framework_tools:
+        kept = (t for t in seen.framework_tools if not t.opened or t.name.startswith("/"))
+        its = replace(its, framework_tools=tuple(kept))
     return replace(its, driver=driver_for(seen, its))
 
 

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import CdiSpecification, CudaInit, Environment, Snapshot, Start, Toolkit, Tools, Variable
+from core.model.facts import (
+    CdiSpecification,
+    CudaInit,
+    Environment,
+    Snapshot,
+    Start,
+    StartLook,
+    Toolkit,
+    Tools,
+    Variable,
+)
 from core.model.facts.framework_tools import UnfitTool
 from core.model.remedies import PointTo
 from core.model.steps import Severity
@@ -246,3 +256,15 @@ def test_a_library_that_a_program_opens(name: str, elsewhere: str, cause: str) -
     assert [(c.cause, c.severity) for c in cards] == ([(cause, Severity.WARNING)] if cause else [])
     assert all("/w/main.py:2" in c.title for c in cards)
     assert not [*what_calls_lack(seen), *unfit_tools(seen)]
+
+
+def test_a_library_that_a_service_finds_in_its_own_folders_is_not_told_of_it() -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="ctypes", name="libcublas.so.12", path="/w/main.py", state="absent", runs=False, opened=True,
+        asked_by="ctypes.CDLL(NAME)", called="/w/main.py:2",
+    )  # fmt: skip
+    searched = Variable(name="LD_LIBRARY_PATH", value="/srv/cublas/lib", source="/etc/serve.env:2")
+    service = Start(id="service:serve", kind="service", at="serve", prefix=m.PREFIX, variables=(searched,))
+    look = StartLook(starts=(service.id,), environment=Environment(variables=(searched,)))
+    seen = replace(m.wheel_machine(), framework_tools=(one,), starts=(service,), start_looks=(look,))
+    assert "frameworks.opened-by-program" not in {f.id for f in diagnose(seen)}
