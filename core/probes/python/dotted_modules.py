@@ -413,9 +413,9 @@ class DottedModules:
         folder = next(
             (e.path for e in self.search.search.entries if e.origin in PACKAGES and self._is_in(path, e.path)), ""
         )
-        if not folder or self._is_in(path, self._where.join(folder, top)) or top not in text:
-            return bool(folder) and top not in text
-        return not re.search(rf"(?m)^[ \t]*(?:import|from)\b[^\n]*\b{top}\b|[\"']{top}\b", text)
+        if not folder or self._is_in(path, self._where.join(folder, top)):
+            return False
+        return top not in text or not re.search(rf"(?m)^[ \t]*(?:import|from)\b[^\n]*\b{top}\b|[\"']{top}\b", text)
 
     def _is_in(self, path: str, folder: str) -> bool:
         return path.startswith(folder + self._where.path_module.sep)
