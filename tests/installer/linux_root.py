@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+import select
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.faultlab.wheels import cache
@@ -17,6 +18,7 @@ LENT = ("etc/resolv.conf", "etc/ssl/certs/ca-certificates.crt")
 """Files of this machine that a root needs for apt to reach what this machine's apt reaches."""
 PASSING = ("proc", "sys", "dev", "run", "tmp", "var/lib/dpkg", "var/lib/apt", "var/cache", "var/log", "etc/ld.so.cache")
 """What a package manager keeps books in; no part of a comparison."""
+LONGEST_END_SECONDS = 60
 
 
 class NoRootError(Exception):
@@ -81,6 +83,13 @@ class Root:
         done = self.run(*command, user=user, **variables)
         assert done.returncode == 0, f"{command}: {done.returncode}\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
         return done.stdout
+
+    def wait_for_programs(self) -> None:
+        """Wait until every program that runs in this system has ended: one whose display goes writes its settings first."""
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):  # it ended meanwhile
+                if (place / "root").readlink() == self.path:
+                    select.select([os.pidfd_open(int(place.name))], [], [], LONGEST_END_SECONDS)
 
     def tree(self) -> dict[str, tuple[int, int, int]]:
         """Every file with its mode, size and time; what passes and what a package manager keeps books in left out."""

@@ -96,8 +96,9 @@ def as_ada(root: Root, program: str) -> list[str]:
 
 
 def window(root: Root, program: str) -> None:
-    """The window comes up, and has its buttons."""
+    """The window comes up, and has its buttons. Its program has ended when this returns."""
     first_paint(as_ada(root, program), ENV)
+    root.wait_for_programs()
 
 
 # --- the tarball --------------------------------------------------------------------------------------------------
