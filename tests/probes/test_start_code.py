@@ -40,6 +40,7 @@ HIDE = ("CUDA_VISIBLE_DEVICES", "-1")
         ("environ =", ()),
         ("environ\0", ()),
         ("environ" + "(" * 5000, ()),
+        ("import os\nos.environ['A'] = " + " + ".join(["'a'"] * 2000) + "\nos.environ['B'] = 'b'", (("B", "b"),)),
         ("", ()),
     ],
 )

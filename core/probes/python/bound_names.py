@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import children, parsed, statements_of, walk
+from core.common.syntax_tree import chain_of, children, last_name, parsed, statements_of, walk
 from core.probes.python.module_getattr import OwnGetattr, exported_names, own_getattr, put_into_globals
 
 _MAKES_NAMES = late_pattern(
@@ -163,8 +163,8 @@ def _members_of_enumerations(body: list[ast.stmt], text: str) -> tuple[set[str],
     So does PIL/Image.py: ``for enum in (Resampling, Dither): for item in enum: setattr(module, item.name, item.value)``.
     """
     enumerations = {n.name: stored_names(n.body) for n in body if isinstance(n, ast.ClassDef) and _is_enumeration(n)}
-    itself = [n for n in body if isinstance(n, ast.Assign) and ast.unparse(n.value) == _ITSELF]
-    names = {t.id for n in itself for t in n.targets if isinstance(t, ast.Name)} | {_ITSELF}
+    itself = [n for n in body if isinstance(n, ast.Assign) and _is_this_module(n.value)]
+    names = {t.id for n in itself for t in n.targets if isinstance(t, ast.Name)}
     found: set[str] = set()
     gone: list[ast.stmt] = [*itself] if enumerations else []
     for node in body if enumerations else ():
@@ -178,11 +178,16 @@ def _members_of_enumerations(body: list[ast.stmt], text: str) -> tuple[set[str],
     return found, "\n".join(lines)
 
 
-_ITSELF = "sys.modules[__name__]"
+def _is_this_module(node: ast.expr, names: Collection[str] = ()) -> bool:
+    """Whether an expression is ``sys.modules[__name__]``, or one of the names for it."""
+    match node:
+        case ast.Subscript(value=place, slice=ast.Name(id="__name__")):
+            return chain_of(place) == ("sys", "modules")
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _is_enumeration(node: ast.ClassDef) -> bool:
-    bases = {ast.unparse(base).rpartition(".")[2] for base in node.bases}
+    bases = set(map(last_name, node.bases))
     return bool(bases) and bases <= {"Enum", "IntEnum", "StrEnum", "Flag", "IntFlag"}
 
 
@@ -198,7 +203,7 @@ def _enumerations_handed_out(node: ast.stmt, itself: set[str]) -> set[str]:
             target=ast.Name(id=member),
             iter=ast.Name(id=one),
             body=[ast.Expr(value=ast.Call(func=ast.Name(id="setattr"), args=[to, ast.Attribute(value=ast.Name(id=named), attr="name"), _]))],
-        ) if named == member and ast.unparse(to) in itself:  # fmt: skip
+        ) if named == member and _is_this_module(to, itself):  # fmt: skip
             return {one}
     return set()
 

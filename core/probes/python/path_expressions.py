@@ -74,7 +74,7 @@ class PathNames:
         """Return what an expression comes to, a path as its text; None if that depends on more than the module's text."""
         try:
             return self._text(node)
-        except _UnknownError:
+        except (_UnknownError, RecursionError):  # what is nested too deep is not told either
             return None
 
     def variables_of(self, node: ast.expr | None) -> Iterator[tuple[str, str, int]]:
