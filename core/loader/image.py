@@ -23,6 +23,8 @@ class Image(Frozen, frozen=True, kw_only=True):
     """Something that loaders treat differently from other unfit files: a folder, a link to itself, a file that was not
     examined.
     """
+    pointer: bool = False
+    """It is a pointer of Git LFS, a short text in place of the file."""
     format: str = ""
     """"ELF" or "PE"; empty when it is neither."""
     architecture: str = ""

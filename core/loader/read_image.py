@@ -66,7 +66,7 @@ def _identify(source: Source, path: str) -> Image:
         shape = "ELF" if start.startswith(b"\x7fELF") else "PE"
         return Image(path=path, size=source.size, state=unfit.state, problem=unfit.problem, format=shape)
     state, problem = _other(start)
-    return Image(path=path, size=source.size, state=state, problem=problem)
+    return Image(path=path, size=source.size, state=state, problem=problem, pointer=_is_pointer(start))
 
 
 def _other(start: bytes) -> tuple[FileState, str]:
@@ -76,16 +76,25 @@ def _other(start: bytes) -> tuple[FileState, str]:
     for magic, words in _MAGIC:
         if start.startswith(magic):
             return "not a library", words
-    bare = start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    bare = _bare(start)
     if bare.startswith((b"<!doctype", b"<html", b"<?xml", b"<head")):
         return "not a library", fact_text("is a web page, saved under a library's name")
     if any(word in start for word in (b"GNU ld script", b"INPUT", b"GROUP", b"OUTPUT_FORMAT")):
         return "not a library", fact_text("is a linker script, a text for compilers that no program can load")
-    if bare.startswith(b"version https://git-lfs"):
+    if _is_pointer(start):
         return "not a library", fact_text("is a Git LFS pointer, a short text in place of the real file")
     if _is_text(start):
         return "not a library", fact_text("is a text file")
     return "damaged", fact_text("does not begin like a library of any kind")
+
+
+def _bare(start: bytes) -> bytes:
+    return start.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+
+
+def _is_pointer(start: bytes) -> bool:
+    """Whether a file begins as a pointer of Git LFS does (its specification, "The Pointer")."""
+    return _bare(start).startswith(b"version https://git-lfs")
 
 
 _MAGIC = (

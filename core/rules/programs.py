@@ -344,8 +344,7 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 continue
             sound = next((a.path for a in r.attempts if a.outcome == "found"), "")
             how = first.via or first.how.value if seen.machine.system != "windows" else first.how.value
-            pointer = "Git LFS" in first.detail
-            fix, remedy = _bypass_fix(program, first.path, how, sound, seen, pointer=pointer)
+            fix, remedy = _bypass_fix(program, first.path, how, sound, seen, pointer=first.pointer)
             causes: dict[str, OptionalCause] = {
                 "wrong architecture": "dll_wrong_architecture",
                 "unreadable": "library_unreadable",

@@ -45,6 +45,7 @@ def test_what_is_no_library_is_named(tmp_path: Path, name: str) -> None:
     image = read_image.read_image(file)
     assert (image.state, image.size) == (state, len(content))
     assert words in image.problem
+    assert image.pointer is (name == "LFS pointer")
 
 
 def test_what_is_not_there(tmp_path: Path) -> None:

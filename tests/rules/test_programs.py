@@ -198,7 +198,7 @@ def test_a_packed_program_without_its_folder_or_a_part_of_it_is_not_called_whole
 def test_a_damaged_file_that_came_with_the_program_is_replaced_with_all_of_it() -> None:
     name = "libcublasLt.so.12"
     own = Attempt(path=f"/opt/app/bin/{name}", how=How.RUNPATH, outcome="damaged", detail="is empty", stops=True)
-    pointer = replace(own, detail="is a Git LFS pointer, a short text in place of the real file")
+    pointer = replace(own, detail="is a short text", pointer=True)
     for first, command in ((own, ""), (pointer, "git -C /opt/app/bin lfs pull")):
         (unfit,) = programs.unfit_libraries(seen(resolutions=(search(name, first, by=PATH),)))
         assert unfit.fix

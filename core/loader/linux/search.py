@@ -271,6 +271,7 @@ class LibrarySearch:
                 via=via,
                 stops=outcome == "damaged",
                 architecture=image.architecture if outcome == "wrong architecture" else "",
+                pointer=image.pointer,
             )
         return self._attempts[key]
 

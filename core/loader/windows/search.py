@@ -150,6 +150,7 @@ class DllSearch:
             via=path_text(via),
             stops=stops,
             architecture=built,
+            pointer=image.pointer,
         )
 
 

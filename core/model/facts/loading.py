@@ -54,6 +54,8 @@ class Attempt(Frozen, frozen=True, kw_only=True):
     another architecture or may not be read."""
     architecture: str = ""
     """Of a file with the wrong architecture: which one it is built for."""
+    pointer: bool = False
+    """The file is a pointer of Git LFS, a short text in place of the library."""
 
     def __post_init__(self) -> None:
         """Take the architecture of an older report from its text."""
