@@ -4,17 +4,21 @@ full.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from PySide6.QtCore import QModelIndex, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
 
-from gui.theme import Theme
+from gui.theme import Theme, fixed_font
 from gui.widgets.row_model import RowModel, TableRow
 
 MAX_ROWS = 14
 """Maximum number of rows shown at once; a longer table scrolls."""
 PATH_CHARACTERS = 26
 """Minimum width of a column of machine text, in characters; the table scrolls horizontally before it is narrower."""
+MAX_PATH_CHARACTERS = 120
+"""Widest that such a column becomes to tell its texts apart."""
 MAX_CELL_CHARACTERS = 26
 """Maximum width of any other column, in characters; the tooltip shows the whole text."""
 SAMPLED_ROWS = 40
@@ -34,8 +38,9 @@ class RowTable(QTreeView):
         paths: tuple[int, ...] = (),
     ) -> None:
         super().__init__()
-        self._paths = paths
-        self._rows = RowModel(columns, rows, theme, paths=paths, parent=self)
+        self._rows = model = RowModel(columns, rows, theme, paths=paths, parent=self)
+        self._least = {i: distinct_characters(model.index(n, i).data() for n in range(len(rows))) for i in paths}
+        """Column of machine text -> its minimum width, in characters."""
         self.setModel(self._rows)
         self.setAccessibleName(name)
         self.setRootIsDecorated(any(row.inner for row in rows))
@@ -99,11 +104,12 @@ class RowTable(QTreeView):
         """Leave room for a horizontal scroll bar, if one is needed."""
         super().resizeEvent(event)
         header = self.header()
-        others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._paths)
-        least = QFontMetrics(self.font()).averageCharWidth() * PATH_CHARACTERS
-        for i in self._paths:
+        others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._least)
+        character = QFontMetrics(fixed_font()).averageCharWidth()
+        for i, characters in self._least.items():
             room = 72 if i == 0 else 0  # the arrow that opens it, and the icon
-            header.resizeSection(i, max((self.viewport().width() - others) // len(self._paths), least + room))
+            width = (self.viewport().width() - others) // len(self._least)
+            header.resizeSection(i, max(width, character * characters + room))
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
@@ -117,3 +123,17 @@ class RowTable(QTreeView):
             QGuiApplication.clipboard().setText("\t".join(row.cells))
             return
         super().keyPressEvent(event)
+
+
+def distinct_characters(texts: Iterable[str]) -> int:
+    """Return the number of characters from which different texts look different when they are elided in the middle."""
+    different, room = set(texts), PATH_CHARACTERS
+    while room < MAX_PATH_CHARACTERS and len({_ends(t, room) for t in different}) < len(different):
+        room += 4
+    return room
+
+
+def _ends(text: str, room: int) -> tuple[str, ...]:
+    room -= 2  # the cell's margins
+    side = (room - 1) // 2
+    return (text,) if len(text) <= room else (text[:side], text[-side:])

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QModelIndex, Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtTest import QAbstractItemModelTester
-from PySide6.QtWidgets import QApplication, QFrame
+from PySide6.QtWidgets import QApplication, QFrame, QStyle
 from pytestqt.qtbot import QtBot
 
 from core.doctor.examine import diagnose_snapshot
@@ -20,7 +20,7 @@ from gui import texts, theme
 from gui.pages import detail_rows
 from gui.pages.benchmark import SpeedBar
 from gui.widgets.row_model import RowModel, TableRow
-from gui.widgets.table import RowTable
+from gui.widgets.table import MAX_PATH_CHARACTERS, RowTable
 from tests import machines as m
 from tests.gui import recorded
 from tests.gui.conftest import Opened
@@ -175,6 +175,27 @@ def test_the_benchmark_runs_when_it_is_asked_and_shows_a_bar_against_the_limit(o
         assert told in shown_text(page)
         assert told in spoken
     assert "this cuDNN does not have this kind of number" in shown_text(page)
+
+
+LONG = "a-project-with-a-long-name-of-many-words"
+
+
+@pytest.mark.parametrize("room", [200, 500])
+def test_names_that_differ_in_the_middle_look_different(room: int, qtbot: QtBot) -> None:
+    """An environment is chosen by its name, so two of them must not be elided to the same text."""
+    paths = [f"/home/ada/{LONG}-{n}-{LONG}/.venv" for n in ("left", "right", "both")]
+    table = RowTable(
+        "t", ("Environment", "Python"), tuple(TableRow((p, "3.11")) for p in paths), theme.LIGHT_THEME, paths=(0,)
+    )
+    qtbot.addWidget(table)
+    table.resize(room, 200)
+    table.show()
+    model, metrics = table.model(), QFontMetrics(theme.fixed_font())
+    margin = 2 * (table.style().pixelMetric(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)
+    cells = [model.index(i, 0) for i in range(3)]
+    seen = {metrics.elidedText(c.data(), table.textElideMode(), table.visualRect(c).width() - margin) for c in cells}
+    assert len(seen) == 3
+    assert table.columnWidth(0) < metrics.averageCharWidth() * MAX_PATH_CHARACTERS + 100
 
 
 def test_a_table_leaves_out_what_all_rows_have_in_common_sorts_and_copies_the_whole(qtbot: QtBot) -> None:
