@@ -10,6 +10,8 @@ from pathlib import Path
 
 NUMBERS = {"COUNT", "SEED", "MAJOR"}
 """Words that stand for a whole number."""
+FILES = {"ARTEFACT", "DRAFT", "ICON", "WHEEL"}
+"""Words that stand for a file that must be there."""
 
 
 def by_hand(doc: str | None, *words: str, given: Sequence[str] | None = None) -> list[str]:
@@ -24,7 +26,7 @@ def by_hand(doc: str | None, *words: str, given: Sequence[str] | None = None) ->
     for word in words:
         name = re.sub(r"[^A-Z]", "", word)
         count = {(0, 0): None, (1, 0): "?", (0, 1): "+", (1, 1): "*"}[word[0] == "[", "..." in word]
-        kind = _number if name in NUMBERS else _folder if "/" in word else str
+        kind = _number if name in NUMBERS else _folder if "/" in word else _file if name in FILES else str
         parser.add_argument(name.lower(), metavar=name, nargs=count, type=kind)
     found = vars(parser.parse_args(given))
     values = [v if isinstance(v, list) else [v] for v in found.values() if v is not None]
@@ -40,6 +42,12 @@ def _name() -> str:
 def _number(text: str) -> str:
     if not re.fullmatch(r"[0-9]{1,12}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return text
+
+
+def _file(text: str) -> str:
+    if not Path(text).is_file():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a file")
     return text
 
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import pytest
 
 from installer.by_hand import by_hand
+from tests.explain import written
+from tests.installer import linux_sizes
 
 ROOT = Path(__file__).parents[1]
 INNER = {
@@ -67,6 +69,26 @@ def test_wrong_arguments(given: list[str], said: str, tmp_path: Path, capsys: py
         by_hand("Words.", *FORMS, given=[g.format(tmp=tmp_path) for g in given])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_there(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    for name, said in (("gone.txt", "gone.txt' is not a file"), ("", "is not a file")):
+        with pytest.raises(SystemExit) as ended:
+            by_hand("Words.", "DRAFT...", given=[str(tmp_path / name)])
+        assert (ended.value.code, said in capsys.readouterr().err) == (2, True)
+    (tmp_path / "here.txt").touch()
+    assert by_hand("Words.", "DRAFT...", given=[str(tmp_path / "here.txt")]) == [str(tmp_path / "here.txt")]
+
+
+def test_tools_say_what_is_wrong_with_what_they_were_given(tmp_path: Path, capsys: pytest.CaptureFixture[str]):
+    draft = tmp_path / "draft"
+    before = written.FILE.read_bytes()
+    for content, said in ((b"= no_such_cause\ntext\n", "'no_such_cause' is no cause."), (b"\xff", "can't decode")):
+        draft.write_bytes(b"= driver_too_old\na text that nobody wrote\n" + content)
+        assert (written.main([str(draft)]), said in capsys.readouterr().out) == (1, True)
+    assert written.FILE.read_bytes() == before
+    assert linux_sizes.main([str(tmp_path)]) == 2
+    assert "0 tarballs" in capsys.readouterr().out
 
 
 def test_right_arguments(tmp_path: Path, capsys: pytest.CaptureFixture[str]):

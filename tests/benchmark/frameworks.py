@@ -24,6 +24,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.trials.run import Trial
 from installer.by_hand import by_hand
 from tests.faultlab.wheels import cache
+from tests.lock import made_once
 
 ONNX = ("onnxruntime==1.22.1", "numpy==2.2.6")
 FEW = Shape(name="few", n=2, c=16, size=12, k=16, r=3)
@@ -54,14 +55,12 @@ def run(python: str, module: str, todo: tuple[Problem, ...], env: dict[str, str]
 @functools.cache
 def onnxruntime() -> Path:
     """Return a folder with ONNX Runtime for this interpreter, kept in the cache."""
-    folder = cache() / "unpacked" / f"{'-'.join(ONNX)}-{sys.implementation.cache_tag}"
-    if not folder.is_dir():
-        half = folder.with_name(f".half-{os.getpid()}-{folder.name}")
-        pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--only-binary=:all:", "--target", half]
-        subprocess.run([*pip, *ONNX], check=True, stdout=sys.stderr)
-        if not folder.is_dir():
-            half.rename(folder)
-    return folder
+
+    def install(folder: Path) -> None:
+        options = ("--quiet", "--no-deps", "--only-binary=:all:", "--target", str(folder))
+        subprocess.run([sys.executable, "-m", "pip", "install", *options, *ONNX], check=True, stdout=sys.stderr)
+
+    return made_once(cache() / "unpacked" / f"{'-'.join(ONNX)}-{sys.implementation.cache_tag}", install)
 
 
 if __name__ == "__main__":

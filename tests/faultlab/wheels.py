@@ -11,7 +11,7 @@ import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.lock import one_at_a_time
+from tests.lock import made_once
 
 
 @dataclass(frozen=True)
@@ -100,20 +100,12 @@ def cache() -> Path:
 
 def unpacked(wheel: Wheel) -> Path:
     """Return the folder that holds the wheel's files, fetching and unpacking it first where needed. Never alter it."""
-    folder = cache() / "unpacked" / wheel.file
-    if folder.is_dir():
-        return folder
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with one_at_a_time(folder.with_name(f".lock-{wheel.file}")):
-        if folder.is_dir():
-            return folder
-        archive = fetched(wheel)
-        half = folder.with_name(f".half-{wheel.file}")
-        shutil.rmtree(half, ignore_errors=True)
-        with zipfile.ZipFile(archive) as contents:
-            contents.extractall(half)
-        half.rename(folder)
-    return folder
+
+    def unpack(folder: Path) -> None:
+        with zipfile.ZipFile(fetched(wheel)) as contents:
+            contents.extractall(folder)
+
+    return made_once(cache() / "unpacked" / wheel.file, unpack)
 
 
 def fetched(wheel: Wheel) -> Path:

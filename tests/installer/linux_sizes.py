@@ -26,10 +26,13 @@ STARTS = 7
 
 def main(arguments: list[str]) -> int:
     """Measure and print the table; 1 when a limit is missed."""
+    packed = [*Path(arguments[0]).glob("convalesce-*-linux-x86_64.tar.xz")]
+    if len(packed) != 1:
+        print(f"{arguments[0]} has {len(packed)} tarballs of Convalesce, not one: installer/build_linux.sh makes it.")
+        return 2
     with tempfile.TemporaryDirectory(prefix="convalesce-sizes-") as name:
         folder = Path(name)
-        (packed,) = Path(arguments[0]).glob("convalesce-*-linux-x86_64.tar.xz")
-        with tarfile.open(packed) as archive:
+        with tarfile.open(packed[0]) as archive:
             archive.extractall(folder, filter="data")
         (ours,) = folder.glob("convalesce-*")
         hello = Path(arguments[1]) if arguments[1:] else freeze(folder)

@@ -18,9 +18,10 @@ from pathlib import Path
 from types import TracebackType
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from installer.by_hand import by_hand  # noqa: E402
-from tests.installer.windows_machine import (  # noqa: E402 - on Windows alone
+from installer.by_hand import by_hand
+from tests.installer.windows_machine import (
     difference,
     fresh,
     held,

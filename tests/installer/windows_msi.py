@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from installer.by_hand import by_hand  # noqa: E402
-from tests.installer.windows_machine import difference, run_silently, state, tree, until  # noqa: E402 - on Windows alone
+from installer.by_hand import by_hand
+from tests.installer.windows_machine import difference, run_silently, state, tree, until
 
 HOME = Path(os.environ["PROGRAMFILES"], "Convalesce")
 LINKS = tuple(

@@ -18,11 +18,12 @@ from pathlib import Path
 from typing import Any
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from core.host.windows.host import WindowsHost  # noqa: E402 - known on Windows alone
-from installer.by_hand import by_hand  # noqa: E402
-from tests.installer import windows_msi  # noqa: E402
-from tests.installer.windows_machine import (  # noqa: E402
+from core.host.windows.host import WindowsHost
+from installer.by_hand import by_hand
+from tests.installer import windows_msi
+from tests.installer.windows_machine import (
     close,
     difference,
     free,
@@ -35,8 +36,8 @@ from tests.installer.windows_machine import (  # noqa: E402
     until,
     windows,
 )
-from tests.windows.faultlab import layouts as at  # noqa: E402
-from tests.windows.faultlab.machine import CUDNN, Machine, fingerprint  # noqa: E402
+from tests.windows.faultlab import layouts as at
+from tests.windows.faultlab.machine import CUDNN, Machine, fingerprint
 
 INSTALLED = Path(os.environ["LOCALAPPDATA"], "Programs", "Convalesce")
 LINK = Path(os.environ["APPDATA"], "Microsoft/Windows/Start Menu/Programs/Convalesce.lnk")

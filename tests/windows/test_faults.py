@@ -12,10 +12,11 @@ import pytest
 from tests.windows.planted import in_the_lab, places
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from tests.windows.faultlab.inside import examined  # noqa: E402 - known on Windows alone
-from tests.windows.faultlab.machine import Machine  # noqa: E402
-from tests.windows.faultlab.rows import ROWS, Row  # noqa: E402
+from tests.windows.faultlab.inside import examined
+from tests.windows.faultlab.machine import Machine
+from tests.windows.faultlab.rows import ROWS, Row
 
 CHOSEN = (
     *("not-on-path", "entry-unexpanded", "user-path-absent", "cuda-13-bin-on-path", "cuda-path-dangling"),

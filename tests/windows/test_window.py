@@ -21,9 +21,10 @@ from tests.gui.real_run import WENT_WELL, run
 from tests.windows.planted import in_the_lab, places
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from tests.windows.faultlab import layouts  # noqa: E402 - known on Windows alone
-from tests.windows.faultlab.machine import Machine, fingerprint, values  # noqa: E402
+from tests.windows.faultlab import layouts
+from tests.windows.faultlab.machine import Machine, fingerprint, values
 
 FOLDER = str(layouts.NEW_FOLDER)
 

@@ -12,11 +12,12 @@ import pytest
 from tests.windows.planted import in_the_lab, places
 
 assert sys.platform == "win32"
+# ruff: noqa: E402 - type checkers on Linux stop at the assertion; what follows is known on Windows alone
 
-from tests.windows.faultlab.layouts import onnxruntime, pip_packages  # noqa: E402 - known on Windows alone
-from tests.windows.faultlab.machine import Machine  # noqa: E402
-from tests.windows.worldlab.inside import examined  # noqa: E402
-from tests.windows.worldlab.scenes import NO_CUDNN_PATH, NOT_SEARCHED, OLD, ORT, SHADOWED, Scene, required  # noqa: E402
+from tests.windows.faultlab.layouts import onnxruntime, pip_packages
+from tests.windows.faultlab.machine import Machine
+from tests.windows.worldlab.inside import examined
+from tests.windows.worldlab.scenes import NO_CUDNN_PATH, NOT_SEARCHED, OLD, ORT, SHADOWED, Scene, required
 
 PROVIDER = "onnxruntime_providers_cuda.dll"
 

@@ -13,7 +13,7 @@ from tests import machines
 
 driver.look = lambda _request: machines.working_driver()  # before the scan puts its probes together
 
-from core.cli.main import main  # noqa: E402
+from core.cli.main import main  # noqa: E402 - after the change that it is to see
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -13,6 +13,7 @@ from pathlib import Path
 from tests import standin
 from tests.faultlab.standins import CUDA_SOURCE, NVML_SOURCE, Driver
 from tests.faultlab.wheels import Wheel, cache, unpacked
+from tests.lock import made_once
 
 WHEELS = {
     "cudnn-8.9.7": Wheel(
@@ -113,13 +114,7 @@ def standins() -> Path:
     """Return the folder of everything that mingw builds; built once for each state of the sources."""
     sources = (Path(__file__), Path(standin.__file__), Path(standin.__file__).parent / "faultlab/standins.py")
     state = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    folder = cache() / "standins-windows" / state
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent) as half:
-            _build(Path(half) / "new")
-            (Path(half) / "new").rename(folder)
-    return folder
+    return made_once(cache() / "standins-windows" / state, _build)
 
 
 def _build(out: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from installer.windows.environment import environment
 from tests.faultlab.wheels import cache
-from tests.lock import one_at_a_time
+from tests.lock import made_once
 
 SOURCE = r"""
 import ctypes, os, sys
@@ -28,14 +28,13 @@ os._exit(0 if number in (0, 998, 1114) else 1)
 
 def bundle() -> Path:
     """Return the folder with bundle.exe and _internal. Never alter it."""
-    folder = cache() / "bundle-windows" / hashlib.sha256(SOURCE.encode()).hexdigest()[:16]
-    with one_at_a_time(cache() / ".lock-bundle-windows"):
-        if not folder.is_dir():
-            folder.parent.mkdir(parents=True, exist_ok=True)
-            with tempfile.TemporaryDirectory(dir=cache()) as scratch, environment() as builder:
-                script = Path(scratch) / "bundle.py"
-                script.write_text(SOURCE)
-                places = ("--distpath", scratch, "--workpath", f"{scratch}/work", "--specpath", scratch)
-                builder.run("-m", "PyInstaller", "--noconfirm", "--onedir", "--log-level", "WARN", *places, script)
-                shutil.move(Path(scratch) / "bundle", folder)
-    return folder
+
+    def freeze(folder: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=cache()) as scratch, environment() as builder:
+            script = Path(scratch) / "bundle.py"
+            script.write_text(SOURCE)
+            places = ("--distpath", scratch, "--workpath", f"{scratch}/work", "--specpath", scratch)
+            builder.run("-m", "PyInstaller", "--noconfirm", "--onedir", "--log-level", "WARN", *places, script)
+            shutil.move(Path(scratch) / "bundle", folder)
+
+    return made_once(cache() / "bundle-windows" / hashlib.sha256(SOURCE.encode()).hexdigest()[:16], freeze)

@@ -12,6 +12,7 @@ import distlib
 import pefile
 
 from tests.faultlab.wheels import Wheel, cache, unpacked
+from tests.lock import made_once
 from tests.windows.faultlab import parts
 from tests.windows.lab import MINOR
 from tests.windows.worldlab.bundle import bundle
@@ -75,28 +76,25 @@ def consumers(found: Mapping[str, str]) -> Path:
     """Return the folder of what mingw builds against the real DLLs' export tables, built once for each state of the sources."""
     sources = (Path(__file__), *(Path(__file__).with_name(name) for name in ("tables.py", "torch_functions.txt")))
     state = hashlib.sha256(b"".join(p.read_bytes() for p in sources)).hexdigest()[:16]
-    folder = cache() / "consumers-windows" / state
-    if not folder.is_dir():
-        folder.parent.mkdir(parents=True, exist_ok=True)
+
+    def make(new: Path) -> None:
         real = {p.name.lower(): p for name in NVIDIAS for p in Path(found[name]).rglob("*.dll")}
-        with tempfile.TemporaryDirectory(dir=folder.parent) as half:
-            new = Path(half) / "new"
-            new.mkdir()
-            for name, imports in CONSUMERS.items():
-                build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
-            for name, named in OF_CUDA_11.items():
-                build(new / name, {dll: list(functions) for dll, functions in named.items()})
-            for name, named in MODULES.items():
-                module(new / "modules" / f"{name}.pyd", named)
-            for name, named in INNER.items():
-                inner(new / "modules" / name, named)
-            for name, plugin in OPENERS.items():
-                opener(new / name, plugin)
-            for name, leave_out in OLDER.items():
-                _first, *rest = functions_of(real[name.lower()], (), most=100_000)
-                older(new / "older" / name, [f for f in rest if f not in leave_out])
-            new.rename(folder)
-    return folder
+        new.mkdir()
+        for name, imports in CONSUMERS.items():
+            build(new / name, {dll: functions_of(real[dll.lower()], wanted) for dll, wanted in imports.items()})
+        for name, named in OF_CUDA_11.items():
+            build(new / name, {dll: list(functions) for dll, functions in named.items()})
+        for name, named in MODULES.items():
+            module(new / "modules" / f"{name}.pyd", named)
+        for name, named in INNER.items():
+            inner(new / "modules" / name, named)
+        for name, plugin in OPENERS.items():
+            opener(new / name, plugin)
+        for name, leave_out in OLDER.items():
+            _first, *rest = functions_of(real[name.lower()], (), most=100_000)
+            older(new / "older" / name, [f for f in rest if f not in leave_out])
+
+    return made_once(cache() / "consumers-windows" / state, make)
 
 
 def functions_of(dll: Path, wanted: Collection[str], most: int = 12) -> list[str]:
