@@ -27,6 +27,7 @@ HELD_OUT = {
     "17": "held_out_17",
     "18": "held_out_18",
     "19": "held_out_19",
+    "20": "held_out_20",
 }
 """The name of each held-out set -> its module."""
 
