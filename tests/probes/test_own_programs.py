@@ -78,19 +78,41 @@ WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device=
         ("onnxruntime-gpu", {"main.py": f"{SESSION}make = onnxruntime.InferenceSession\n"}, False),
         ("onnxruntime-gpu", {"main.py": SESSION, "run.ipynb": '"import onnxruntime"'}, False),
         ("onnxruntime-gpu", {"main.py": f"import rembg\n{SESSION}"}, False),
-        ("onnxruntime-gpu", {"main.py": "import onnxruntime\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime\n"}, True),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime as ort\nprint(ort.__version__, ort.get_available_providers())\nort.InferenceSession\n"}, True),
+        ("onnxruntime-gpu", {"main.py": "try:\n    import onnxruntime as ort\nexcept ImportError:\n    ort = None\nif ort is None or not ort:\n    print('later')\n"}, True),
+        ("onnxruntime-gpu", {"main.py": "CHOSEN = ['CPUExecutionProvider']\n" + SESSION.replace("['CPUExecutionProvider']", "CHOSEN")}, True),
+        ("onnxruntime-gpu", {"main.py": "def chosen(CHOSEN): pass\nCHOSEN = ['CPUExecutionProvider']\n" + SESSION.replace("['CPUExecutionProvider']", "CHOSEN")}, False),
+        ("onnxruntime-gpu", {"main.py": SESSION.replace("['CPUExecutionProvider']", "onnxruntime.get_available_providers()")}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime\nserve(onnxruntime)\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import importlib\nserve(importlib.import_module('onnxruntime'))\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import importlib.util\nimportlib.util.find_spec('onnxruntime')\n"}, True),
+        ("onnxruntime-gpu", {"main.py": "from onnxruntime import *\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "from onnxruntime import InferenceSession as Session\nSession('a')\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime, ctypes\nctypes.CDLL('libcublas.so.12')\n"}, False),
         ("onnxruntime-gpu", {"main.py": f"{SESSION}("}, False),
         ("onnxruntime-gpu", {}, False),
         ("ctranslate2", {"main.py": WHISPER}, True),
         ("ctranslate2", {"main.py": WHISPER.replace("'cpu'", "'auto'")}, False),
         ("ctranslate2", {"main.py": WHISPER, "run.sh": "python main.py --device cuda\n"}, False),
+        ("ctranslate2", {"main.py": WHISPER.replace(", device='cpu', compute_type='int8'", "")}, False),
         ("ctranslate2", {"main.py": "import ctranslate2\nctranslate2.Translator('m', device='cpu')\n"}, True),
+        ("ctranslate2", {"main.py": "import ctranslate2\nctranslate2.Translator('m')\n"}, True),
+        ("ctranslate2", {"main.py": "import ctranslate2\nctranslate2.Translator('m', **chosen)\n"}, False),
+        ("ctranslate2", {"main.py": "import ctranslate2\nprint(ctranslate2.get_supported_compute_types('cpu'))\n"}, True),
+        ("ctranslate2", {"main.py": "import ctranslate2\nprint(ctranslate2.get_cuda_device_count())\n"}, False),
+        ("cupy-cuda12x", {"main.py": "import tempfile, cupy\nprint(cupy.__version__)\n"}, True),
+        ("cupy-cuda12x", {"main.py": "import cupy as xp\nxp.zeros(3)\n"}, False),
+        ("cupy-cuda12x", {"main.py": "from cupy import zeros\n"}, False),
     ],
 )  # fmt: skip
-def test_a_framework_that_programs_use_on_the_cpu_alone(name: str, files: dict[str, str], on_cpu: bool, tmp_path: Path):
+def test_a_framework_of_which_programs_ask_nothing_on_a_gpu(
+    name: str, files: dict[str, str], on_cpu: bool, tmp_path: Path
+):
     others = (
         Distribution(name="onnxruntime-gpu", version="1.23.2", location=SITE),
         Distribution(name="rembg", version="2.0", location=SITE, pins=("onnxruntime",)),
+        Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE),
     )
     its = asked(tmp_path, *SPEECH, *others)
     for file, text in files.items():

@@ -19,6 +19,7 @@ HEARS = "from transformers import pipeline\nasr = pipeline('automatic-speech-rec
 MANAGES = "import subprocess, sys, torch\nsubprocess.check_call([sys.executable, '-m', 'pip', 'freeze'])\n"
 INSTALLS = "import subprocess, sys, torch\ndef install(name):\n    subprocess.check_call([sys.executable, '-m', 'pip', 'install', name])\n"
 BUILDS = "from torch.utils.cpp_extension import load\nops = load(name='ops', sources=['ops.cpp'])\n"
+EXPORTS = "torch.onnx.export(model, (images,), 'net.onnx')\n"
 TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
@@ -54,6 +55,33 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("from numpy import load\nload('a.npy')\n", [TORCH], [], []),
         ("import spacy\nspacy.load(name='en')\n", [TORCH], [], []),
         ("def load(name='x'):\n    pass\nload(name='y')\n", [TORCH], [], []),
+        (EXPORTS, [TORCH], [], ["onnx"]),
+        (EXPORTS, [TORCH, ("onnx", "1.17.0")], [], []),
+        (EXPORTS, [("torch", "1.12.1")], [], []),
+        (EXPORTS, [("torch", "2.10.0")], [], ["onnxscript"]),
+        (EXPORTS.replace("'net.onnx'", "'net.onnx', dynamo=True"), [TORCH], [], ["onnxscript"]),
+        (f"import sys, torch\nif '--export' in sys.argv:\n    {EXPORTS}", [TORCH], [], []),
+        (f"def export(model):\n    {EXPORTS}", [TORCH], [], []),
+        (f"def export(model):\n    {EXPORTS}\nexport(model)\n", [TORCH], [], ["onnx"]),
+        (f"class Net:\n    def export(self):\n        {EXPORTS}\nNet().export()\n", [TORCH], [], ["onnx"]),
+        (f"@app.command()\ndef export(model):\n    {EXPORTS}", [TORCH], [], ["onnx"]),
+        ("model.transcribe('a.wav', vad_filter=True)\n", [("faster-whisper", "1.1.1")], [], ["onnxruntime"]),
+        (
+            "model.transcribe('a.wav', vad_filter=True)\n",
+            [("faster-whisper", "1.1.1"), ("onnxruntime-gpu", "1.23.2")],
+            [],
+            [],
+        ),
+        ("model.transcribe('a.wav', vad_filter=False)\n", [("faster-whisper", "1.1.1")], [], []),
+        ("import torchvision\ntorchvision.io.read_video('a.mp4')\n", [("torchvision", "0.21.0")], [], ["av"]),
+        ("\nfrom torchvision.io import read_image, read_video\n", [("torchvision", "0.21.0")], [], ["av"]),
+        ("import torchvision\ntorchvision.io.read_image('a.png')\n", [("torchvision", "0.21.0")], [], []),
+        ("table.to_excel('a.xlsx')\n", [("pandas", "2.2.3")], [], ["openpyxl"]),
+        ("table.to_excel('a.xlsx')\n", [("pandas", "2.2.3"), ("xlsxwriter", "3.2.0")], [], []),
+        ("pd.DataFrame({'a': [1]}).plot()\n", [("pandas", "2.2.3")], [], ["matplotlib"]),
+        ("results[0].plot()\n", [("pandas", "2.2.3")], [], []),
+        ("ImageDataGenerator(rotation_range=20, rescale=1)\n", [("keras", "3.9.0")], [], ["scipy"]),
+        ("ImageDataGenerator(rescale=1 / 255)\n", [("keras", "3.9.0")], [], []),
     ],
 )
 def test_what_a_call_needs(
@@ -67,7 +95,7 @@ def test_what_a_call_needs(
     monkeypatch.setattr(own_programs, "working_folder", lambda _where: "/home/ada/work")
     write(tmp_path, "/home/ada/work/main.py", program)
     for name, version in installed:
-        info = f"{SITE}/{name}-{version}.dist-info"
+        info = f"{SITE}/{name.replace('-', '_')}-{version}.dist-info"
         write(tmp_path, f"{info}/METADATA", f"Name: {name}\nVersion: {version}\n")
         write(tmp_path, f"{info}/RECORD", "")
     for file in files:

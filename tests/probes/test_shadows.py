@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import SearchEntry
+from core.model.facts import SearchEntry, StartCode
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
 from core.probes.python.shadows import ended_programs, shadowed_packages
@@ -158,3 +158,60 @@ def test_modules_of_two_clones_that_have_one_name(tmp_path: Path, case: str):
     code = f"import sys; sys.path[:0] = {places!r}; import main"
     done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
     assert (done.returncode != 0) == bool(ends), done.stderr
+
+
+FINDER = """
+import sys
+from importlib.util import spec_from_file_location
+from pathlib import Path
+MAPPING = {"sam": "%s"}
+class Finder:
+    @classmethod
+    def find_spec(cls, name, path=None, target=None):  # as setuptools' finder does
+        if name == "sam" or name.startswith("sam."):
+            place = Path(MAPPING["sam"], *name.split(".")[1:])
+            for file in (place / "__init__.py", place.with_suffix(".py")):
+                if file.is_file():
+                    return spec_from_file_location(name, file)
+def install():
+    sys.meta_path.append(Finder)
+"""
+
+
+@pytest.mark.parametrize(
+    ("folder", "program", "ends"),
+    [
+        ("sam", "from sam.build import make\n", True),
+        ("sam", "from sam import CONFIGS\n", True),
+        ("sam", "from sam import plain\n", False),
+        ("sam", "import sam.plain\n", False),
+        ("sam-2", "from sam.build import make\n", False),
+    ],
+)
+def test_the_outer_folder_of_a_clone_that_is_installed_where_it_lies(
+    folder: str, program: str, ends: bool, tmp_path: Path
+):
+    work, site = tmp_path / "work", tmp_path / "site"
+    package = work / folder / "sam"
+    package.mkdir(parents=True)
+    site.mkdir()
+    (package / "__init__.py").write_text("CONFIGS = 1\n")
+    (package / "build.py").write_text("from sam import CONFIGS\n\ndef make():\n    pass\n")
+    (package / "plain.py").write_text("")
+    (work / "main.py").write_text(program)
+    (site / "__editable___sam_1_finder.py").write_text(FINDER % package)
+    begun = StartCode(
+        text="import __editable___sam_1_finder; __editable___sam_1_finder.install()", source=str(site / "a.pth")
+    )
+    entries = (
+        SearchEntry(path=str(work), origin="start"),
+        SearchEntry(path=str(tmp_path / "none"), origin="standard library"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python = Interpreter("/", "/", VERSION, sys.executable, None, "lib")
+    search = ModuleSearch(python, PythonSearch(entries, (begun,)), "x86_64", HERE)
+    found = ended_programs(search, (), HERE)
+    assert [(e.path, e.hidden) for e in found] == ([(str(work / folder), str(package / "__init__.py"))] if ends else [])
+    code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; {begun.text}; import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, cwd=work)
+    assert (done.returncode != 0) == ends, done.stderr

@@ -119,6 +119,17 @@ def test_a_package_that_comes_last_hides_the_parts_of_a_namespace():
     assert found.remedy == TakeOutLine(file=f"{SITE}/protos.pth", line=1, folder="/home/ada/protos")
 
 
+def test_a_clone_that_is_installed_where_it_lies_is_not_renamed():
+    outer = "/home/ada/work/sam2"
+    found = card(seen(ended(wanted="sam2", name="CONFIGS", path=outer, entry=0, hidden=f"{outer}/sam2/__init__.py")))
+    assert found.cause == "module_shadowed"
+    assert found.title == f"import sam2 finds {outer} instead of the installed package."
+    assert found.fix is not None
+    assert "mv " not in found.fix.advice
+    assert f"install {outer} --no-deps" in found.fix.advice
+    assert found.remedy is None
+
+
 OF_THE_INDEX = f"{SITE}/utils/__init__.py"
 OF_A_CLONE = "/home/ada/work/yolov5/utils/__init__.py"
 

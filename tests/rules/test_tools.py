@@ -8,7 +8,9 @@ from msgspec.structs import replace
 from core.model.facts import (
     CdiSpecification,
     CudaInit,
+    EndedImport,
     Environment,
+    ImportSearch,
     Snapshot,
     Start,
     StartLook,
@@ -221,6 +223,9 @@ def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause:
     assert (card.cause, card.severity) == (cause, Severity.WARNING)
     assert "/w/main.py:2" in card.title and name in card.title  # noqa: PT018 - one sentence
     assert not [*unfit_tools(seen), *programs_that_packages_run(seen)]
+    ended = EndedImport(starts=("main",), importer="/w/main.py", line=2, wanted=name, kind="absent", call="load")
+    followed = ImportSearch(prefix=m.PREFIX, ended=(ended,))
+    assert not [*what_calls_lack(replace(seen, imports=(followed,)))]
 
 
 def test_a_module_that_a_program_starts_and_that_its_python_does_not_have() -> None:

@@ -250,6 +250,6 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     idle: tuple[str, ...] = ()
     """Distributions of frameworks that nothing in the working folder names, although programs there use other packages of the environment."""
     on_cpu: tuple[str, ...] = ()
-    """Distributions of frameworks that programs of the working folder use, each time on the CPU by name."""
+    """Distributions of frameworks that programs of the working folder import, and that compute nothing there but on the CPU."""
     on_cudnn: tuple[str, ...] = ()
     """What calls cuDNN through CTranslate2, or names its files: programs of the working folder; where it has none, packages."""

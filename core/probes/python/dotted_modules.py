@@ -115,6 +115,7 @@ class DottedModules:
             return Module("package", found.path, (self._where.parent(found.path),), found.entry)
         if found.kind == "namespace":
             folders = [f for e in entries if self._where.is_folder(f := self._where.join(e.path, name))]
+            folders += [self._where.parent(path) for path in found.hidden]
             return Module("namespace", found.path, tuple(folders), found.entry)
         return Module(found.kind, found.path, (), found.entry)
 

@@ -150,14 +150,22 @@ class ModuleSearch:
         if not found:
             return FoundModule(name=name)
         first, hit = (whole or found)[0]
-        hidden = self._hidden(hit, first, found) if whole else []
+        hidden = (
+            [h.path for _n, h in self._hidden(hit, first, found)] if whole else [*filter(None, [self.behind(name)])]
+        )
         return FoundModule(
             name=name,
             kind=hit.kind,  # type: ignore[arg-type]  # made below, from its words
             path=path_text(hit.path),
             entry=first,
-            hidden=tuple(path_text(h.path) for _n, h in hidden),
+            hidden=tuple(map(path_text, hidden)),
         )
+
+    def behind(self, name: str) -> str:
+        """Return the package of an editable installation whose finder is asked last, and for its modules alone where an entry has a folder of
+        its name without ``__init__``: the clone's own outer folder, say. Empty for none.
+        """
+        return self._editable.get(name, "")
 
     def _hidden(self, winner: _Found, entry: int, found: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
         """Return the other places, except those that lead to the winner's file; folders without ``__init__`` included."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from core.common.syntax_tree import is_main, parsed
 from core.common.versions import is_older
@@ -50,7 +50,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
         if looked is None:
             continue
         for path, text in asking:
-            line = _line_of(call, text)
+            line = _line_of(call, text, texts.values())
             if line:
                 yield UnfitTool(
                     prefix=python.prefix,
@@ -102,8 +102,17 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
     return looked
 
 
-def _line_of(call: Call, text: str) -> int:
-    """Return the first line that calls, outside conditions and ``try``, 0 for none."""
+def _is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, call: Call, texts: Collection[str]) -> bool:
+    """Whether some program spells a function's name beside its definition and such a call, or a decorator hands it to other code."""
+    word = re.compile(rf"\b(?<!def ){re.escape(function.name)}\b")
+    special = function.name.startswith("__")
+    return special or bool(function.decorator_list) or any(word.search(re.sub(call.spelt, "", text)) for text in texts)
+
+
+def _line_of(call: Call, text: str, texts: Collection[str]) -> int:
+    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none. ``texts``: of all programs
+    of the folder.
+    """
     if call.unless and re.search(call.unless, text):
         return 0
     tree = parsed(text)
@@ -115,8 +124,8 @@ def _line_of(call: Call, text: str) -> int:
         match node:
             case ast.If(test=test) if not is_main(test):
                 open_parts = [*node.body, *node.orelse]
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if not call.reader:  # it may be for what is not installed
-                open_parts = node.body
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not call.reader or not _is_called(node, call, texts):
+                open_parts = node.body  # without a reader it may be for what is not installed
             case ast.Try():
                 open_parts = [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse]
             case ast.Expr(value=ast.Constant()):

@@ -150,7 +150,12 @@ def ended_programs(
 
 
 def _hides_something(search: ModuleSearch, where: Sysroot) -> bool:
-    return any(True for _found in _hiding(search, where)) or _in_two_places(search)
+    return any(True for _found in _hiding(search, where)) or _in_two_places(search) or _is_before_its_package(search)
+
+
+def _is_before_its_package(search: ModuleSearch) -> bool:
+    """Whether a folder without ``__init__`` stands in for a package of an editable installation."""
+    return any(search.find(name).kind == "namespace" for name in search.editable_paths)
 
 
 def _early(search: ModuleSearch) -> list[str]:

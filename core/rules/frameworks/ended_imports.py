@@ -251,6 +251,8 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         "prefix": home.python.prefix,
         "module": ended.wanted,
     }
+    if _is_outer_folder(home, ended):
+        return _("import {name} finds {path} instead of the installed package.", name=ended.wanted, path=ended.path)
     if _is_of_programs(home, ended):
         return _program_title(ended, values)
     if ended.kind == "byte code":
@@ -335,6 +337,12 @@ def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImpor
         )
     if entry is None or entry.origin not in BEFORE_THE_PACKAGES or ended.kind == "foreign" or not ended.path:
         return ""
+    if _is_outer_folder(home, ended):
+        return _(
+            "Python asks an editable installation (pip install -e) last. Before that it takes {path}, a folder of the same name without "
+            "__init__.py, for the package.",
+            path=ended.path,
+        )
     if _hides_portions(search, ended):
         return _(
             "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
@@ -342,6 +350,24 @@ def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImpor
     return _(
         "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
         way=describe_origin(entry),
+    )
+
+
+def _is_outer_folder(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a folder stands in for the package that lies in it: a clone beside the program, which was installed where it is."""
+    system = home.seen.machine.system
+    return bool(ended.path and ended.hidden) and is_inside(
+        system, normalise(system, ended.hidden), normalise(system, ended.path)
+    )
+
+
+def _in_another_folder(home: EnvironmentView, ended: EndedImport) -> Fix:
+    return manual_fix(
+        _("Start programs in another folder"),
+        _("Renaming {path} is no cure: the installation leads into it.", path=ended.path),
+        _("Or install {name} as a copy:", name=ended.wanted),
+        framework_pip_command(home.seen, home.python, "install", ended.path, "--no-deps"),
+        restart="program",
     )
 
 
@@ -447,14 +473,8 @@ def _cure(
 ) -> tuple[Fix, Remedy | None]:
     """Return the advice, and the remedy that would carry it out."""
     package = distribution_of(ended.wanted)
-    if _precedes_own(home, ended) and cause == "module_shadowed":
-        return _own_first(home, ended), None
-    if cause == "module_shadowed" and entry is not None:
-        system = home.seen.machine.system
-        inner = file_name(system, ended.path).startswith("__init__.")
-        own = parent(system, ended.path) if inner else ended.path
-        fix = stop_shadowing(home, own, entry, owner=ended.owner)
-        return fix, None if ended.added else removal_remedy(home, entry)
+    if cause == "module_shadowed" and (its := _of_a_hidden_package(home, ended, entry)):
+        return its
     if ended.plugin:
         return without_plugin(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
@@ -491,6 +511,23 @@ def _cure(
         its = [own] if too_old and (own := _asker(home, ended)) else askers
         return releases_that_fit(home, its, name, version, stays=too_old)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
+
+
+def _of_a_hidden_package(
+    home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None
+) -> tuple[Fix, Remedy | None] | None:
+    """Return how the module that was meant is found; None where nothing tells which entry the other one is in."""
+    if _precedes_own(home, ended):
+        return _own_first(home, ended), None
+    if _is_outer_folder(home, ended):
+        return _in_another_folder(home, ended), None
+    if entry is None:
+        return None
+    system = home.seen.machine.system
+    inner = file_name(system, ended.path).startswith("__init__.")
+    own = parent(system, ended.path) if inner else ended.path
+    fix = stop_shadowing(home, own, entry, owner=ended.owner)
+    return fix, None if ended.added else removal_remedy(home, entry)
 
 
 def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:

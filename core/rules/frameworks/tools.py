@@ -9,6 +9,7 @@ from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.shell import quote
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import parse_library_name
+from core.knowledge.modules import distribution_of
 from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
@@ -128,7 +129,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
     """A program calls what needs another package, or a program of the system's, that is not there."""
     for home in environment_views(seen):
         for one in seen.framework_tools or ():
-            if one.prefix != home.python.prefix or not one.called or one.opened:
+            if one.prefix != home.python.prefix or not one.called or one.opened or _ends_there(home, one):
                 continue
             yield make_finding(
                 Step.FRAMEWORKS,
@@ -150,6 +151,14 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 if one.package
                 else install_package(home, one.name, ""),
             )  # fmt: skip
+
+
+def _ends_there(home: EnvironmentView, one: UnfitTool) -> bool:
+    """Whether following a program's calls came to the import that fails: that finding says more."""
+    searches = (s for s in home.seen.imports or () if s.prefix == home.python.prefix)
+    return any(
+        e.kind == "absent" and e.call and distribution_of(e.wanted) == one.name for s in searches for e in s.ended
+    )
 
 
 def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
