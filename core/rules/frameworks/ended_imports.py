@@ -473,8 +473,8 @@ def _cure(
 ) -> tuple[Fix, Remedy | None]:
     """Return the advice, and the remedy that would carry it out."""
     package = distribution_of(ended.wanted)
-    if cause == "module_shadowed" and (its := _of_a_hidden_package(home, ended, entry)):
-        return its
+    if cause == "module_shadowed" and (found := _of_a_hidden_package(home, ended, entry)):
+        return found
     if ended.plugin:
         return without_plugin(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
