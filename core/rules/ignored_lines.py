@@ -16,6 +16,8 @@ from core.rules.wording import manual_fix, observation
 
 OF_IMAGES = ("dockerfile", "containerfile")
 """Words in the names of files in which ENV sets what stays."""
+OF_WINDOWS = ("cmd", "powershell")
+"""Languages of lines that Windows' own shells read."""
 
 
 def with_ignored_lines(found: Iterable[Finding], seen: Snapshot) -> list[Finding]:
@@ -31,7 +33,7 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
     if not rows:
         return finding
     why = join_sentences(finding.why, *map(_no_effect, rows))
-    if all(r.form == "cmd" for r in rows):
+    if all(r.form in OF_WINDOWS for r in rows):
         return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
     fix = manual_fix(*_advice(next(iter(rows))))
     return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)), fix=fix, remedy=None)
@@ -56,6 +58,13 @@ def _no_effect(row: StartLine) -> str:
             file=row.file,
             name=repr(row.name),
             meant=row.name.strip(),
+        )
+    if row.form == "powershell":
+        return _(
+            "Line {line} of {file} sets no variable that a program gets: PowerShell asks for {wanted}.",
+            line=row.line,
+            file=row.file,
+            wanted=f"$env:{row.name} =",
         )
     if row.form == "cmd":
         return _("Line {line} of {file} has no effect: cmd.exe has no such command.", line=row.line, file=row.file)
@@ -93,7 +102,7 @@ def _concerns(finding: Finding, start: Start) -> bool:
 def _would_help(finding: Finding, row: StartLine) -> bool:
     """Whether a variable has to do with what is not found: the loader's does for a library."""
     of_loader = finding.cause in ("cuda_not_on_search_path", "cudnn_not_on_search_path", "cuda_runtime_missing")
-    its = row.name.strip().upper() in ("PATH", "CUDA_PATH") if row.form == "cmd" else row.name.startswith("LD_")
+    its = row.name.strip().upper() in ("PATH", "CUDA_PATH") if row.form in OF_WINDOWS else row.name.startswith("LD_")
     return its is of_loader
 
 

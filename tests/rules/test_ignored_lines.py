@@ -77,11 +77,17 @@ def test_a_step_of_an_image_is_told_to_be_env():
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("PATH ", "with the blank in its name"), ("PATH", "no such command"), ("OMP_NUM_THREADS ", "")]
+    ("name", "form", "says"),
+    [
+        ("PATH ", "cmd", "with the blank in its name"),
+        ("PATH", "cmd", "no such command"),
+        ("OMP_NUM_THREADS ", "cmd", ""),
+        ("PATH", "powershell", "asks for $env:PATH ="),
+    ],
 )
-def test_a_line_that_cmd_reads_otherwise_leaves_the_cure_as_it_is(name: str, says: str):
+def test_a_line_that_a_shell_of_windows_reads_otherwise_leaves_the_cure_as_it_is(name: str, form: LineForm, says: str):
     finding = lacking("cuda_not_on_search_path")
-    (made,) = with_ignored_lines([finding], machine(name, "cmd"))
+    (made,) = with_ignored_lines([finding], machine(name, form))
     assert made.fix == finding.fix
     assert says in made.why
     assert any(e.source == f"{FILE}:2" for e in made.evidence) is bool(says)

@@ -236,6 +236,7 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
         followed = {f for f in followed if paths.basename(f).lower() == "activate.bat"}
     calls = {f.lower().removesuffix(".bat") for f in followed} if windows else set()
     names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
+    names = [f for f in names if not f.lower().endswith(".ps1")]  # their reader leaves PATH open where it has to
     whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
     by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
     for text, shell in [(way.text, way.shell)] if way.text else whole:

@@ -5,13 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import ground_of
-from core.probes.starting.windows.shells import prompt_ways, read_profile
+from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
@@ -62,15 +59,6 @@ def test_a_profile_of_powershell_sets_variables(tmp_path: Path, line: str, name:
     assert prompts(tmp_path)["Windows PowerShell"][name] == value
 
 
-@pytest.mark.parametrize(
-    "line", ["$env:X = $other", '$env:X = "$(whoami)"', "if ($a) {\n$env:X = 'a'\n}", "if ($a) { $env:X = 'a' }"]
-)
-def test_what_reading_does_not_show_is_unknown(line: str) -> None:
-    state = State({"X": "before"}, {"X"}, separator=";")
-    read_profile(line, PROFILE, state)
-    assert state.open == {"X"}
-
-
 def test_a_profile_that_activates_an_environment_is_left_alone(tmp_path: Path) -> None:
     put(
         tmp_path,
@@ -78,11 +66,6 @@ def test_a_profile_that_activates_an_environment_is_left_alone(tmp_path: Path) -
         "$env:X = 'a'\n(& 'C:\\conda.exe' 'shell.powershell' 'hook') | Out-String | Invoke-Expression\n",
     )
     assert prompts(tmp_path) == {}
-
-
-@given(st.text())
-def test_any_text_is_read(text: str) -> None:
-    read_profile(text, PROFILE, State(separator=";"))
 
 
 def test_activation_of_condas_puts_its_libraries_on_path(tmp_path: Path) -> None:

@@ -12,6 +12,13 @@ from collections.abc import Callable
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.host.startup.state import State
+
+
+def value_of(state: State, name: str) -> str | None:
+    """Return a variable; names are case-insensitive."""
+    return next((v for n, v in state.values.items() if n.upper() == name.upper()), None)
+
 
 SET = late_pattern(r"(?i)set(?:\s+|(?=[\"/]))(?=\S)")
 ASKS = late_pattern(r"(?i)/([ap])\b\s*(.*)\Z")

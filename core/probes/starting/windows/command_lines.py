@@ -20,9 +20,10 @@ from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment
+from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
 from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
 from core.probes.starting.windows.launcher import is_launched, launched_python
+from core.probes.starting.windows.powershell import POWERSHELL, Runs, python_of_powershell, python_of_script
 
 MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
@@ -87,11 +88,6 @@ def words_of_line(text: str) -> list[str]:
             word, there = word + char, True
             at += 1
     return [*words, word] if there else words
-
-
-def value_of(state: State, name: str) -> str | None:
-    """Return a variable; names are case-insensitive."""
-    return next((v for n, v in state.values.items() if n.upper() == name.upper()), None)
 
 
 def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
@@ -413,6 +409,8 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return None
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
+    if POWERSHELL.fullmatch(name):
+        return python_of_powershell(words, state, ground, _by_powershell(ground, depth))
     path = find_named(
         words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, state.values.get("PWD") or ground.folder
     )
@@ -436,6 +434,20 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     return (
         _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None
     )
+
+
+def python_of_ps1(path: str, state: State, ground: Ground) -> StartedFile | None:
+    """Return the first Python that a script of PowerShell starts, as ``python_of_batch`` does."""
+    return python_of_script(path, state, ground, _by_powershell(ground, 0))
+
+
+def _by_powershell(ground: Ground, depth: int) -> Runs:
+    """Return how PowerShell's own reader follows a program that is none of its own."""
+
+    def run(words: list[str], file: str, line: int, state: State) -> StartedFile | None:
+        return _program(words, Place(file, line), state, ground, depth + 1)
+
+    return run
 
 
 def _opens_store(path: str, ground: Ground) -> bool:

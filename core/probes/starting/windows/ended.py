@@ -69,7 +69,7 @@ def _lost_here(
         return None
     if ground.where.exists(ntpath.join(here, named)):
         return None
-    folders = [ntpath.dirname(f) for f in way.state.files if f.lower().endswith((".bat", ".cmd"))]
+    folders = [ntpath.dirname(f) for f in way.state.files if f.lower().endswith((".bat", ".cmd", ".ps1"))]
     folders += [ntpath.dirname(p) for p in (way.prefix, found.prefix) if p] + [ground.folder]
     meant = next((f for f in dict.fromkeys(folders) if ground.where.is_file(ntpath.join(f, named))), "")
     if not meant:

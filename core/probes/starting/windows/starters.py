@@ -34,7 +34,9 @@ OF_SYSTEM = re.compile(
 """Accounts of the system, in a task's UserId."""
 FOLDERS_OF_ACCOUNTS = {"USERPROFILE": "", "APPDATA": "AppData\\Roaming", "LOCALAPPDATA": "AppData\\Local"}
 """Variables that name folders of an account -> where they are in its profile."""
-STARTS_PYTHON = re.compile(r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b|\bpyw?(?:\.exe)?\b", re.IGNORECASE)
+STARTS_PYTHON = re.compile(
+    r"python|\.bat\b|\.cmd\b|\bcmd(?:\.exe)?\b|\bpyw?(?:\.exe)?\b|\b(?:powershell|pwsh)(?:\.exe)?\b", re.IGNORECASE
+)
 """In a command line that may lead to a Python; all others are left alone."""
 
 

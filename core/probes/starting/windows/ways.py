@@ -1,4 +1,5 @@
-r"""The ways of starting on Windows that files show: prompts, Jupyter's kernels, activations, VS Code, batch files.
+r"""The ways of starting on Windows that files show: prompts, Jupyter's kernels, activations, VS Code, batch files and
+scripts of PowerShell.
 
 A program that Explorer starts gets the registry's variables, with which the scan already judges this session.
 """
@@ -18,12 +19,21 @@ from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import EDITORS, Reached, kernels_in
+from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
-from core.probes.starting.windows.command_lines import Place, activate, give, prefix_among, python_of_batch, value_of
+from core.probes.starting.windows.command_lines import (
+    Place,
+    activate,
+    give,
+    prefix_among,
+    python_of_batch,
+    python_of_ps1,
+)
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import ended_starts
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.own_path import own_path_ways
+from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -152,11 +162,11 @@ def _filled(value: str, state: State, ground: Ground) -> str:
 
 
 def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield the batch files of the working folder that start an environment's Python, or one that lacks what their program imports.
+    """Yield the batch files and the scripts of PowerShell of the working folder that start an environment's Python, or one that lacks what their program imports.
 
     Many name a Python of another machine: one that is gone is told where no other batch file, which it does not call, starts an environment.
     """
-    names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".bat", ".cmd"))]
+    names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".bat", ".cmd", SCRIPT))]
     gone: list[tuple[StartedFile, Reached]] = []
     whole: set[str] = set()
     called: set[str] = set()
@@ -164,7 +174,11 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         path = ground.where.join(ground.folder, name)
         state = _begin(ground)
         state.values["PWD"] = ground.folder
-        found = python_of_batch(path, state, ground)
+        if name.lower().endswith(SCRIPT):
+            apply_profiles(EDITIONS["powershell"], state, ground)
+            found = python_of_ps1(path, state, ground)
+        else:
+            found = python_of_batch(path, state, ground)
         if found is None or found.relative:
             continue
         called |= {f for f in state.files if f != path}

@@ -1,0 +1,190 @@
+r"""Scripts of PowerShell, followed to the Python that they start, in a folder that stands for C:\."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.host.startup.state import State
+from core.model.facts import Distribution, PythonEnvironment, RegisteredStart
+from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.windows.command_lines import python_of_ps1
+from core.probes.starting.windows.powershell import statements_of_script
+from core.probes.starting.windows.ways import windows_ways
+from core.probes.sysroot import sysroot_of
+from tests.probes.request import request, write
+
+ENV = {"USERPROFILE": r"C:\Users\ada", "Path": r"C:\Windows\System32;C:\Python311", "SystemRoot": r"C:\Windows"}
+RUN = r"C:\project\run.ps1"
+ML = PythonEnvironment(
+    prefix=r"C:\ml", kind="venv", site_packages=(r"C:\ml\Lib\site-packages",), distributions=(Distribution(name="torch", version="2.6.0"),)
+)  # fmt: skip
+PYTHON = r"C:\ml\Scripts\python.exe"
+
+
+def put(root: Path, path: str, content: str = "") -> None:
+    write(root, path.replace("\\", "/"), content)
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Path:
+    for file in (PYTHON, r"C:\Python311\python.exe", r"C:\ml\Scripts\Activate.ps1", r"C:\ml\Scripts\activate.ps1", r"C:\ml\Lib\site-packages\torch\__init__.py"):  # fmt: skip
+        put(tmp_path, file)
+    put(tmp_path, r"C:\Python311\Lib\os.py")
+    put(tmp_path, r"C:\Python311\python311.dll")
+    put(tmp_path, r"C:\ml\pyvenv.cfg", "home = C:\\Python311\nversion = 3.11.9\n")
+    put(tmp_path, r"C:\ml\Scripts\activate.bat", "@set PATH=C:\\ml\\Scripts;%PATH%\n")
+    put(tmp_path, r"C:\project\train.py", "import torch\n")
+    return tmp_path
+
+
+def ground(root: Path) -> Ground:
+    its = request(root, system="windows", env=ENV)
+    return ground_of(its, sysroot_of(its.host), r"C:\project")
+
+
+def started(root: Path, script: str) -> tuple[str, State]:
+    """Return the Python that a script starts, with its arguments, and the variables by then."""
+    put(root, RUN, script)
+    state = State(dict(ENV), set(ENV), separator=";")
+    state.values["PWD"] = r"C:\project"
+    found = python_of_ps1(RUN, state, ground(root))
+    return " ".join((found.path, *found.arguments)) if found else "", state
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        rf"& {PYTHON} train.py",
+        rf'& "{PYTHON}" train.py',
+        rf"{PYTHON} train.py *>&1 | Tee-Object -FilePath log.txt",
+        rf"$result = & '{PYTHON}' train.py",
+        "$python = 'C:\\ml\\Scripts\\python.exe'\n& $python train.py",
+        "$root = 'C:\\ml'\n$python = Join-Path $root 'Scripts\\python.exe'\n&$python train.py",
+        '$root = "C:\\ml"\n& "$root\\Scripts\\python.exe" train.py',
+        "param(\n  [string]$Model = 'small'\n)\n\n& C:\\ml\\Scripts\\python.exe `\n  train.py",
+        "function Main {\n  & C:\\ml\\Scripts\\python.exe train.py\n}\n\nMain",
+        "try { & C:\\ml\\Scripts\\python.exe train.py } catch { Write-Host $_ }",
+        "if (Test-Path C:\\gone) {\n  & C:\\gone\\python.exe\n} else {\n  & C:\\ml\\Scripts\\python.exe train.py\n}",
+        "if (-not (Test-Path 'C:\\ml')) { exit 1 }\nC:\\ml\\Scripts\\python.exe train.py",
+        "Start-Process -FilePath C:\\ml\\Scripts\\python.exe -ArgumentList 'train.py' -NoNewWindow -Wait",
+        "C:\\ml\\Scripts\\Activate.ps1\npython train.py",
+        ". C:\\ml\\Scripts\\activate; python train.py",
+        "cd C:\\ml\\Scripts\n.\\activate\npython train.py",
+        "cmd /c C:\\ml\\Scripts\\python.exe train.py",
+        "# & C:\\gone\\python.exe\n<#\n& C:\\gone\\python.exe\n#>\n$options = @{ 'a' = 'b'; c = 1 }\nC:\\ml\\Scripts\\python.exe train.py",
+    ],
+)  # fmt: skip
+def test_a_script_is_followed_to_its_python(machine: Path, script: str) -> None:
+    assert started(machine, script)[0] == f"{PYTHON} train.py"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "& C:\\ml\\Scripts\\activate.bat\npython train.py",
+        "cmd /c C:\\ml\\Scripts\\activate.bat\npython train.py",
+        ".\\venv\\Scripts\\Activate.ps1\npython train.py",
+        "function old {\n  C:\\ml\\Scripts\\Activate.ps1\n}\npython train.py",
+        "if ($false -eq (Test-Path C:\\gone)) { }\npython train.py",
+    ],
+)
+def test_an_activation_without_effect_leaves_the_python_of_path(machine: Path, script: str) -> None:
+    assert started(machine, script)[0] == r"C:\Python311\python.exe train.py"
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        "& $python train.py",
+        "& (Get-Command python).Source train.py",
+        "python train.py | iex",
+        "exit 0\npython train.py",
+    ],
+)
+def test_a_program_that_reading_does_not_show_is_no_python(machine: Path, script: str) -> None:
+    found, state = started(machine, script)
+    assert found == "" or "Path" in state.open
+
+
+@pytest.mark.parametrize(
+    ("line", "value"),
+    [
+        ("$env:X = 'C:\\it''s'", r"C:\it's"),
+        ('$Env:X = "C:\\first;$env:PATH"', rf"C:\first;{ENV['Path']}"),
+        ("$env:X = 'a'\n$env:X += ';b'", "a;b"),
+        ("$env:X = 1", "1"),
+        ("$env:X = $PSScriptRoot + '\\src'", r"C:\project\src"),
+        ('$env:X = "$($env:USERPROFILE)\\src"', r"C:\Users\ada\src"),
+        ("[Environment]::SetEnvironmentVariable('X', 'a', 'Process')", "a"),
+        ("[System.Environment]::SetEnvironmentVariable('X', 'a', [System.EnvironmentVariableTarget]::User)", None),
+        ("Set-Item -Path Env:X -Value 'a'", "a"),
+        ("$env:X = 'a'\nRemove-Item Env:\\X", None),
+        ("$env:X = 'a'; $env:X = $null + ''", None),
+        ("if (Test-Path C:\\gone) { $env:X = 'a' }", None),
+        ("if (Test-Path C:\\ml) { $env:X = 'a' }", "a"),
+        ("$X = 'a'", None),
+        ("set X=a", None),
+    ],
+)
+def test_variables_of_the_process_are_followed(machine: Path, line: str, value: str | None) -> None:
+    _found, state = started(machine, line)
+    assert state.environment().get("X") == value
+
+
+@pytest.mark.parametrize("line", ["$env:X = $other", '$env:X = "$(whoami)"', "if ($a) { $env:X = 'a' }"])
+def test_what_reading_does_not_show_is_unknown(machine: Path, line: str) -> None:
+    assert started(machine, line)[1].open == {"X"}
+
+
+@pytest.mark.parametrize("line", [r"set PATH=C:\cuda;%PATH%", r"export PATH=C:\cuda", r"$PATH = 'C:\cuda'"])
+def test_an_assignment_of_another_shell_is_noted(machine: Path, line: str) -> None:
+    (row,) = started(machine, line)[1].ignored
+    assert (row.name, row.file, row.line) == ("PATH", RUN, 1)
+    assert row.value.startswith(r"C:\cuda")
+
+
+def test_an_own_variable_is_no_assignment_of_another_shell(machine: Path) -> None:
+    assert started(machine, "$model = 'C:\\models'\n$X86 = 'a'\nset-location C:\\ml")[1].ignored == []
+
+
+@pytest.mark.parametrize(
+    ("command", "prefix"),
+    [
+        (rf"powershell.exe -NoProfile -ExecutionPolicy Bypass -File {RUN}", r"C:\ml"),
+        (rf'powershell -Command "& {PYTHON} train.py"', r"C:\ml"),
+        (rf"pwsh.exe {RUN}", r"C:\ml"),
+        (rf"powershell.exe -EncodedCommand {RUN}", None),
+        (r"powershell.exe -NoLogo", None),
+    ],
+)
+def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: str, prefix: str | None) -> None:
+    put(machine, RUN, rf"& {PYTHON} train.py")
+    one = RegisteredStart(kind="logon", key="HKCU\\Run\\Train", command=command)
+    found = [w.prefix for w in windows_ways(ground(machine), (ML,), (one,)) if w.kind == "launcher"]
+    assert found == ([prefix] if prefix else [])
+
+
+def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path) -> None:
+    put(machine, RUN, ".\\venv\\Scripts\\Activate.ps1\npython train.py\n")
+    (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
+    (one,) = way.runs
+    assert (one.prefix, one.seems, one.lacks) == (r"C:\Python311", r"C:\ml", ("torch",))
+
+
+def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:
+    put(machine, r"C:\Users\ada\Documents\WindowsPowerShell\profile.ps1", "$env:X = 'a'\n")
+    put(machine, RUN, rf"& {PYTHON} train.py")
+    (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
+    assert way.state.environment()["X"] == "a"
+
+
+@given(st.text() | st.lists(st.sampled_from("{}()'\"`\n;|&$@#<> a")).map("".join))
+def test_any_text_has_statements_within_its_lines(text: str) -> None:
+    def lines(found: tuple[object, ...]) -> list[int]:
+        return [n for s in found for n in (s.line, *lines(s.body or ()))]  # type: ignore[attr-defined]  # statements
+
+    assert all(1 <= n <= text.count("\n") + 1 for n in lines(statements_of_script(text)))
