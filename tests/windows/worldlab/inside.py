@@ -42,6 +42,7 @@ from tests.windows.worldlab.held_out_9 import HELD_OUT_9
 from tests.windows.worldlab.held_out_10 import HELD_OUT_10
 from tests.windows.worldlab.held_out_11 import HELD_OUT_11
 from tests.windows.worldlab.held_out_12 import HELD_OUT_12
+from tests.windows.worldlab.held_out_13 import HELD_OUT_13
 from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.more import MORE_SCENES
@@ -59,6 +60,7 @@ LATER = (
     *HELD_OUT_10,
     *HELD_OUT_11,
     *HELD_OUT_12,
+    *HELD_OUT_13,
 )
 ONLY = "CONVALESCE_LAB_ONLY"
 """Variable that ends each scene early: "oracle" after the real program was asked, "scan" before a cure is carried out."""
