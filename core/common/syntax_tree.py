@@ -1,7 +1,7 @@
 """Python code as a syntax tree: how a text is parsed, and what its simplest expressions say.
 
 What else is read from a tree has one place each, below core/probes/python: ``module_text`` (imports), ``bound_names`` (the names that
-statements bind), ``path_expressions`` (texts and paths), ``start_code`` (what statements do to os.environ and sys.path), ``evaluation``
+statements bind), ``module_getattr`` (those that no statement binds), ``path_expressions`` (texts and paths), ``start_code`` (what statements do to os.environ and sys.path), ``evaluation``
 (conditions on releases, and what a handler catches). core/probes/variables/following runs code with the values of variables.
 
 Nodes are walked three times as fast as by ``ast``: without contexts and operators, which have no parts.
@@ -119,3 +119,8 @@ def is_main(test: AST) -> bool:
                 constant(other),
             )
     return False
+
+
+def is_for_the_checker(test: AST) -> bool:
+    """Whether a condition is ``TYPE_CHECKING``."""
+    return last_name(test) == "TYPE_CHECKING"

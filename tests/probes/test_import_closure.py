@@ -354,6 +354,18 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import torch.core\nx = torch.core.Shape\n", "torch/core.py": "from torch.old import maker\n_table = {'Old': ('gone', None)}\n__getattr__ = maker(__name__, _table)\n", "torch/old.py": MAKER_OF_GETATTR, "torch/more.py": "Shape = int\n"},
         ("no name", "torch.core", "Shape"),
     ),
+    "an attribute that the maker itself spells": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.Own\n", "torch/core.py": "from torch.old import maker\n__getattr__ = maker(__name__, {})\n", "torch/old.py": "def maker(module, table):\n    def __getattr__(name):\n        if name not in ('Own',):\n            raise AttributeError(name)\n        return int\n    return __getattr__\n"},
+        None,
+    ),
+    "an attribute that no case hands out": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.Old\n", "torch/core.py": "def __getattr__(name):\n    if name == 'test':\n        return int\n    elif name in ('a', 'b'):\n        raise AttributeError('gone')\n    else:\n        raise AttributeError(name)\n"},
+        ("no name", "torch.core", "Old"),
+    ),
+    "an attribute that a loop over a table hands out": (
+        {"user/__init__.py": "import torch.core\nx = torch.core.Deep\n", "torch/core.py": "PARTS = {'one': ('Flat',), 'two': ('Deep',)}\ndef __getattr__(name):\n    for part in PARTS:\n        if name in PARTS[part]:\n            return int\n    raise AttributeError(name)\n"},
+        None,
+    ),
     "a name made in a loop": (
         {"user/__init__.py": "from torch.made import Normal\n", "torch/made.py": "for n in ('Nor',):\n    locals()[n + 'mal'] = int\n"},
         None,

@@ -6,12 +6,19 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import chain_of, children, last_name, parsed, statements_of, walk
-from core.probes.python.module_getattr import OwnGetattr, exported_names, own_getattr, put_into_globals
+from core.common.syntax_tree import chain_of, children, is_for_the_checker, last_name, parsed, walk
+from core.probes.python.module_getattr import (
+    Factory,
+    OwnGetattr,
+    exported_names,
+    keys_without_value,
+    own_getattr,
+    put_into_globals,
+)
 
 _MAKES_NAMES = late_pattern(
     r"(?m)\bmodules\[__name__\]|\bmodules\.get\(__name__|__path__"
@@ -27,15 +34,6 @@ _WAYS_TO_NAMES = ("modules[__name__]", "modules.get(__name__", "__path__", ".__d
 _EXEC = late_pattern(r"\bexec\(")
 
 _USES_GLOBALS = late_pattern(r"\b(?:globals|locals|vars)\(")
-
-
-class Factory(NamedTuple):
-    """A function that builds a module's ``__getattr__`` from tables that the module writes out as literals."""
-
-    dots: int
-    module: str
-    """The module that it is imported from; empty if the module itself defines it."""
-    name: str
 
 
 class BoundNames(NamedTuple):
@@ -56,15 +54,6 @@ class BoundNames(NamedTuple):
     """Its __getattr__, where nothing else makes names that the text does not bind."""
     exported: frozenset[str] | None = None
     """What everything of it is, where __all__ is spelt out."""
-
-
-class GetattrRule(NamedTuple):
-    """Which names a ``__getattr__`` function serves."""
-
-    by_table: bool
-    """It serves only names that a table contains."""
-    refuses_none: bool
-    """It raises for a name whose table entry ends with None."""
 
 
 _LIKELY = late_pattern(
@@ -124,30 +113,24 @@ def read_names(text: str) -> BoundNames | None:
     if "setattr(" in text:
         members, text = _members_of_enumerations(body, text)
         bound |= members
-    is_open, factory, rule = _makes_names(text) or "*" in bound or put is None, None, None
-    function = None
-    if "__getattr__" in bound:
-        function = None if is_open else own_getattr(body)
-        rule, factory = _getattr_rule(body)
-        is_open |= rule is None and factory is None
-    getattr_names: frozenset[str] = frozenset()
-    refused: frozenset[str] = frozenset()
-    if rule is not None or factory is not None:
-        quoted = {
-            n.value for n in walk(ast.Module(body, [])) if isinstance(n, ast.Constant) and isinstance(n.value, str)
-        }
-        refused = frozenset(_keys_without_value(body)) if rule is None or rule.refuses_none else frozenset()
-        getattr_names = frozenset(q for q in quoted if q.isidentifier())
-        if rule is not None:
-            getattr_names -= refused
+    is_open = _makes_names(text) or "*" in bound or put is None
+    own, factory, quoted, refused = None, None, frozenset[str](), frozenset[str]()
+    if "__getattr__" in bound and not is_open:
+        own, factory = own_getattr(body)
+        is_open = factory is None and (own is None or not own.serves_spelt_names_only)
+    if not is_open and (own or factory):
+        words = (n.value for n in walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+        quoted = frozenset(w for w in words if w.isidentifier())
+        refused = keys_without_value(body) if own is None or own.refuses_none else refused
+        quoted -= refused if own else frozenset()
     return BoundNames(
         frozenset(bound),
         tuple(stars),
-        getattr_names,
+        quoted,
         refused,
         factory,
         is_open,
-        function,
+        own,
         exported_names(body, in_functions="global " in text) if "__all__" in bound else None,
     )
 
@@ -266,239 +249,6 @@ def _bind_globals(function: ast.AST, bound: set[str]) -> None:
     for node in walk(function):
         if isinstance(node, ast.Global):
             bound.update(node.names)
-
-
-def is_for_the_checker(test: ast.expr) -> bool:
-    """Whether a condition is ``TYPE_CHECKING``."""
-    return (isinstance(test, ast.Name) and test.id == "TYPE_CHECKING") or (
-        isinstance(test, ast.Attribute) and test.attr == "TYPE_CHECKING"
-    )
-
-
-# --- names that __getattr__ serves ------------------------------------------------------------------------------------
-
-
-def _getattr_rule(body: list[ast.stmt]) -> tuple[GetattrRule | None, Factory | None]:
-    """Return which names a module's ``__getattr__`` serves, or the factory that built it; (None, None) if unknown."""
-    tables = set(_tables(body))
-    found: list[ast.AST] = []
-    for node in _own_statements(body):
-        match node:
-            case ast.FunctionDef(name="__getattr__"):
-                found.append(node)
-            case ast.Assign(targets=targets, value=value) if any(
-                isinstance(n, ast.Name) and n.id == "__getattr__" for t in targets for n in walk(t)
-            ):
-                found.append(value)
-    if len(found) != 1:
-        return None, None
-    match found[0]:
-        case ast.FunctionDef() as function:
-            rule = _of_function(function, tables)
-            return (rule if rule.by_table else None), None
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=words):
-            if all(_is_literal(a, tables) for a in (*args, *(w.value for w in words))):
-                return None, _imported(body, name)
-        case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=name), args=args, keywords=words):
-            its = _imported(body, module)
-            if its and not its.dots and all(_is_literal(a, tables) for a in (*args, *(w.value for w in words))):
-                return None, Factory(0, its.name if not its.module else f"{its.module}.{its.name}", name)
-    return None, None
-
-
-def _own_statements(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
-    """Yield the statements of a module, also those in conditions, except the ones for type checkers only."""
-    for node in body:
-        yield node
-        match node:
-            case ast.If(test=test, body=first, orelse=second):
-                yield from _own_statements(second if is_for_the_checker(test) else (*first, *second))
-            case ast.Try(body=first, orelse=second, finalbody=last):
-                yield from _own_statements((*first, *second, *last))
-
-
-def _imported(body: list[ast.stmt], name: str) -> Factory | None:
-    """Return the import that binds a name which the module calls."""
-    for node in _own_statements(body):
-        match node:
-            case ast.FunctionDef(name=its) if its == name:
-                return Factory(0, "", name)
-            case ast.ImportFrom(module=module, level=dots, names=aliases):
-                for one in aliases:
-                    if (one.asname or one.name) == name:
-                        return Factory(dots, module or "", one.name)
-            case ast.Import(names=aliases):
-                for one in aliases:
-                    if (one.asname or one.name) == name:
-                        return Factory(0, "", one.name)
-    return None
-
-
-def _tables(body: list[ast.stmt]) -> Iterator[str]:
-    """Yield the names of lists, sets and dictionaries whose keys or members are all literals, and which no code
-    extends.
-    """
-    count: dict[str, int] = {}
-    spelt: set[str] = set()
-    for node in _own_statements(body):
-        match node:
-            case (
-                ast.Assign(targets=[ast.Name(id=name)], value=value)
-                | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
-            ):
-                count[name] = count.get(name, 0) + 1
-                if _is_literal(value, spelt):
-                    spelt.add(name)
-            case ast.AugAssign(target=ast.Name(id=name)):
-                count[name] = 2
-            case ast.For() | ast.While() | ast.With():
-                for n in walk(node):
-                    if isinstance(n, ast.Name):
-                        count[n.id] = 2
-            case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id=name)))):
-                count[name] = 2  # extended by update, append and the like
-            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=key)]):
-                if not isinstance(key, ast.Constant):
-                    count[name] = 2
-    yield from (name for name in spelt if count.get(name, 0) < 2)
-
-
-def _is_literal(value: ast.expr, tables: set[str]) -> bool:
-    match value:
-        case ast.Constant():
-            return True
-        case ast.Name(id=name):
-            return name in tables or name == "__name__"
-        case ast.Dict(keys=keys):
-            return all(isinstance(k, ast.Constant) for k in keys)
-        case ast.List(elts=several) | ast.Set(elts=several) | ast.Tuple(elts=several):
-            return all(_is_literal(one, tables) for one in several)
-        case ast.Call(func=ast.Name(id="frozenset" | "set" | "tuple" | "list" | "dict"), args=args, keywords=[]):
-            return all(_is_literal(one, tables) for one in args)
-    return False
-
-
-def _keys_without_value(body: list[ast.stmt]) -> Iterator[str]:
-    """Yield the keys of tables whose value is a tuple that ends with None."""
-    for node in _own_statements(body):
-        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
-            for key, value in zip(node.value.keys, node.value.values, strict=True):
-                match key, value:
-                    case ast.Constant(value=str(name)), ast.Tuple(elts=[*_others, ast.Constant(value=None)]):
-                        yield name
-
-
-def factory_getattr_rule(text: str, name: str) -> GetattrRule | None:
-    """Return which names the ``__getattr__`` that a factory function returns serves; None if it returns none."""
-    outer = next((n for n in statements_of(text) if isinstance(n, ast.FunctionDef) and n.name == name), None)
-    inner = [n for n in outer.body if isinstance(n, ast.FunctionDef)] if outer else []
-    its = [n for n in inner if "getattr" in n.name]
-    if outer is None or len(its) != 1:
-        return None
-    own = {a.arg for a in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)}
-    own |= {n.id for s in outer.body for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
-    return _of_function(its[0], own)
-
-
-def _of_function(function: ast.FunctionDef, tables: set[str]) -> GetattrRule:
-    arguments = function.args.args
-    if len(arguments) != 1:
-        return GetattrRule(by_table=False, refuses_none=False)
-    refuses = any(
-        isinstance(n, ast.If)
-        and isinstance(n.test, ast.Compare)
-        and isinstance(n.test.ops[0], ast.Is)
-        and isinstance(n.test.comparators[0], ast.Constant)
-        and n.test.comparators[0].value is None
-        and ends_with_raise(n.body)
-        for n in walk(function)
-    )
-    return GetattrRule(
-        ends_with_raise(function.body) and _is_by_table(function.body, arguments[0].arg, tables), refuses_none=refuses
-    )
-
-
-def _is_by_table(body: Iterable[ast.stmt], name: str, tables: set[str]) -> bool:
-    """Whether the statements look a name up only if a table contains it."""
-    for node in body:
-        match node:
-            case ast.If(test=test, body=first, orelse=second):
-                asked = _is_in_table(test, name, tables)
-                if asked is False:
-                    return ends_with_raise(first)  # The rest runs for names of the table only.
-                if asked is None and not (
-                    ends_with_raise(first) if _mentions(test, name) else _is_by_table(first, name, tables)
-                ):
-                    return False
-                if not _is_by_table(second, name, tables):
-                    return False
-            case ast.For(target=target, iter=where, body=inner):
-                over = {n.id for n in walk(where) if isinstance(n, ast.Name)}
-                loop = {n.id for n in walk(target) if isinstance(n, ast.Name)}
-                if not (over <= tables and _is_by_table(inner, name, tables | loop)):
-                    return False
-            case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
-                inner = [*first, *(s for h in handlers for s in h.body), *second, *last]
-                if not _is_by_table(inner, name, tables):
-                    return False
-            case ast.Raise():
-                return True
-            case ast.Return():
-                return False  # It serves any name.
-            case _ if _looks_up(node, name, tables):
-                return False
-    return True
-
-
-def _mentions(node: ast.AST, name: str) -> bool:
-    return any(isinstance(n, ast.Name) and n.id == name for n in walk(node))
-
-
-def _is_in_table(test: ast.expr, name: str, tables: set[str]) -> bool | None:
-    """Return True if the condition holds only for names of a table, False if only for other names, None if neither."""
-    match test:
-        case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == name:
-            if isinstance(other, ast.Call) and isinstance(other.func, ast.Attribute) and other.func.attr == "keys":
-                other = other.func.value
-            if not _is_literal(other, tables):
-                return None
-            return isinstance(op, ast.In | ast.Eq) or (False if isinstance(op, ast.NotIn | ast.NotEq) else None)
-        case ast.BoolOp(op=ast.And(), values=several):
-            return True if any(_is_in_table(v, name, tables) is True for v in several) else None
-        case ast.BoolOp(op=ast.Or(), values=several):
-            return True if all(_is_in_table(v, name, tables) is True for v in several) else None
-        case ast.UnaryOp(op=ast.Not(), operand=inner):
-            found = _is_in_table(inner, name, tables)
-            return None if found is None else not found
-    return None
-
-
-def _looks_up(node: ast.AST, name: str, tables: set[str]) -> bool:
-    """Whether a statement uses the name for more than an index into a table or the text of a message."""
-    match node:
-        case ast.JoinedStr():
-            return False
-        case ast.BinOp(left=ast.Constant(value=str()), op=ast.Mod()):
-            return False
-        case ast.Subscript(value=ast.Name(id=table), slice=ast.Name(id=its)) if table in tables and its == name:
-            return False
-        case ast.Call(func=ast.Attribute(value=ast.Constant(value=str()), attr="format")):
-            return False
-        case ast.Name(id=its):
-            return its == name
-    return any(_looks_up(inner, name, tables) for inner in children(node))
-
-
-def ends_with_raise(body: list[ast.stmt]) -> bool:
-    """Whether a block raises on every path."""
-    match body[-1] if body else None:
-        case ast.Raise():
-            return True
-        case ast.If(body=first, orelse=second):
-            return bool(second) and ends_with_raise(first) and ends_with_raise(second)
-        case ast.With(body=inner):
-            return ends_with_raise(inner)
-    return False
 
 
 # --- names that other modules set -------------------------------------------------------------------------------------

@@ -12,8 +12,6 @@ from core.common.late_pattern import late_pattern
 from core.model.facts.imports import BEFORE_THE_PACKAGES, PACKAGES
 from core.probes.python.bound_names import (
     BoundNames,
-    GetattrRule,
-    factory_getattr_rule,
     likely_names,
     may_bind,
     puts_back,
@@ -22,6 +20,7 @@ from core.probes.python.bound_names import (
     spells_its_names,
 )
 from core.probes.python.compiled_names import CompiledModules, read_compiled
+from core.probes.python.module_getattr import OwnGetattr, getattr_of_factory
 from core.probes.python.module_text import absolute_name, binds_name, fills_modules
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.package_contents import MAX_FILE_BYTES, MAX_PACKAGE_BYTES, PackageContents
@@ -87,7 +86,7 @@ class DottedModules:
         self._contents = PackageContents(where)
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
-        self._factories: dict[tuple[str, str], GetattrRule | None] = {}
+        self._factories: dict[tuple[str, str], OwnGetattr | None] = {}
 
     def find(self, dotted: str) -> Module:
         """Return the module that a dotted name resolves to."""
@@ -232,11 +231,11 @@ class DottedModules:
         maker = absolute_name(names.factory.dots, names.factory.module, package_of(dotted, its)) or dotted
         key = maker, names.factory.name
         if key not in self._factories:
-            self._factories[key] = factory_getattr_rule(self.text(self.find(maker)), names.factory.name)
-        rule = self._factories[key]
-        if rule is None or not rule.by_table:
+            self._factories[key] = getattr_of_factory(self.text(self.find(maker)), names.factory.name)
+        made = self._factories[key]
+        if made is None or not made.serves_spelt_names_only:
             return None
-        return names.getattr_names - names.refused if rule.refuses_none else names.getattr_names
+        return (names.getattr_names - names.refused if made.refuses_none else names.getattr_names) | made.words
 
     def has_no_start(self, its: Module, dotted: str) -> bool:
         """Whether a library has no function that Python starts a module of this name with: it is no module.

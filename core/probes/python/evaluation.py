@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import caught_types, chain_of, children, last_name, uncalled
+from core.common.syntax_tree import caught_types, chain_of, children, is_for_the_checker, last_name, uncalled
 from core.common.versions import parse_python_version, whole_number
-from core.probes.python.bound_names import is_for_the_checker
 
 _ASKED = ("torch", "triton", "numpy", "scipy", "transformers", "tokenizers", "safetensors", "sentencepiece")
 """Modules for which ``is_X_available()`` has no further conditions, in every package that has such a function."""
@@ -323,6 +322,18 @@ def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | Non
 def name_of_error(raised: ast.expr | None) -> str:
     """Return the name of the raised exception; empty if unknown."""
     return last_name(uncalled(raised)) if raised is not None else ""
+
+
+def ends_with_raise(body: list[ast.stmt]) -> bool:
+    """Whether a block raises on every path."""
+    match body[-1] if body else None:
+        case ast.Raise():
+            return True
+        case ast.If(body=first, orelse=second):
+            return bool(second) and ends_with_raise(first) and ends_with_raise(second)
+        case ast.With(body=inner):
+            return ends_with_raise(inner)
+    return False
 
 
 def may_return(node: ast.stmt) -> bool:

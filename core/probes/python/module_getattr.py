@@ -1,4 +1,4 @@
-"""What a module's own __getattr__ does with one name, and which names code puts into globals(): decided by reading, or left open.
+"""Which names a module has that no statement binds, as its text tells: by its __getattr__, and by what code puts into globals().
 
 Source: https://peps.python.org/pep-0562/; __getattr__ of numpy/__init__.py from 1.24 on raises for names that were removed.
 """
@@ -9,23 +9,61 @@ import ast
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from core.common.syntax_tree import children, literal_text, walk
+from core.common.syntax_tree import children, is_for_the_checker, literal_text, statements_of, walk
+from core.probes.python.evaluation import ends_with_raise
 
 _SEQUENCES = ("frozenset", "set", "tuple", "list", "dict", "sorted")
 _READS = ("get", "keys", "values", "items", "copy")
+
+
+Tables = Mapping[str, frozenset[str]]
+"""Name of a display -> its members, or its keys."""
+
+
+class Factory(NamedTuple):
+    """A function that makes a module's __getattr__ of tables that the module spells out."""
+
+    dots: int
+    module: str
+    """The module that it is imported from; empty if the module itself defines it."""
+    name: str
 
 
 class OwnGetattr(NamedTuple):
     """A module's __getattr__, and the tables beside it."""
 
     function: ast.FunctionDef
-    tables: Mapping[str, frozenset[str]]
-    """Name of a display -> its members, or its keys."""
+    tables: Tables
 
-    def refuses(self, name: str) -> bool:
-        """Whether every way through the function surely raises for this name."""
+    def refuses(self, name: str | None) -> bool:
+        """Whether every way through the function surely raises for this name; None stands for one that no text spells."""
         arguments = self.function.args.args
         return len(arguments) == 1 and _ends(self.function.body, arguments[0].arg, name, self.tables) == {"raise"}
+
+    @property
+    def serves_spelt_names_only(self) -> bool:
+        """Whether it surely raises for every name that no table and no condition spells."""
+        return self.refuses(None)
+
+    @property
+    def words(self) -> frozenset[str]:
+        """The texts that it spells."""
+        return frozenset(
+            n.value for n in walk(self.function) if isinstance(n, ast.Constant) and isinstance(n.value, str)
+        )
+
+    @property
+    def refuses_none(self) -> bool:
+        """Whether it raises where what it finds in a table is None."""
+        return any(
+            isinstance(n, ast.If)
+            and isinstance(n.test, ast.Compare)
+            and isinstance(n.test.ops[0], ast.Is)
+            and isinstance(n.test.comparators[0], ast.Constant)
+            and n.test.comparators[0].value is None
+            and ends_with_raise(n.body)
+            for n in walk(self.function)
+        )
 
     def declares_gone(self, name: str) -> bool:
         """Whether it refuses a name that one of its tables spells, as NumPy does with each name that it removed."""
@@ -67,11 +105,88 @@ def _looked_up(node: ast.stmt, asked: str) -> str:
     return ""
 
 
-def own_getattr(body: Sequence[ast.stmt]) -> OwnGetattr | None:
-    """Return the only __getattr__ that a module defines; None where there is none, or several."""
+def own_getattr(body: Sequence[ast.stmt]) -> tuple[OwnGetattr | None, Factory | None]:
+    """Return the only __getattr__ that a module defines, or the factory that makes it; (None, None) for any other, and for several."""
     statements = [n for top in body for n in _statements(top)]
-    found = [n for n in statements if isinstance(n, ast.FunctionDef) and n.name == "__getattr__"]
-    return OwnGetattr(found[0], dict(_tables(statements))) if len(found) == 1 else None
+    found: list[ast.AST] = []
+    for node in statements:
+        match node:
+            case ast.FunctionDef(name="__getattr__"):
+                found.append(node)
+            case ast.Assign(targets=targets, value=value) if any(
+                _stores("__getattr__", n) for t in targets for n in walk(t)
+            ):
+                found.append(value)
+    match found:
+        case [ast.FunctionDef() as function]:
+            return OwnGetattr(function, dict(_tables(statements))), None
+        case [ast.Call(func=func, args=args, keywords=words)]:
+            known = dict(_tables(statements))
+            if all(_is_spelt(a, known) for a in (*args, *(w.value for w in words))):
+                return None, _factory(func, statements)
+    return None, None
+
+
+def _factory(called: ast.expr, statements: Iterable[ast.stmt]) -> Factory | None:
+    """Return the function that a module calls, if it defines or imports it."""
+    match called:
+        case ast.Name(id=name):
+            return _imported(statements, name)
+        case ast.Attribute(value=ast.Name(id=module), attr=name):
+            its = _imported(statements, module)
+            return (
+                Factory(0, f"{its.module}.{its.name}" if its.module else its.name, name)
+                if its and not its.dots
+                else None
+            )
+    return None
+
+
+def _imported(statements: Iterable[ast.stmt], name: str) -> Factory | None:
+    """Return the definition or the import that binds a name which the module calls."""
+    for node in statements:
+        match node:
+            case ast.FunctionDef(name=its) if its == name:
+                return Factory(0, "", name)
+            case ast.ImportFrom(module=module, level=dots, names=aliases):
+                for one in aliases:
+                    if (one.asname or one.name) == name:
+                        return Factory(dots, module or "", one.name)
+            case ast.Import(names=aliases):
+                for one in aliases:
+                    if (one.asname or one.name) == name:
+                        return Factory(0, "", one.name)
+    return None
+
+
+def _is_spelt(value: ast.expr, known: Tables) -> bool:
+    match value:
+        case ast.Constant() | ast.Name(id="__name__"):
+            return True
+    return _members(value, known) is not None
+
+
+def getattr_of_factory(text: str, name: str) -> OwnGetattr | None:
+    """Return the __getattr__ that a factory returns; None if it returns none. Its tables are what it is given, which its text does not tell."""
+    outer = next((n for n in statements_of(text) if isinstance(n, ast.FunctionDef) and n.name == name), None)
+    its = [n for n in outer.body if isinstance(n, ast.FunctionDef) and "getattr" in n.name] if outer else []
+    if outer is None or len(its) != 1:
+        return None
+    given = {a.arg for a in (*outer.args.posonlyargs, *outer.args.args, *outer.args.kwonlyargs)}
+    given |= {n.id for s in outer.body for n in walk(s) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return OwnGetattr(its[0], dict.fromkeys(given, frozenset()))
+
+
+def keys_without_value(body: Iterable[ast.stmt]) -> frozenset[str]:
+    """Return the keys of tables whose value is a tuple that ends with None."""
+    found = set()
+    for node in (n for top in body for n in _statements(top)):
+        if isinstance(node, ast.Assign | ast.AnnAssign) and isinstance(node.value, ast.Dict):
+            for key, value in zip(node.value.keys, node.value.values, strict=True):
+                match key, value:
+                    case ast.Constant(value=str(name)), ast.Tuple(elts=[*_others, ast.Constant(value=None)]):
+                        found.add(name)
+    return frozenset(found)
 
 
 def exported_names(body: Sequence[ast.stmt], *, in_functions: bool = True) -> frozenset[str] | None:
@@ -83,11 +198,11 @@ def exported_names(body: Sequence[ast.stmt], *, in_functions: bool = True) -> fr
 
 
 def _statements(node: ast.stmt) -> Iterator[ast.stmt]:
-    """Yield a statement, and those of its blocks that run in the module's own frame."""
+    """Yield a statement, and those of its blocks that run in the module's own frame, except for type checkers."""
     yield node
     if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return
-    for inner in children(node):
+    for inner in node.orelse if isinstance(node, ast.If) and is_for_the_checker(node.test) else children(node):
         if isinstance(inner, ast.stmt):
             yield from _statements(inner)
         elif isinstance(inner, ast.ExceptHandler):
@@ -146,8 +261,8 @@ def _first_word(node: ast.expr) -> str | None:
 # --- one name's way through the function ------------------------------------------------------------------------------
 
 
-def _ends(body: Iterable[ast.stmt], asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> set[str]:
-    """Return how a block may end for a name: "raise", "return" or "on"."""
+def _ends(body: Iterable[ast.stmt], asked: str, name: str | None, tables: Tables) -> set[str]:
+    """Return how a block may end for a name: "raise", "return" or "on"; None: for a name that no text spells."""
     ends: set[str] = set()
     for node in body:
         its = _end(node, asked, name, tables)
@@ -157,7 +272,7 @@ def _ends(body: Iterable[ast.stmt], asked: str, name: str, tables: Mapping[str, 
     return ends | {"on"}
 
 
-def _end(node: ast.stmt, asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> set[str]:
+def _end(node: ast.stmt, asked: str, name: str | None, tables: Tables) -> set[str]:
     match node:
         case ast.Raise():
             return {"raise"}
@@ -167,7 +282,13 @@ def _end(node: ast.stmt, asked: str, name: str, tables: Mapping[str, frozenset[s
             return set().union(*(_ends(b, asked, name, tables) for b in ways))
         case ast.With(body=inner):
             return _ends(inner, asked, name, tables)
-        case ast.Try() | ast.For() | ast.While() | ast.Match():
+        case ast.Try(body=first, handlers=handlers, orelse=second, finalbody=last):
+            blocks = (first, *(h.body for h in handlers), second, last)
+            return {"on"}.union(*(_ends(b, asked, name, tables) for b in blocks))
+        case ast.For(target=target, iter=over, body=inner, orelse=last):
+            known = _in_loop(target, over, tables, is_spelt=name is not None)
+            return {"on"} | _ends(inner, asked, name, known) | _ends(last, asked, name, known)
+        case ast.While() | ast.Match():
             return {"on"} | ({"return"} if any(isinstance(n, ast.Return) for n in walk(node)) else set())
         case ast.Return():
             return {"return"}
@@ -181,7 +302,15 @@ def _end(node: ast.stmt, asked: str, name: str, tables: Mapping[str, frozenset[s
     return {"on"}
 
 
-def _holds(test: ast.expr, asked: str, name: str, tables: Mapping[str, frozenset[str]]) -> bool | None:
+def _in_loop(target: ast.expr, over: ast.expr, tables: Tables, *, is_spelt: bool) -> Tables:
+    """Return the tables within a loop: what it takes of a table has no name that no text spells, and may have any other."""
+    loop = {n.id for n in walk(target) if isinstance(n, ast.Name)}
+    outer = {table: its for table, its in tables.items() if table not in loop}
+    of_tables = all(n.id in tables for n in walk(over) if isinstance(n, ast.Name))
+    return {**outer, **dict.fromkeys(loop, frozenset())} if of_tables and not is_spelt else outer
+
+
+def _holds(test: ast.expr, asked: str, name: str | None, tables: Tables) -> bool | None:
     """Return what a condition comes to for a name; None where that is open."""
     match test:
         case ast.Compare(left=ast.Name(id=its), ops=[op], comparators=[other]) if its == asked:
@@ -193,7 +322,7 @@ def _holds(test: ast.expr, asked: str, name: str, tables: Mapping[str, frozenset
             members = _members(other, tables) if isinstance(op, ast.In | ast.NotIn) else None
             return None if members is None else (name in members) == isinstance(op, ast.In)
         case ast.Call(func=ast.Attribute(value=ast.Name(id=its), attr="startswith"), args=[ast.Constant(value=str(w))]):
-            return name.startswith(w) if its == asked else None
+            return name.startswith(w) if its == asked and name is not None else None
         case ast.UnaryOp(op=ast.Not(), operand=inner):
             found = _holds(inner, asked, name, tables)
             return None if found is None else not found

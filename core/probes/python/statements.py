@@ -12,7 +12,7 @@ from core.common.syntax_tree import statements_of
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
 from core.probes.python.absence import Absence
-from core.probes.python.bound_names import ends_with_raise, stored_names
+from core.probes.python.bound_names import stored_names
 from core.probes.python.called_code import CalledCode
 from core.probes.python.calls import Calls
 from core.probes.python.dotted_modules import (
@@ -26,6 +26,7 @@ from core.probes.python.evaluation import (
     attribute_chains,
     catches_error,
     definition_expressions,
+    ends_with_raise,
     evaluated,
     handler_of_unbound_name,
     has_future_annotations,
