@@ -803,3 +803,28 @@ def test_a_key_of_another_length_than_its_reader_takes(
     assert not is_relevant_variable(
         Variable(name="WANDB_API_KEY", value=key), read_table("environment", EnvironmentKnowledge)
     )
+
+
+def test_a_place_that_two_contracts_name_is_told_once_with_what_blocks_it(tmp_path: Path):
+    """HF_HOME must be writable, and without the network it must be there: the second look must not hide the first."""
+    write(tmp_path, "/srv/models", "see the wiki\n")
+    env = {"HOME": "/home/ada", "HF_HOME": "/srv/models/hf", "HF_HUB_OFFLINE": "1"}
+    rows = [p for p in places_of_contracts(env, Sysroot(system="linux", root=str(tmp_path))) if p.variable == "HF_HOME"]
+    assert [(p.state, p.blocked) for p in rows if not p.inside] == [("missing", "/srv/models")]
+
+
+def test_nobody_makes_a_folder_in_a_file_system_of_the_kernel():
+    env = {"HOME": "/h", "HF_DATASETS_CACHE": "/proc/scratch/data", "HF_HUB_CACHE": "/dev/shm/hub"}
+    rows = {p.variable: p.blocked for p in places_of_contracts(env, Sysroot(system="linux", root="/")) if not p.inside}
+    assert (rows["HF_DATASETS_CACHE"], rows["HF_HUB_CACHE"]) == ("/proc", "")
+
+
+@pytest.mark.parametrize(("script", "told"), [("torchrun main.py\n", True), ("python main.py\n", False)])
+def test_a_word_that_matters_to_what_a_script_starts(
+    script: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/run.sh", script)
+    found = places_of_contracts({"HOME": "/home/ada", "LOGLEVEL": "info"}, Sysroot(system="linux", root=str(tmp_path)))
+    rows = [(p.path, p.holds) for p in found if p.variable == "LOGLEVEL"]
+    assert rows == ([("/home/ada/work/run.sh", ("info",))] if told else [])

@@ -61,6 +61,18 @@ def test_a_framework_that_no_program_names(files: dict[str, str], idle: bool, tm
     assert idle_frameworks(its.seen.pythons[0], home, where) == ()
 
 
+@pytest.mark.parametrize(("program", "idle"), [("import torch\n", True), ("import torch, transformers\n", False)])
+def test_what_fetches_models_and_no_program_uses(program: str, idle: bool, tmp_path: Path):
+    distributions = (
+        Distribution(name="torch", version="2.6.0", location=SITE),
+        Distribution(name="huggingface-hub", version="0.36.2", location=SITE),
+        Distribution(name="transformers", version="4.51.3", location=SITE, requires=("huggingface-hub<1.0,>=0.30",)),
+    )
+    its = asked(tmp_path, *distributions)
+    write(tmp_path, "/home/ada/work/main.py", program)
+    assert ("huggingface-hub" in idle_frameworks(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
+
+
 SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"
 CUDA_FIRST = SESSION.replace("['CPU", "['CUDAExecutionProvider', 'CPU")
 WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device='cpu', compute_type='int8')\n"

@@ -1005,3 +1005,21 @@ def test_a_key_that_an_older_release_refuses_and_that_is_not_shown():
     assert all(word in one.title for word in ("86", "40", "wandb 0.19.11"))
     assert one.fix is not None
     assert "wandb" in one.fix.advice
+
+
+@pytest.mark.parametrize(
+    ("value", "asks", "wrong"),
+    [("info", True, True), ("INFO", True, False), ("info", False, False), ("20", True, True)],
+)
+def test_a_word_that_only_a_starter_of_several_processes_reads(value: str, asks: bool, wrong: bool):
+    torch = Distribution(name="torch", version="2.6.0", location=SITE)
+    asking = NamedPlace(variable="LOGLEVEL", path="/work/run.sh", state="file", holds=(value,))
+    its = [f for f in found(machine("LOGLEVEL", value, torch, places=(asking,) if asks else ())) if f.subject]
+    assert [f.subject for f in its] == (["LOGLEVEL"] if wrong else [])
+
+
+def test_a_layer_of_numba_that_is_none():
+    numba = Distribution(name="numba", version="0.61.2", location=SITE)
+    (its,) = found(machine("NUMBA_THREADING_LAYER", "openmp", numba))
+    assert its.severity == Severity.WARNING
+    assert not found(machine("NUMBA_THREADING_LAYER", "omp", numba))

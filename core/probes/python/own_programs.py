@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable
 
 from core.common.late_pattern import late_pattern
+from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
@@ -39,7 +40,8 @@ _WORKERS = late_pattern(r"\bnum_workers\b[\"']?[ \t]*[:=][ \t]*(?!0\b|=|None\b)\
 
 
 def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
-    """Return the distributions of frameworks that nothing in the folder names, where a program there uses other packages of the environment.
+    """Return the distributions of frameworks, and those that fetch as a variable tells them, that nothing in the folder names, where a program
+    there uses other packages of the environment.
 
     What uses a framework stands for it: who names faster-whisper uses CTranslate2. Nothing is said of a folder that was not read whole.
     """
@@ -50,7 +52,8 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
     imported = {top for path, text in its.items() if path.endswith(PROGRAMS) for top in _IMPORT.findall(text)}
     if imported.isdisjoint(there - LEFT_OUT):
         return ()
-    rows = [row.distributions for row in module_table().modules]
+    fetching = {contract.readers for contract in variable_contracts() if contract.fetches and contract.readers}
+    rows = [*(row.distributions for row in module_table().modules), *fetching]
     mine = [d.name for d in python.distributions if any(re.fullmatch(pattern, d.name) for pattern in rows)]
     return tuple(dict.fromkeys(name for name in mine if not _is_named(name, python, its)))
 

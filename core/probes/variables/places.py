@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import (
     OFFLINE,
@@ -32,7 +34,26 @@ MOST_NAMES = 256
 
 
 def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield the files and folders that variables name and whose contract requires them to exist."""
+    """Yield the files and folders that variables name and whose contract requires them to exist, each once for a variable."""
+    found: dict[tuple[str, str, str], NamedPlace] = {}
+    for place in _places(env, where):
+        key = (place.variable, place.path, place.inside)
+        found[key] = _joined(found[key], place) if key in found else place
+    yield from found.values()
+
+
+def _joined(one: NamedPlace, other: NamedPlace) -> NamedPlace:
+    """Return one place with what two contracts of a variable ask of it."""
+    return replace(
+        one,
+        holds=tuple(dict.fromkeys((*one.holds, *other.holds))),
+        blocked=one.blocked or other.blocked,
+        runs=one.runs and other.runs,
+        asked=one.asked and other.asked,
+    )
+
+
+def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
     by_name = {name.upper(): value for name, value in env.items()}
     for contract in variable_contracts():
         if contract.kind == "offline" and by_name.get(contract.variable, "").strip().lower() in OFFLINE:
@@ -43,8 +64,15 @@ def places_of_contracts(env: Mapping[str, str], where: Sysroot) -> Iterator[Name
             yield from _locale(contract, by_name, where)
         if contract.kind == "tensors":
             yield from _whole_objects(contract, by_name, where)
-        if contract.spelt and not (by_name.get(contract.variable, "") and _is_spelt(contract.spelt, by_name, where)):
-            continue
+        if contract.spelt:
+            value = by_name.get(contract.variable, "")
+            spelling = _spelling(contract.spelt, by_name, where) if value else ""
+            if spelling and contract.kind == "words":
+                yield NamedPlace(
+                    variable=contract.variable, path=path_text(spelling), state="file", holds=(path_text(value),)
+                )
+            if not spelling:
+                continue
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
@@ -119,9 +147,11 @@ def _whole_objects(contract: Contract, env: Mapping[str, str], where: Sysroot) -
                 return
 
 
-def _is_spelt(pattern: str, env: Mapping[str, str], where: Sysroot) -> bool:
-    """Whether a program of the working folder spells what a pattern says."""
-    return any(re.search(pattern, text) for text in _own_programs(env, where).values())
+def _spelling(pattern: str, env: Mapping[str, str], where: Sysroot) -> str:
+    """Return the program or script of the working folder that spells what a pattern says; empty for none."""
+    here = working_folder(where)
+    texts = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
+    return next((path for path, text in (texts or {}).items() if re.search(pattern, text)), "")
 
 
 def _is_here(host: str) -> bool:
@@ -204,6 +234,10 @@ def _command_path(name: str, search: str, where: Sysroot) -> str:
     return where.join("/" if where.system == "linux" else "C:\\", name) if search else ""
 
 
+OF_THE_KERNEL = ("/proc", "/sys")
+"""File systems in which nobody makes a file, whatever access(2) tells root."""
+
+
 def write_obstacle(folder: str, where: Sysroot) -> str:
     """Return the folder that prevents writing: the folder itself or its nearest existing ancestor; empty if writing
     works.
@@ -211,6 +245,8 @@ def write_obstacle(folder: str, where: Sysroot) -> str:
     at = _nearest(folder, where)
     if not where.exists(at):
         return ""
+    if where.system == "linux" and at.startswith(OF_THE_KERNEL) and not where.is_file(folder):
+        return at
     if not where.is_folder(at):
         return at
     return "" if where.system == "windows" or where.may_access(at, os.W_OK | os.X_OK) else at

@@ -36,7 +36,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
         if value is None:
             continue
         reading = [h for h in views if contract.readers and reader_of(h, contract)]
-        if contract.readers_only and not reading:
+        if (contract.readers_only and not reading) or not _is_asked_for(contract, value.value, seen):
             continue
         if file := _file_of_flags(contract, value.value, seen):
             value = replace(value, value=" ".join(file.holds), source=file.path)
@@ -83,6 +83,14 @@ def _file_of_flags(contract: Contract, value: str, seen: Snapshot) -> NamedPlace
 def _asks_a_hub(contract: Contract, seen: Snapshot) -> bool:
     places = seen.environment.places if seen.environment else ()
     return all(p.asked for p in places if p.variable == contract.variable)
+
+
+def _is_asked_for(contract: Contract, value: str, seen: Snapshot) -> bool:
+    """Whether a program or script here spells what the value matters for, where its words matter for few programs alone."""
+    if contract.kind != "words" or not contract.spelt:
+        return True
+    places = seen.environment.places if seen.environment else ()
+    return any(p.variable == contract.variable and p.holds == (value,) for p in places)
 
 
 def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
