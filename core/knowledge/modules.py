@@ -97,6 +97,17 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
         return not env.get(self.variable) and all(env.get(name) == value for name, value in self.when.items())
 
 
+class GivenUp(Frozen, frozen=True, kw_only=True):
+    """A module, or a name of one, that later releases of its package no longer have."""
+
+    name: str
+    last: str
+    """The requirement for the releases that have it."""
+    now: str = ""
+    """Where what it stood for is in the later releases; empty where code has to change otherwise."""
+    source: str
+
+
 class Namesake(Frozen, frozen=True, kw_only=True):
     """A module that two projects have, where the one that people mean is not the one that bears the module's name on the package index."""
 
@@ -138,8 +149,7 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     standard: tuple[StandardModules, ...]
     names: Mapping[str, str] = {}
     """Distribution -> its module, where that is not the same word."""
-    dropped: Mapping[str, str] = {}
-    """A module that later releases no longer have -> the releases that have it."""
+    given_up: tuple[GivenUp, ...] = ()
     namesakes: tuple[Namesake, ...] = ()
     checked: tuple[CheckedRequirement, ...] = ()
     numpy_2: tuple[NumpyTwo, ...] = ()
@@ -151,6 +161,11 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
 def meant_by(module: str, name: str) -> str:
     """Return what to install for a program that takes this name of a module; empty where no other project is known to have it."""
     return next((n.install for n in module_table().namesakes if n.module == module and name in n.names), "")
+
+
+def given_up(name: str) -> GivenUp | None:
+    """Return what is known of a module, or a name of one, that later releases do not have; None where nothing is."""
+    return next((row for row in module_table().given_up if row.name == name), None)
 
 
 def module_table() -> ModuleTable:

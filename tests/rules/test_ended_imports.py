@@ -469,6 +469,52 @@ def test_where_a_persons_program_ends_is_a_warning(fields: dict[str, Any], why: 
     assert "pip show numpy" not in found.fix.advice
 
 
+OF_BASICSR = {
+    "wanted": "torchvision.transforms.functional_tensor", "importer": f"{SITE}/basicsr/data/degradations.py", "line": 8,
+    "owner": "torchvision 0.21.0", "path": f"{SITE}/torchvision/transforms/__init__.py",
+}  # fmt: skip
+OF_PILLOW = {
+    "wanted": "PIL.Image", "kind": "no name", "name": "ANTIALIAS", "importer": MAIN, "line": 7, "owner": "pillow 11.0.0",
+    "path": f"{SITE}/PIL/Image.py",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("fields", "title", "command", "last"),
+    [
+        (OF_BASICSR, "Write torchvision.transforms.functional for torchvision.transforms.functional_tensor",
+         rf"sed -i '8s/\btorchvision\.transforms\.functional_tensor\b/torchvision.transforms.functional/' {SITE}/basicsr/data/degradations.py", "torchvision<0.17"),
+        (OF_PILLOW, "Write PIL.Image.LANCZOS for PIL.Image.ANTIALIAS", rf"sed -i '7s/\bANTIALIAS\b/LANCZOS/' {MAIN}", "pillow<10"),
+    ],
+)  # fmt: skip
+def test_what_has_another_name_now_is_told_with_it(fields: dict[str, Any], title: str, command: str, last: str) -> None:
+    fix = card(seen(ended(starts=(MAIN,), **fields))).fix
+    assert fix is not None
+    assert fix.title == title
+    assert command in fix.advice
+    assert fix.advice.endswith(last)
+
+
+def test_a_program_is_given_the_last_release_that_has_the_name_and_a_package_is_upgraded() -> None:
+    its = {"wanted": "huggingface_hub", "kind": "no name", "name": "cached_download", "owner": "huggingface-hub 0.30.2"}
+    of_program = card(seen(ended(starts=(MAIN,), importer=MAIN, path=f"{SITE}/huggingface_hub/__init__.py", **its)))
+    assert of_program.fix is not None
+    assert "huggingface-hub<0.26" in of_program.fix.advice
+    of_package = card(
+        seen(ended(starts=("timm",), importer=f"{SITE}/timm/a.py", path=f"{SITE}/huggingface_hub/__init__.py", **its))
+    )
+    assert of_package.fix is not None
+    assert "huggingface-hub<0.26" not in of_package.fix.advice
+
+
+def test_of_two_distributions_of_a_module_the_required_one_is_installed() -> None:
+    its = ended(starts=(MAIN,), wanted="onnxruntime", importer=f"{SITE}/faster_whisper/vad.py", call="get_vad_model")
+    for pins, install in (("onnxruntime<2,>=1.14",), "onnxruntime<2,>=1.14"), ((), "onnxruntime-gpu"):
+        whisper = Distribution(name="faster-whisper", version="1.1.1", location=SITE, pins=pins)
+        found = card(replace(seen(its), pythons=(python(distributions=(whisper,)),)))
+        assert found.remedy == InstallPackages(prefix=PREFIX, install=(install,))
+
+
 CALLS: list[tuple[dict[str, Any], str, str]] = [
     ({"wanted": "onnxruntime", "importer": f"{SITE}/torchvision/vad.py", "call": "torchvision.filter"},
      "torchvision.filter() needs the module onnxruntime, which is not installed.", "install onnxruntime"),

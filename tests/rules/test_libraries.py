@@ -24,6 +24,7 @@ from core.model.facts import (
     LibraryFile,
     Opening,
     PackageRecords,
+    SharedFiles,
     Snapshot,
     Toolkit,
 )
@@ -331,6 +332,20 @@ def test_of_two_releases_that_do_not_fit_the_older_one_goes_unless_a_release_is_
         assert found.remedy == InstallPackages(
             prefix=PYTHON.prefix, remove=gone, install=(wish, "nvidia-cusparse-cu12")
         )
+
+
+def test_a_library_that_another_wheel_wrote_over_is_put_back() -> None:
+    gap = Gap(wanted_by=BINARY, name="ncclCommShrink", provider=f"{SITE}/torch/lib/../../nvidia/nccl/lib/libnccl.so.2")
+    torch = Distribution(name="torch", version="2.8.0", pins=("nvidia-nccl-cu12==2.27.3",))
+    mine, other = (Distribution(name=f"nvidia-nccl-cu{n}", version=v) for n, v in ((12, "2.27.3"), (11, "2.19.3")))
+    its = machine(closure(gaps=(gap,)), pythons=(replace(PYTHON, distributions=(torch, mine, other)),))
+    assert card(its).remedy == InstallPackages(prefix=PYTHON.prefix, install=("nvidia-nccl-cu12==2.27.3",))
+    both = SharedFiles(distributions=("nvidia-nccl-cu11 2.19.3", "nvidia-nccl-cu12 2.27.3"), files=1, example=NCCL)
+    (record,) = its.records or ()
+    found = card(replace(its, records=(replace(record, shared=(both,)),)))
+    assert found.remedy == PutPackageBack(prefix=PYTHON.prefix, package="nvidia-nccl-cu12", version="2.27.3")
+    assert found.fix is not None
+    assert "--force-reinstall" in found.fix.advice
 
 
 def test_a_package_that_is_linked_against_the_drivers_library_for_video() -> None:

@@ -81,6 +81,13 @@ def test_an_environment_is_judged_whatever_another_one_has() -> None:
     assert list(numpy_abi(seen(old, none))) == []
 
 
+def test_a_framework_that_imports_such_a_module_at_its_start_is_concerned() -> None:
+    its = has(PREFIX, tensorflow="2.20.0", ml_dtypes="0.2.0", numpy="2.1.0")
+    module = BuiltForNumpy1(distribution="ml-dtypes", version="0.2.0", path=f"{PREFIX}/ml_dtypes/_custom_floats.so")
+    (found,) = numpy_abi(replace(seen(its), imports=(ImportSearch(prefix=PREFIX, numpy_1=(module,)),)))
+    assert {who.partition(":")[0] for who in found.consumers} == {"python/tensorflow", "python/ml-dtypes"}
+
+
 def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_with_one_cure() -> None:
     its = has(PREFIX, torch="2.0.0", h5py="3.10.0", numpy="2.1.0")
     module = BuiltForNumpy1(distribution="h5py", version="3.10.0", path=f"{PREFIX}/h5py/_errors.so")
@@ -169,6 +176,16 @@ def test_two_packages_that_the_table_knows_hide_no_others() -> None:
     its = seen(has(PREFIX, torch="2.6.0"))
     (found,) = shared_files(replace(its, records=(PackageRecords(prefix=PREFIX, shared=(known, others)),)))
     assert found.id == "frameworks.shared-one"
+
+
+def test_what_another_package_requires_is_kept_in_its_release() -> None:
+    both = SharedFiles(distributions=("nvidia-nccl-cu11 2.19.3", "nvidia-nccl-cu12 2.27.3"), files=1, example="/b.so")
+    for asked, kept in (("nvidia-nccl-cu11==2.19.3", "nvidia-nccl-cu11==2.19.3"), ("", "nvidia-nccl-cu12==2.27.3")):
+        torch = Distribution(name="torch", version="2.8.0", pins=(asked,) if asked else ())
+        its = seen(replace(has(PREFIX), distributions=(torch,)))
+        (found,) = shared_files(replace(its, records=(PackageRecords(prefix=PREFIX, shared=(both,)),)))
+        assert found.fix is not None
+        assert found.fix.advice.endswith(f"install {kept}")
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from core.model.facts import (
     Variable,
 )
 from core.model.facts.framework_tools import UnfitTool
-from core.model.remedies import PointTo
+from core.model.remedies import InstallPackages, PointTo
 from core.model.steps import Severity
 from core.rules.frameworks.tools import (
     damaged_models,
@@ -211,21 +211,42 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
 
 @pytest.mark.parametrize(
     ("name", "package", "cause"),
-    [("sentencepiece", "", "requirement_broken"), ("ffmpeg", "ffmpeg", "system_library_missing")],
+    [("accelerate", "", "requirement_broken"), ("ffmpeg", "ffmpeg", "system_library_missing")],
 )
 def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause: str) -> None:
     one = UnfitTool(
         prefix=m.PREFIX, reader="transformers 4.51.3", name=name, path="/w/main.py", state="absent", runs=bool(package),
-        asked_by="LlamaTokenizer('m')", called="/w/main.py:2", package=package,
+        asked_by="AutoModel.from_pretrained('m', device_map=1)", called="/w/main.py:2", package=package,
     )  # fmt: skip
     seen = replace(m.wheel_machine(), framework_tools=(one,))
     (card,) = what_calls_lack(seen)
     assert (card.cause, card.severity) == (cause, Severity.WARNING)
     assert "/w/main.py:2" in card.title and name in card.title  # noqa: PT018 - one sentence
     assert not [*unfit_tools(seen), *programs_that_packages_run(seen)]
+    assert card.remedy == (None if package else InstallPackages(prefix=m.PREFIX, install=(name,)))
     ended = EndedImport(starts=("main",), importer="/w/main.py", line=2, wanted=name, kind="absent", call="load")
     followed = ImportSearch(prefix=m.PREFIX, ended=(ended,))
     assert not [*what_calls_lack(replace(seen, imports=(followed,)))]
+
+
+def test_a_package_with_windows_takes_the_place_of_the_one_without() -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="opencv-python-headless 4.11.0.86", name="opencv-python", path="/w/main.py", state="absent",
+        runs=False, asked_by="cv2.imshow('a', a)", called="/w/main.py:2",
+    )  # fmt: skip
+    (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert card.fix is not None
+    assert "uninstall -y opencv-python-headless" in card.fix.advice
+    assert card.remedy is None
+
+
+def test_a_name_that_no_table_has_is_not_installed_unasked() -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="transformers 4.51.3", name="sentencepeice", path="/w/main.py", state="absent", runs=False,
+        asked_by="f()", called="/w/main.py:2",
+    )  # fmt: skip
+    (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert card.remedy is None
 
 
 def test_a_module_that_a_program_starts_and_that_its_python_does_not_have() -> None:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.modules import module_table
+from core.knowledge.modules import given_up, module_table
 from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.kept_looks import kept_look
@@ -179,8 +179,8 @@ def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:
 
 def _is_dropped(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> bool:
     """Whether a program asks for a module that the installed release of a distribution no longer brings."""
-    last = module_table().dropped.get(ended.wanted, "") if ended.kind == "absent" else ""
-    name = re.split(r"[<>=!~ ]", last)[0]
+    its = given_up(ended.wanted) if ended.kind == "absent" else None
+    name = re.split(r"[<>=!~ ]", its.last)[0] if its else ""
     folders = (e.path for e in search.search.entries if e.origin in PACKAGES)
     infos = (n for f in folders for n in where.names(f) or () if n.endswith(".dist-info")) if name else ()
     return any(normalise_name(n.partition("-")[0]) == name for n in infos)

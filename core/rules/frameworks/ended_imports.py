@@ -12,7 +12,7 @@ from core.common.requirements import is_in_specifier
 from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import SELDOM_BUILT, distribution_of, meant_by, module_table
+from core.knowledge.modules import SELDOM_BUILT, GivenUp, distribution_of, given_up, meant_by, module_table
 from core.knowledge.numpy_names import is_given_up, is_pythons_own
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES, PACKAGES
@@ -88,7 +88,7 @@ def _is_reported_elsewhere(home: EnvironmentView, ended: EndedImport, search: Im
 
 def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
     """Whether the framework checks the version of what it imports before it reaches this line."""
-    wanted = distribution_of(ended.wanted)
+    wanted = _package_of(home, ended)
     return ended.kind == "no name" and any(
         b.wanted == wanted
         and (row := check_of(b)) is not None
@@ -188,9 +188,15 @@ def _is_asked_by_program(home: EnvironmentView, ended: EndedImport) -> bool:
     return _is_of_programs(home, ended) and bool(ended.owner or ended.path) and not _asker(home, ended)
 
 
+def _package_of(home: EnvironmentView, ended: EndedImport) -> str:
+    """Return the distribution that brings a module; of two that do, the one that an installed package requires."""
+    usual, plain = distribution_of(ended.wanted), ended.wanted.partition(".")[0].replace("_", "-").lower()
+    return plain if is_asked_for(home, plain) and not is_asked_for(home, usual) else usual
+
+
 def _requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]]:
     """Return the packages that require what the import does not get, with the required versions."""
-    wanted = distribution_of(ended.wanted)
+    wanted = _package_of(home, ended)
     found = [(f"{d.name} {d.version}", text) for d in first_of_each(home) for text in asked_of(home, d, wanted)]
     read = [(ended.required_by, ended.required_versions)] if ended.required_by else []
     return list(dict.fromkeys((*found, *read)))
@@ -284,7 +290,7 @@ def _cause_and_why(
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
-    package = distribution_of(ended.wanted)
+    package = _package_of(home, ended)
     if way := _why_shadowed(home, search, ended, entry):
         return "module_shadowed", way
     if ended.kind == "foreign":
@@ -459,9 +465,9 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
     if ended.asked_of_it:
         yield observation(_("Required"), ended.asked_of_it, _("metadata of {name}", name=ended.refused_by))
     for who, text in _requirers(home, ended)[:4]:
-        yield observation(_("Required"), f"{distribution_of(ended.wanted)}{text}", _("metadata of {name}", name=who))
+        yield observation(_("Required"), f"{_package_of(home, ended)}{text}", _("metadata of {name}", name=who))
     for r in next((s.remains for s in home.seen.imports or () if s.prefix == home.python.prefix), ()):
-        if r.distribution == distribution_of(ended.wanted):
+        if r.distribution == _package_of(home, ended):
             yield observation(_(LEFT), r.path)
 
 
@@ -472,7 +478,7 @@ def _cure(
     home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None, cause: Cause
 ) -> tuple[Fix, Remedy | None]:
     """Return the advice, and the remedy that would carry it out."""
-    package = distribution_of(ended.wanted)
+    package = _package_of(home, ended)
     if cause == "module_shadowed" and (found := _of_a_hidden_package(home, ended, entry)):
         return found
     if ended.plugin:
@@ -534,8 +540,38 @@ def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
     """Return what to install where the importer, or the tables, name it: the module that it tries first, or the last release with one."""
     if ended.tried_first and ended.kind == "refused":
         return install_package(home, distribution_of(ended.tried_first))
-    still = module_table().dropped.get(ended.wanted.partition(".")[0], "") if ended.kind == "absent" else ""
-    return reinstall_requirement(home.seen, home.python, still) if still else None
+    its = given_up(f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted) or given_up(
+        ended.wanted.partition(".")[0]
+    )
+    if its is None or ended.kind not in ("absent", "no name"):
+        return None
+    if its.now:
+        return _by_its_later_name(home, ended, its)
+    by_package = "." in its.name and not _is_asked_by_program(home, ended)  # which may have a release that does without
+    return None if by_package else reinstall_requirement(home.seen, home.python, its.last)
+
+
+def _by_its_later_name(home: EnvironmentView, ended: EndedImport, its: GivenUp) -> Fix:
+    """Return how a line takes from the installed release what an older one had under another name."""
+    same_place = its.name.rpartition(".")[0] == its.now.rpartition(".")[0]
+    words = (its.name, its.now) if not ended.name else (ended.name, its.now.rpartition(".")[2]) if same_place else ()
+    linux = home.seen.machine.system == "linux"
+    return manual_fix(
+        _("Write {now} for {before}", now=its.now, before=its.name),
+        _("{file}, line {line}, asks for {what}, which {owner} does not have.",
+          file=ended.importer, line=ended.line, what=its.name, owner=ended.owner or ended.path),
+        shell_command("sed", "-i", _exchange(ended.line, *words), ended.importer, of=shell_of("linux"))
+        if linux and words and ended.line
+        else "",
+        _("Or install releases that still have it: {names}", names=its.last),
+        restart="program",
+    )  # fmt: skip
+
+
+def _exchange(line: int, before: str, now: str) -> str:
+    """Return sed's command that exchanges a word in one line."""
+    spelt = before.replace(".", r"\.")
+    return rf"{line}s/\b{spelt}\b/{now}/"
 
 
 def _own_first(home: EnvironmentView, ended: EndedImport) -> Fix:

@@ -57,6 +57,9 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
             names = [d.partition(" ")[0] for d in shared.distributions]
             if any(all(pattern.fullmatch(n) for n in names) for _folder, pattern in SHARED_FOLDERS):
                 continue
+            keep = next(
+                (d for d in shared.distributions if is_asked_for(home, d.partition(" ")[0])), shared.distributions[-1]
+            )
             yield make_finding(
                 Step.FRAMEWORKS,
                 min(home.severity, WARNING),
@@ -74,9 +77,9 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
                 ],
                 subject=home.python.prefix,
                 fix=manual_fix(
-                    _("Keep only {name}", name=names[-1]),
+                    _("Keep only {name}", name=keep.partition(" ")[0]),
                     framework_pip_command(seen, home.python, "uninstall", "-y", *names),
-                    framework_pip_command(seen, home.python, "install", names[-1]),
+                    framework_pip_command(seen, home.python, "install", _in_its_release(keep)),
                     restart="program",
                 ),
             )
@@ -114,10 +117,15 @@ def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
         fix=manual_fix(
             _("Keep {name} alone", name=keep.partition(" ")[0]),
             framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
-            framework_pip_command(home.seen, home.python, "install", "==".join(keep.split(" ", 1)).partition("+")[0]),
+            framework_pip_command(home.seen, home.python, "install", _in_its_release(keep)),
             restart="program",
         ),
     )
+
+
+def _in_its_release(distribution: str) -> str:
+    """Return the requirement for a distribution, given by name and version, in this release, without a build's own words."""
+    return "==".join(distribution.split(" ", 1)).partition("+")[0]
 
 
 def overwritten_in(home: EnvironmentView) -> tuple[OverwrittenPackage, ...]:

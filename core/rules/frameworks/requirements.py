@@ -357,6 +357,7 @@ def _built_for_numpy_1(
     """
     names = [*(b.distribution for b in shown), *(d.name for d, _row in known)]
     frameworks = [name for name in names if FRAMEWORKS.fullmatch(name)]
+    ended = [d.name for d in first_of_each(home) if any(needed_at_start(d.name, b.distribution) for b in shown)]
     ends_import = shown or any(row.ends_import for _d, row in known)
     remedy: InstallPackages | None = None
     if not known:
@@ -392,7 +393,7 @@ def _built_for_numpy_1(
             observation(_("Installed"), f"numpy {numpy.version}", numpy.location),
             *(observation(_("Extension module"), b.path, f"{b.distribution} {b.version}") for b in shown),
             *(observation(_("The first release for NumPy 2"), f"{d.name} {r.release}", r.source) for d, r in known),
-            *(home.concerns(name) for name in frameworks or names),
+            *(home.concerns(name) for name in dict.fromkeys((*ended, *(frameworks or names)))),
         ],
         subject=shown[0].path if shown else home.python.prefix,
         subjects=[b.path for b in shown],

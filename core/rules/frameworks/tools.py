@@ -9,14 +9,15 @@ from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.shell import quote
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import parse_library_name
-from core.knowledge.modules import distribution_of
+from core.knowledge.modules import distribution_of, module_of
+from core.knowledge.tools import known_calls
 from core.model.facts import Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
-from core.rules.frameworks.advice import install_package, reinstall_package
+from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.system_packages import program_commands
@@ -149,8 +150,16 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 subject=home.python.prefix,
                 fix=manual_fix(_("Install {name}", name=one.name), *program_commands(seen, one.package, shows=f"command -v {one.name}"), restart="program")
                 if one.package
-                else install_package(home, one.name, ""),
+                else _installed_for_call(home, one),
             )  # fmt: skip
+
+
+def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
+    """Return how the package that a call needs comes into the environment; one that has the module of the called one takes its place."""
+    reader = one.reader.partition(" ")[0]
+    if reader and module_of(reader) == module_of(one.name):
+        return install_instead(home.seen, home.python, reader, one.name)
+    return install_package(home, one.name, is_required=any(call.name == one.name for call in known_calls()))
 
 
 def _ends_there(home: EnvironmentView, one: UnfitTool) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 from msgspec.structs import replace
 
@@ -78,7 +78,21 @@ def installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
     there = {d.name: d for d in lack.home.python.distributions}
     wishes = [wish for w in wanted if (wish := parse_requirement(w))]
     found = [d for w in wishes if (d := there.get(w.name)) and is_in_specifier(w.specifier, d.version)]
-    return found if found and len(found) == len(wanted) and not lack.gaps else []
+    if not found or len(found) != len(wanted) or not all(_is_overwritten(lack, g.provider, found) for g in lack.gaps):
+        return []
+    return found
+
+
+def _is_overwritten(lack: Lack, path: str, wanted: Iterable[Distribution]) -> bool:
+    """Whether another distribution's file lies in the folder in which one of these recorded its own: what was installed last is there."""
+    seen, names = lack.home.seen, {f"{d.name} {d.version}" for d in wanted}
+    folder = normalise(lack.system, parent(lack.system, path))
+    records = (r for r in seen.records or () if r.prefix == lack.home.python.prefix)
+    return any(
+        names & set(s.distributions) and normalise(lack.system, parent(lack.system, s.example)) == folder
+        for r in records
+        for s in r.shared
+    )
 
 
 def requirements(lack: Lack, its: Distribution | None) -> list[str]:
