@@ -14,6 +14,8 @@ from core.host.startup.plain import json_line, json_value, read_assignments, rea
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.starting.commands import Line, language, python_of_text
+from core.probes.starting.editor_tasks import NAME as _NAME
+from core.probes.starting.editor_tasks import SHARED_FOLDERS, editor_tasks, run_configurations
 from core.probes.starting.jenkins import jenkins_tasks
 from core.probes.starting.launching_code import launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
@@ -26,7 +28,6 @@ from core.probes.starting.ways import Reached
 
 MOST_TASKS = 40
 """Maximum number of commands followed in one file."""
-_NAME = r"[A-Za-z_]\w*"
 
 
 def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -53,10 +54,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     )
     shared = [
         ((f"{folder}/{name}",), _run_configurations)
-        for folder in (
-            ".run",
-            ".idea/runConfigurations",
-        )  # PyCharm's documentation, "Share and version run/debug configurations"
+        for folder in SHARED_FOLDERS
         for name in ground.around.names(f"{ground.folder}/{folder}")[:MOST_TASKS]
         if name.endswith(".xml")
     ]
@@ -448,61 +446,10 @@ def _snakemake(text: str, _path: str, state: State, _ground: Ground) -> Iterator
 
 
 def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield VS Code's tasks (its documentation, "Integrate with External Tools via Tasks")."""
-    found = json_value(text)
-    whole = found if isinstance(found, dict) else {}
-    tasks = whole.get("tasks")
-    for task in [t for t in tasks if isinstance(t, dict)] if isinstance(tasks, list) else []:
-        its = state.apart()
-        for options in (whole.get("options"), task.get("options")):
-            env = options.get("env") if isinstance(options, dict) else None
-            for name, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(name, str) and isinstance(value, str):
-                    filled = value.replace("${workspaceFolder}", ground.folder)
-                    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: ground.env.get(m[1], ""), filled)
-                    its.set_variable(name, filled, path, json_line(text, name, "env"), "json")
-                    its.exported.add(name)
-        args = task.get("args")
-        words = [task.get("command"), *(args if isinstance(args, list) else [])]
-        command = " ".join(w for w in words if isinstance(w, str)).replace("${workspaceFolder}", ground.folder)
-        yield str(task.get("label", "")), json_line(text, "command", "tasks") or 1, command, its
+    for its in editor_tasks(text, path, state, ground):
+        yield its.name, its.line, " ".join(its.words), its.state
 
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield PyCharm's run configurations for Python, from .idea/workspace.xml."""
-    import html  # imported late: few folders have such a file
-
-    for start, block in _python_configurations(text):
-        its = state.apart()
-        for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block):
-            if re.fullmatch(_NAME, row[1]):
-                value = html.unescape(row[2]).replace("$PROJECT_DIR$", ground.folder)
-                number = text.count("\n", 0, start + row.start()) + 1
-                its.set_variable(row[1], value.replace("$USER_HOME$", ground.person.home), path, number, "xml")
-                its.exported.add(row[1])
-        told = dict(re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block))
-        python = html.unescape(told.get("SDK_HOME", "")).replace("$PROJECT_DIR$", ground.folder)
-        name = re.search(r"\sname=\"([^\"]*)\"", block)
-        number = text.count("\n", 0, start) + 1
-        python = python.replace("$USER_HOME$", ground.person.home) or _chosen(ground)
-        yield html.unescape(name[1] if name else ""), number, f"'{python}'", its
-
-
-def _python_configurations(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the start line and the text of each run configuration for Python."""
-    heads, at = re.compile(r"<configuration\s([^<>]*)>"), 0
-    while (head := heads.search(text, at)) is not None:
-        at = head.end()
-        if re.search(r"\btype=\"Python", head[1]):
-            if (end := text.find("</configuration>", at)) < 0:
-                return
-            yield head.start(), text[head.start() : end]
-            at = end
-
-
-def _chosen(ground: Ground) -> str:
-    """Return the environment that PyCharm creates in the project's folder."""
-    names = ("venv", ".venv")
-    return next(
-        (p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n, "bin/python")) == "file"), ""
-    )
+    for its in run_configurations(text, path, state, ground):
+        yield its.name, its.line, f"'{its.words[0]}'", its.state

@@ -120,6 +120,11 @@ def python_of_line(text: str, at: Place, state: State, ground: Ground) -> Starte
     return _program(words_of_line(text), at, state, ground, 0)
 
 
+def python_of_words(words: list[str], at: Place, state: State, ground: Ground) -> StartedFile | None:
+    """Do the same for a command whose words are known."""
+    return _program(words, at, state, ground, 0)
+
+
 def python_of_batch(
     path: str,
     state: State,

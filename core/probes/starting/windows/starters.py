@@ -21,6 +21,7 @@ from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import PythonEnvironment, RegisteredStart, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
+from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import Reached
@@ -57,9 +58,14 @@ def _way(
     way: Reached, command: str, at: Place, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
     """Yield a way whose command leads to a Python of this machine, or to one that lacks what the program imports."""
-    if not STARTS_PYTHON.search(command):
-        return
-    found = python_of_line(command, at, way.state, ground)
+    if STARTS_PYTHON.search(command):
+        yield from way_to(python_of_line(command, at, way.state, ground), way, ground, pythons)
+
+
+def way_to(
+    found: StartedFile | None, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield the way that leads to a Python of this machine, or to one that lacks what the program imports; nothing for any other."""
     if found is None:
         return
     prefix = prefix_among(found, pythons)

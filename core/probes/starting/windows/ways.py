@@ -34,6 +34,7 @@ from core.probes.starting.windows.ended import ended_starts
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
+from core.probes.starting.windows.projects import project_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -56,6 +57,7 @@ def windows_ways(
     yield from chosen_ways(ground, pythons)
     yield from own_path_ways(ground, pythons)
     yield from _batch_files(ground, pythons)
+    yield from project_ways(ground, pythons)
     yield from starter_ways(ground, pythons, registered, variables)
     yield from double_click_ways(ground, pythons, registered)
 
