@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _, join_sentences
 from core.model.facts import Snapshot, Start, StartLine
+from core.model.facts.starting import OF_WINDOWS
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
 from core.rules.gone_files import NOT_FOUND
@@ -16,8 +17,6 @@ from core.rules.wording import manual_fix, observation
 
 OF_IMAGES = ("dockerfile", "containerfile")
 """Words in the names of files in which ENV sets what stays."""
-OF_WINDOWS = ("cmd", "powershell")
-"""Languages of lines that Windows' own shells read."""
 
 
 def with_ignored_lines(found: Iterable[Finding], seen: Snapshot) -> list[Finding]:

@@ -51,6 +51,7 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
 ENDS = (
     "without call",
     "folder not searched",
+    "variable not read",
     "not in this folder",
     "not of this account",
     "no source",
@@ -63,6 +64,7 @@ ENDS = (
 OF_EVERY_START = ("no source", "activation ends", "no shell", "no conda", "program not there")
 CAUSES: dict[str, Cause] = {
     "folder not searched": "python_environment_broken",
+    "variable not read": "python_environment_broken",
     "activation ends": "wrong_environment_active",
 }
 
@@ -150,6 +152,18 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             ),
             framework_pip_command(seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
         )
+    elif one.fault == "variable not read":
+        names = join_names(one.lacks)
+        title = _(
+            "{program} does not find {names}, which is in a folder of PYTHONPATH.", program=one.program, names=names
+        )
+        why = _(
+            "The file {path} names every folder that this Python searches; PYTHONPATH is not read.", path=one.source
+        )
+        fix = manual_fix(
+            _("Add the folder of {names} to {path}", names=names, path=one.source),
+            one.misset.value if one.misset else "",
+        )
     else:
         names = join_names(one.lacks)
         title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
@@ -170,6 +184,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         evidence=[
             observation(_("Seen"), one.source, start.at),
             observation(_("It would start"), one.path, start.at),
+            *_misset_rows(start, one),
             home.concerns(),
         ],
         subject=start.at,
@@ -246,18 +261,8 @@ def _finding(
         evidence=[
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
-            *([observation(_dead_label(seen, one.dead), one.dead, start.at)] if one.dead else []),
-            *(
-                [
-                    observation(
-                        _("{name} is set here", name=one.misset.name.strip()),
-                        f"{one.misset.name}={one.misset.value}",
-                        f"{one.misset.file}:{one.misset.line}",
-                    )
-                ]
-                if one.misset
-                else []
-            ),
+            *([observation(_dead_label(seen, start, one.dead), one.dead, start.at)] if one.dead else []),
+            *_misset_rows(start, one),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_led_away(seen, start, one),
             *_owner_rows(runs),
@@ -267,6 +272,15 @@ def _finding(
         fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
     )
     return replace(told, ways=(start.id,))
+
+
+def _misset_rows(start: Start, one: StartedPython) -> list[Evidence]:
+    """Return the line of a variable that is not read, or not as it was meant."""
+    row = one.misset
+    if row is None:
+        return []
+    where = f"{row.file}:{row.line}" if row.file else start.at
+    return [observation(_("{name} is set here", name=row.name.strip()), f"{row.name}={row.value}", where)]
 
 
 def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence]:
@@ -295,8 +309,10 @@ def _kept_words(row: StartLine) -> str:
     )  # fmt: skip
 
 
-def _dead_label(seen: Snapshot, dead: str) -> str:
-    """Return what to say of an activation without effect: a file that is not there, or a line for another system's shell."""
+def _dead_label(seen: Snapshot, start: Start, dead: str) -> str:
+    """Return what to say of an activation without effect: a file that is not there, or a line for another shell."""
+    if _is_of_powershell(start) and dead.lower().endswith(".bat"):
+        return _("PowerShell runs this in a process of its own, which activates nothing here")
     foreign = seen.machine.system == "windows" and dead.startswith(("source", "."))
     return _("cmd.exe has no such command") if foreign else _("Activates an environment that is not there")
 
@@ -347,11 +363,16 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
     system = home.seen.machine.system
     if not one.dead or not home.python.executable:
         return ()
-    script = join_path(system, parent(system, home.python.executable), "activate.bat")
+    folder = parent(system, home.python.executable)
+    script = join_path(system, folder, "Activate.ps1" if _is_of_powershell(start) else "activate.bat")
     return (
         _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead),
-        f"call {quote(script, shell_of(system))}",
+        f"& {quote(script, 'powershell')}" if _is_of_powershell(start) else f"call {quote(script, shell_of(system))}",
     )
+
+
+def _is_of_powershell(start: Start) -> bool:
+    return start.at.lower().endswith(".ps1")
 
 
 def _advice(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:

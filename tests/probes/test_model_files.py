@@ -11,8 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.model_files import MOST_BYTES, Headers, ModelFault, model_fault
-from core.probes.sysroot import Sysroot
+from core.model.facts import Distribution, PythonEnvironment
+from core.probes.python.model_files import MOST_BYTES, Headers, ModelFault, model_fault, unfit_models
+from core.probes.sysroot import Sysroot, sysroot_of
+from tests.probes.request import request
 
 
 def safetensors() -> bytes:
@@ -105,3 +107,35 @@ def test_all_headers_together_take_no_more_than_their_share(tmp_path: Path) -> N
     headers.left = 0
     assert model_fault(str(tmp_path / "m.safetensors"), headers) is None
     assert MOST_BYTES < 64 << 20, "it would show in the scan's memory"
+
+
+HOME = PythonEnvironment(prefix="/ml", kind="venv", distributions=(Distribution(name="ctranslate2", version="4.8.5"),))
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("model = load('/models/small')", True),
+        ("model = load('/models/small/model.bin')", True),
+        ("model = load('small')", False),
+        ("model = load('/models')", False),
+        ("model = load('/models/both')", False),
+        ("model = load('/')", False),
+    ],
+)
+def test_a_model_that_a_program_of_the_folder_names_is_looked_at(
+    line: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pointer beside a whole file of another form is not told: the program may read that one."""
+    for path, content in (
+        ("models/small/model.bin", POINTER),
+        ("models/both/model.bin", POINTER),
+        ("models/both/model.safetensors", safetensors()),
+        ("project/train.py", line.encode()),
+    ):
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    monkeypatch.chdir(tmp_path / "project")
+    its = request(tmp_path, pythons=(HOME,))
+    found = [(tool.path, tool.model) for tool in unfit_models(its, sysroot_of(its.host))]
+    assert found == ([("/models/small/model.bin", "pointer")] if told else [])

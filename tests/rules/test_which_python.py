@@ -72,6 +72,13 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
             "does not find comfy",
         ),
         (
+            "variable not read",
+            "C:\\py\\python311._pth",
+            ("mynodes",),
+            "python_environment_broken",
+            "which is in a folder of PYTHONPATH",
+        ),
+        (
             "not in this folder",
             "C:\\Windows\\System32",
             (),

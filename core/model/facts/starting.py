@@ -63,6 +63,9 @@ universal: what fish keeps of its universal variables; fish alone writes that fi
 NOT_EDITED: tuple[LineForm, ...] = ("csh", "powershell", "python", "universal")
 """Lines that no cure edits: they are told with file and number, for the person to change."""
 
+OF_WINDOWS: tuple[LineForm, ...] = ("cmd", "powershell")
+"""Languages of Windows' own shells."""
+
 
 class StartLine(Frozen, frozen=True, kw_only=True):
     """One line of a file that sets, extends or removes a relevant variable."""
@@ -113,6 +116,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "",
         "without call",
         "folder not searched",
+        "variable not read",
         "not in this folder",
         "not of this account",
         "opens the Store",
@@ -127,7 +131,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     starts the first Python of the image's PATH. no shell: what starts programs by itself (a service, a launcher) is given a command of a shell
     at ``source`` (file and line), whose first word is ``name``. no conda: the shell ends at ``source``, since ``conda activate`` is no command
     there. program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``. On Windows: without call: a batch file ends at ``source``, before it comes to
-    this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. not in this
+    this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. variable not read: for
+    the same reason PYTHONPATH (``misset``), which names where they are, has no effect. not in this
     folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. not of this
     account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it. opens the Store: the name is
     that of the Store's alias."""
@@ -143,7 +148,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     the program imports, or where other lines of the file speak of that Python, too."""
     misset: StartLine | None = None
     """On Windows: the line of ``set`` without which the right Python would start, were there no blanks or quotation marks around the
-    variable's name or its value."""
+    variable's name or its value; of a variable that is not read, the line that sets it (no file: the session's)."""
     has: tuple[str, ...] | None = None
     """The distributions of an environment that nothing else led to; None for one that is listed, or that was not read."""
 

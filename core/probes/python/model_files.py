@@ -34,6 +34,9 @@ READERS = (
 ENDINGS = (".safetensors", ".gguf", ".pt", ".pth", ".ckpt", ".bin", ".onnx")
 OF_MODELS_ALONE = ("safetensors", "gguf", "ckpt")
 """Endings that no other file has: an empty one is no placeholder of something else."""
+NAMED_PLACE = late_pattern(r"[\"']((?:[A-Za-z]:[\\/]|/)[^\"'\n*?<>|]{3,300})[\"']")
+"""A whole path in a program's text."""
+MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 1 << 18
 MOST_FILES = 400
 MOST_FOLDERS = 60
 """Folders of one place that are looked into."""
@@ -76,7 +79,7 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
     python, name = homes[0]
     reader = next(f"{d.name} {d.version}" for d in python.distributions if d.name == name)
     headers = Headers(where)
-    for number, path in enumerate(_files(request, where)):
+    for number, path in enumerate(_files(request, where, headers)):
         if number >= MOST_FILES:
             return
         if number % 20 == 0:
@@ -94,7 +97,7 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
             )
 
 
-def _files(request: ProbeRequest, where: Sysroot) -> Iterator[str]:
+def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[str]:
     home = request.env.get("HOME", "") or request.seen.machine.home
     above = request.env.get("XDG_CACHE_HOME") or f"{home}/.cache"
     hub = hub_cache(request.env, home)
@@ -107,6 +110,23 @@ def _files(request: ProbeRequest, where: Sysroot) -> Iterator[str]:
     here = request.script_folder or working_folder(where)
     if here not in ("/", home):
         yield from _below(here, where)
+        yield from _named_by_programs(here, where, headers)
+
+
+def _named_by_programs(folder: str, where: Sysroot, headers: Headers) -> Iterator[str]:
+    """Yield the files of models that programs of a folder name by a whole path, or the folder that has them: of those in a folder, none
+    beside a whole one of another form, which may be the one that is read.
+    """
+    names = [n for n in where.names(folder) or () if n.endswith((".py", ".ipynb"))][:MOST_PROGRAMS]
+    texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names)
+    places = dict.fromkeys(m[1].replace("\\\\", "\\") for text in texts for m in NAMED_PLACE.finditer(text))
+    for place in [p for p in places if len(where.path_module.normpath(p).strip("/\\")) > 3][:MOST_FOLDERS]:
+        if where.is_file(place):
+            yield from (place,) if place.endswith(ENDINGS) else ()
+        else:
+            files = list(_of_folder(place, where))
+            whole = {f.rpartition(".")[2] for f in files if model_fault(f, headers) is None}
+            yield from (f for f in files if not whole - {f.rpartition(".")[2]})
 
 
 def _below(folder: str, where: Sysroot) -> Iterator[str]:

@@ -26,6 +26,7 @@ from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
 from core.model.facts import Closure, GoneFile, ImportSearch, Start, StartLine, StartLook, System, Variable, path_text
+from core.model.facts.starting import OF_WINDOWS
 from core.model.path_list import searched_entries
 from core.model.paths import normalise
 from core.probes.loading import closure
@@ -236,9 +237,9 @@ def _start(way: Reached, known: EnvironmentKnowledge, readers: Callable[[], froz
             r
             for r in (*state.ignored, *_unreplaced(state, env, matter))
             if is_relevant_variable(
-                Variable(name=r.name.strip().upper() if r.form == "cmd" else r.name, value=r.value), known
+                Variable(name=r.name.strip().upper() if r.form in OF_WINDOWS else r.name, value=r.value), known
             )
-            and (r.form == "cmd" or env.get(r.name) in (None, r.value))
+            and (r.form in OF_WINDOWS or env.get(r.name) in (None, r.value))
         ),
         open=tuple(sorted(n for n in matter if n in state.open and n in state.exported)),
     )

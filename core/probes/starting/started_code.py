@@ -315,9 +315,28 @@ def _dead_activation(way: Reached, ground: Ground) -> str:
     """Return the batch file that a batch file calls to activate an environment, and that is not there: such a call has no effect."""
     if ground.where.system != "windows" or way.kind != "script":
         return ""
+    if way.at.lower().endswith(".ps1"):
+        return _dead_in_powershell(way, ground)
     batch = [f for f in way.state.files if f.lower().endswith((".bat", ".cmd"))] or [way.at]
     rows = [row for file in batch for row in (ground.read(file) or "").splitlines()]
     return next((dead for row in rows if (dead := _dead_call(row, way, ground))), "")
+
+
+ACTIVATES_IN_POWERSHELL = late_pattern(
+    r"(?im)^[ \t]{0,40}(?:[&.][ \t]{1,9})?[\"']?([^\"'\s;|$]{1,300}\\activate(?:\.ps1|\.bat)?)[\"']?[ \t]{0,9}\r?$"
+)
+
+
+def _dead_in_powershell(way: Reached, ground: Ground) -> str:
+    """Return how a script of PowerShell activates an environment without effect: by a file that is not there, or by a batch file, which runs in
+    a process of its own.
+    """
+    paths, here = ground.where.path_module, way.state.values.get("PWD") or ground.folder
+    for found in ACTIVATES_IN_POWERSHELL.finditer(ground.read(way.at) or ""):
+        place = paths.normpath(paths.join(here, found[1].replace("/", "\\")))
+        if place.lower().endswith(".bat") or not any(ground.where.is_file(p) for p in (place, f"{place}.ps1")):
+            return str(place)
+    return ""
 
 
 UNKNOWN_COMMAND = late_pattern(r"[ \t@]{0,40}((source|\.)[ \t]{1,20}[^\s&|]{1,400})")

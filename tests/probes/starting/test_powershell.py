@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from core.host.startup.state import State
 from core.model.facts import Distribution, PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.probe import look
 from core.probes.starting.windows.command_lines import python_of_ps1
 from core.probes.starting.windows.powershell import statements_of_script
 from core.probes.starting.windows.ways import windows_ways
@@ -168,11 +169,19 @@ def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: 
     assert found == ([prefix] if prefix else [])
 
 
-def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path) -> None:
-    put(machine, RUN, ".\\venv\\Scripts\\Activate.ps1\npython train.py\n")
+@pytest.mark.parametrize(
+    ("line", "dead"),
+    [
+        (r".\venv\Scripts\Activate.ps1", r"C:\project\venv\Scripts\Activate.ps1"),
+        (r"& 'C:\ml\Scripts\activate.bat'", r"C:\ml\Scripts\activate.bat"),
+        ("# python of the machine", ""),
+    ],
+)
+def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path, line: str, dead: str) -> None:
+    put(machine, RUN, f"{line}\npython train.py\n")
     (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
     (one,) = way.runs
-    assert (one.prefix, one.seems, one.lacks) == (r"C:\Python311", r"C:\ml", ("torch",))
+    assert (one.prefix, one.seems, one.lacks, one.dead) == (r"C:\Python311", r"C:\ml", ("torch",), dead)
 
 
 def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:
@@ -180,6 +189,14 @@ def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:
     put(machine, RUN, rf"& {PYTHON} train.py")
     (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
     assert way.state.environment()["X"] == "a"
+
+
+def test_a_line_of_another_shell_reaches_the_rules(machine: Path) -> None:
+    put(machine, RUN, r"set PATH=C:\cuda;%PATH%" + f"\n{PYTHON} train.py\n")
+    one = RegisteredStart(kind="logon", key="HKCU\\Run\\Train", command=f"powershell.exe -File {RUN}")
+    its = request(machine, system="windows", env=ENV, pythons=(ML,), starts=(one,))
+    rows = [(r.name, r.value, r.line) for start in look(its) for r in start.ignored]
+    assert rows == [("PATH", r"C:\cuda", 1)]
 
 
 @given(st.text() | st.lists(st.sampled_from("{}()'\"`\n;|&$@#<> a")).map("".join))

@@ -161,6 +161,29 @@ def test_an_embeddable_python_that_does_not_search_its_programs_folder(line: str
     assert told == ([] if line else [("folder not searched", ("tools",), r"C:\portable\py\python311._pth")])
 
 
+@pytest.mark.parametrize(
+    ("before", "value", "told"),
+    [
+        ("set PYTHONPATH=C:\\nodes\r\n", r"C:\nodes", True),
+        ("set PYTHONPATH=C:\\gone;C:\\nodes\r\n", r"C:\gone;C:\nodes", True),
+        ("set PYTHONPATH=C:\\gone\r\n", "", False),
+        ("", "", False),
+    ],
+)
+def test_an_embeddable_python_does_not_read_pythonpath(before: str, value: str, told: bool, tmp_path: Path) -> None:
+    own = PythonEnvironment(prefix=r"C:\py", kind="system", version="3.11.9", executable=r"C:\py\python.exe")
+    put(tmp_path, r"C:\py\python.exe", "MZ")
+    put(tmp_path, r"C:\py\python311.dll", "")
+    put(tmp_path, r"C:\py\python311._pth", "../project\npython311.zip\n.\nimport site\n")
+    put(tmp_path, r"C:\nodes\mynodes\__init__.py", "")
+    put(tmp_path, PROJECT + r"\main.py", "import mynodes\n")
+    put(tmp_path, PROJECT + r"\run.bat", f"{before}C:\\py\\python.exe -s main.py\r\n")
+    found = [
+        (o.fault, o.lacks, o.misset and (o.misset.value, o.misset.line)) for o in ended(tmp_path, ENV["Path"], own)
+    ]
+    assert found == ([("variable not read", ("mynodes",), (value, 1))] if told else [])
+
+
 NIGHTLY = (
     "<Task><Actions><Exec><Command>{command}</Command><Arguments>{arguments}</Arguments>"
     "<WorkingDirectory>{folder}</WorkingDirectory></Exec></Actions></Task>"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
 from core.probes.python.search_path import own_pth, read_interpreter
 from core.probes.starting.commands import StartedFile
@@ -106,6 +106,28 @@ def _folder_not_searched(
             lacks=beside,
             fault="folder not searched",
         )
+        return
+    row = _pythonpath(way)
+    folders = [f for f in row.value.split(";") if f] if row else []
+    named = tuple(n for n in lacks if any(_there(f, n, t, ground) for f in folders for t in (".py", "\\__init__.py")))
+    if named:
+        yield replace(
+            _its_python(found, way, ground),
+            source=path_text(pth),
+            program=path_text(program),
+            lacks=named,
+            misset=row,
+            fault="variable not read",
+        )
+
+
+def _pythonpath(way: Reached) -> StartLine | None:
+    """Return the line that gives PYTHONPATH its value; one without a file where the session has it."""
+    name, value = next(((n, v) for n, v in way.state.values.items() if n.upper() == "PYTHONPATH"), ("", ""))
+    if not value or name in way.state.open:
+        return None
+    rows = [r for r in way.state.lines.get(name, ()) if not r.overridden]
+    return rows[-1] if rows else StartLine(name=name, does="set", value=value, file="", line=0)
 
 
 OF_AN_ACCOUNT = ("APPDATA", "PYTHONUSERBASE", "LOCALAPPDATA")
