@@ -10,6 +10,7 @@ import fnmatch
 import itertools
 import posixpath
 import re
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.conditions import ShellTests
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State
 from core.host.startup.syntax import (
     NAME,
     Block,
@@ -39,9 +40,22 @@ from core.host.startup.zsh_arrays import AT_A_PLACE, QUALIFIER, is_as_qualified,
 MOST_FILES = 200
 MOST_STEPS = 50_000
 """Number of commands after which reading stops, in case files include each other or a loop does not end."""
+MOST_WORDS = 10_000
+"""Maximum number of words of one command or array."""
 
 _ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
+
+
+def _at_most(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words of a command or an array; UNKNOWN for the rest where they are too many: an array can double itself."""
+    size = 0
+    for number, word in enumerate(words):
+        size += len(word)
+        if number >= MOST_WORDS or size > 8 * MOST_LETTERS:
+            yield UNKNOWN
+            return
+        yield word
 
 
 class _Return(Exception):  # noqa: N818 - control flow, no error
@@ -266,8 +280,8 @@ class ShellReader(ShellTests):
             if not node.test or self._condition(node.test) is not False:
                 self._perhaps(node.body)
             return None
-        words = [w for raw in node.words for w in self.words(raw)]
-        for word in words[:1000]:
+        every = (w for raw in node.words for w in self.words(raw))
+        for word in itertools.islice(_at_most(every), 1000):
             if UNKNOWN in word:
                 self.state.values[node.name] = UNKNOWN
                 self._perhaps(node.body)
@@ -301,7 +315,8 @@ class ShellReader(ShellTests):
         if name == "[[":
             arguments = [w.text if w.operator else self.expand(w.text) for w in words[1:]]
         else:
-            arguments = [*first[1:], *(w for word in words[1:] for w in self.words(word.text))]
+            every = (w for word in words[1:] for w in self.words(word.text))
+            arguments = [*first[1:], *_at_most(every)]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912, PLR0915 - one case per command
@@ -529,7 +544,7 @@ class ShellReader(ShellTests):
             words = self._words_of_array(raw[1:-1])
             if self._is_tied(name):
                 return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), *words])
-            self._arrays[name] = [*(self._arrays.get(name, ()) if plus else ()), *words]
+            self._arrays[name] = [*_at_most((*(self._arrays.get(name, ()) if plus else ()), *words))]
             return ":".join(words)
         value = self.expand(raw, tilde=True)
         if self._is_tied(name):
@@ -538,13 +553,13 @@ class ShellReader(ShellTests):
 
     def _words_of_array(self, text: str) -> list[str]:
         if self.shell != "zsh":
-            return [w for t in _array(text) for w in self.words(t)]
-        found = []
+            return [*_at_most(w for t in _array(text) for w in self.words(t))]
+        return [*_at_most(self._qualified_words(text))]
+
+    def _qualified_words(self, text: str) -> Iterator[str]:
         for each in _array(qualifiers_marked(text)):
             word, marked, asked = each.partition(QUALIFIER)
-            its = self.words(word)
-            found += [w for w in its if not marked or is_as_qualified(self.around.kind(w), asked)]
-        return found
+            yield from (w for w in self.words(word) if not marked or is_as_qualified(self.around.kind(w), asked))
 
     def _placed(self, name: str, index: str, raw: str) -> str:
         """Return what a tied array's variable holds after ``name[index]=word``; only a word put before all others is followed."""

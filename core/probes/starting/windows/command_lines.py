@@ -14,7 +14,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
@@ -109,7 +109,7 @@ def expanded(text: str, state: State, at: Place | None = None, now: State | None
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
     filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name), arguments)
-    return DELAYED.sub(lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
+    return fill(DELAYED, lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:

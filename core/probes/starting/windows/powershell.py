@@ -17,7 +17,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, fill
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import value_of
@@ -430,7 +430,7 @@ class _Follower:
         raw = re.sub(r"\$\(\s*(\$[\w:]+)\s*\)", r"\1", raw)
         if _HAS_EXPRESSION.search(raw):
             return UNKNOWN
-        filled = _VARIABLE.sub(self._filled, raw.replace('""', '"'))
+        filled = fill(_VARIABLE, self._filled, raw.replace('""', '"'))
         return re.sub(r"`(.)", r"\1", filled)
 
     def _value(self, text: str) -> str | None:
@@ -438,7 +438,7 @@ class _Follower:
         value, at, text = "", 0, text.strip()
         while at < len(text):
             part = _TERM.match(text, at)
-            if part is None:
+            if part is None or len(value) > MOST_LETTERS:
                 return None
             if part["plain"] is not None:
                 value += part["plain"].replace("''", "'")
@@ -453,7 +453,7 @@ class _Follower:
             else:
                 return None
             at = part.end()
-        return value if text and UNKNOWN not in value else None
+        return value if text and UNKNOWN not in value and len(value) <= MOST_LETTERS else None
 
     def _inner(self, text: str) -> str | None:
         """Return what an expression in brackets comes to."""
@@ -491,6 +491,6 @@ class _Follower:
                 its = self._inner(piece["inner"])
                 more = UNKNOWN if its is None else its
             else:
-                more = _VARIABLE.sub(self._filled, piece["bare"])
+                more = fill(_VARIABLE, self._filled, piece["bare"])
             word = (word or "") + more
         return [*words, word] if word is not None else words
