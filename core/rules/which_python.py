@@ -104,7 +104,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         )
     elif one.fault == "program not there":
         folder, program = one.source, one.name
-        title = _("{program} is not in {folder}, where this starts.", program=program, folder=folder)
+        title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
         why = _("Python says that it can't open the file. One of this name is in {folder}.", folder=one.program)
         fix = manual_fix(
             _(
