@@ -43,6 +43,8 @@ MOST_STEPS = 50_000
 MOST_WORDS = 10_000
 """Maximum number of words of one command or array."""
 
+OF_CONDA = ("activate", "conda.sh", "mamba.sh", "micromamba.sh")
+"""Files of conda's that a shell reads to get its function."""
 _ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
@@ -84,7 +86,9 @@ class ShellReader(ShellTests):
     unreached_by: Literal["no source", "no conda"] = "no source"
     """Which of the two the shell lacks."""
     lacks_conda: bool = False
-    """Whether nothing gives the shell conda's function: ``conda activate`` then fails (conda's documentation, "conda init")."""
+    """Whether nothing gave the shell conda's function so far: ``conda activate`` then fails (conda's documentation, "conda init")."""
+    met_no_conda: bool = False
+    """Whether such a ``conda activate`` was met."""
     _exports_all: bool = False
     """After ``set -a``."""
     ends_on_error: bool = False
@@ -108,6 +112,7 @@ class ShellReader(ShellTests):
         try:
             if nodes is None:
                 self._not_understood(text)
+                self.lacks_conda = False
             else:
                 self._run(nodes)
         except _Return:
@@ -339,6 +344,7 @@ class ShellReader(ShellTests):
                 return False  # dash has no such command
             case "conda" | "mamba" | "micromamba" if self._lacks(name, arguments):
                 self._no_source, self.unreached_by = ([], line), "no conda"
+                self.met_no_conda = True
                 return False
             case "." | "source":
                 return self._source(arguments, line)
@@ -465,6 +471,7 @@ class ShellReader(ShellTests):
     def _eval(self, arguments: list[str], line: int) -> bool | None:
         text = " ".join(arguments)
         if UNKNOWN in text or (nodes := parse(text)) is None:
+            self.lacks_conda = False  # it may be conda's hook
             for found in (
                 "PATH",
                 *re.findall(rf"\b({NAME})=", text),
@@ -484,6 +491,7 @@ class ShellReader(ShellTests):
 
     def _source(self, arguments: list[str], line: int) -> bool | None:
         if not arguments or UNKNOWN in arguments[0]:
+            self.lacks_conda = False
             return None
         path = arguments[0]
         if "/" not in path:
@@ -495,6 +503,8 @@ class ShellReader(ShellTests):
         self.arguments = tuple(arguments[1:]) or before
         try:
             found = self.read_file(path)
+            if not found or posixpath.basename(path) in OF_CONDA:
+                self.lacks_conda = False
             if not found and path.startswith("/") and self.around.kind(path) == "missing":
                 self.state.miss(path, self._file, line)
             return found

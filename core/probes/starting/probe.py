@@ -39,6 +39,7 @@ from core.probes.python.locations import working_folder
 from core.probes.python.modules import importable_names
 from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.chosen_pythons import chosen_python_ways
+from core.probes.starting.condor import condor_ways
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
@@ -181,6 +182,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: module_ways(ground, terminal),
         lambda: launcher_ways(ground, desktop, pythons),
         lambda: script_ways(ground, pythons, request.programs),
+        lambda: condor_ways(ground, pythons),
         lambda: first_line_ways(ground, pythons),
         lambda: uv_ways(ground, pythons),
         lambda: saved_python_ways(ground, pythons),

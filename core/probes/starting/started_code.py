@@ -154,7 +154,7 @@ def lacking_pythons(
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
     runs = bool(found.prefix) or (found.is_gone and (gone_counts or way.kind in unattended))
     by_path = where.system == "windows" and found.is_gone and not found.by_name
-    if found.relative or not runs or not homes or (not by_path and _is_uncertain(way, ground)):
+    if found.relative or not runs or not homes or (not by_path and _is_uncertain(found, way, ground)):
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
@@ -173,12 +173,21 @@ def lacking_pythons(
             named_by=_named_by(found, way, ground) if len(having) == 1 else (),
             sure=_nobody_activates(ground)
             if found.opens_store
-            else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
+            else _is_sure(found, way, ground)
+            or _is_not_beside(found, seems, ground)
+            or (seems.kind != "conda" and _is_double_clicked(way, ground)),
             command=path_text(found.launcher),
             brought_by=path_text(_brought_by(found, seems, ground)),
             dead=path_text(_dead_activation(way, ground)),
             fault="opens the Store" if found.opens_store else "",
         )
+
+
+def _is_not_beside(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> bool:
+    """Whether PATH led to a launcher that the other environment lacks: activating that one leads to no other."""
+    where = ground.where
+    name = where.name(found.arguments[0]) if found.arguments else ""
+    return found.by_name and name in LAUNCHERS and not where.is_file(where.join(seems.prefix, "bin", name))
 
 
 def _brought_by(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> str:
@@ -225,7 +234,7 @@ def _chosen_by(found: StartedFile, way: Reached) -> str:
     return ""
 
 
-def _is_uncertain(way: Reached, ground: Ground) -> bool:
+def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
     """Whether something on the way may lead to another Python, unseen."""
     if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
         return True
@@ -248,7 +257,8 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
                 or _called_activation(row, way, ground).lower().removesuffix(".bat") in calls
             ):
                 continue
-            left = _without_effect(row, text, spoken, by_itself=way.kind != "script" or head is not None)
+            by_itself = way.kind != "script" or head is not None
+            left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
             if ACTIVATES.search(_without_followed(left, followed)):
                 return True
     return False
@@ -256,18 +266,19 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
 
 SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
 CONDA_ACTIVATES = late_pattern(
-    r"(?:^|[;&|({])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
+    r"(?:^|[;&|({'\"])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
 
 
-def _without_effect(row: str, text: str, shell: str, *, by_itself: bool) -> str:
+def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:
     """Return a line without what does nothing in the shell that reads it: ``source`` in dash, and ``conda activate`` in a script that
-    nobody gave conda's function; ``by_itself``: no shell of a person can have read it.
+    nobody gave conda's function; ``by_itself``: no shell of a person can have read it; ``without_conda``: following it showed that nobody did.
     """
     if shell == "dash":
         row = SOURCES.sub(" ", row)
     if "conda" in row or "mamba" in row:
-        given = not by_itself or any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        given = not by_itself or lets
         row = row if given else CONDA_ACTIVATES.sub(" ", row)
     return row
 
@@ -439,7 +450,7 @@ def _lacking(
 
 LAUNCHERS = frozenset(
     ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
-     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy")
+     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
 )  # fmt: skip
 """Programs in Python that run a program of the person in their own interpreter."""
 
@@ -449,7 +460,7 @@ def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
     paths = ground.where.path_module
     for word in arguments[1:]:
         app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
-        named = f"{app[1].replace('.', '/')}.py" if app else word
+        named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
         if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
             return named
     return ""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
@@ -17,7 +18,7 @@ from core.probes.starting.commands import Line, language, python_of_text
 from core.probes.starting.editor_tasks import NAME as _NAME
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, editor_tasks, run_configurations
 from core.probes.starting.jenkins import jenkins_tasks
-from core.probes.starting.launching_code import launching_calls, launching_files
+from core.probes.starting.launching_code import dag_files, launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import hatch_tasks, pixi_tasks, pyproject_tasks
@@ -61,11 +62,11 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     further = [  # one for development, one for each server: people name them so, and start them with -f
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
-    launching = [((n,), launching_calls) for n in launching_files(ground)]
+    launching = [((n,), launching_calls) for n in (*launching_files(ground), *dag_files(ground))]
     launching += [((n,), node_calls) for n in node_files(ground)]
     launching += [((n,), sweep_commands) for n in sweep_files(ground)]
     for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
-        path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
+        path = next((p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n)) == "file"), "")
         text = ground.read(path) if path else None
         if text is None:
             continue
@@ -457,4 +458,4 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     for its in run_configurations(text, path, state, ground):
-        yield its.name, its.line, f"'{its.words[0]}'", its.state
+        yield its.name, its.line, shlex.join(its.words), its.state
