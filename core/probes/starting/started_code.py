@@ -362,9 +362,25 @@ def _dead_call(row: str, way: Reached, ground: Ground) -> str:
         foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
     ):
         return foreign[1]
+    if by_cmd and (dead := _dead_conda(row, way, ground)):
+        return dead
     place = _called_activation(row, way, ground)
     is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
     return "" if not place or "%" in place or is_there else place
+
+
+CONDA_CALL = late_pattern(r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?([^\r\n&|<>]{0,400}activate[^\r\n&|<>]{1,400})")
+
+
+def _dead_conda(row: str, way: Reached, ground: Ground) -> str:
+    """Return the command by which a line of a batch file asks conda for an environment that is not there; empty for any other line."""
+    from core.probes.starting.windows.conda import activates_nothing  # imported late: it is of Windows alone
+
+    if (found := CONDA_CALL.match(row)) is None or way.kind == "notebook":
+        return ""
+    words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', found[1])]
+    here = way.state.values.get("PWD") or ground.folder
+    return found[1].strip() if activates_nothing(words, way.state.values, here, ground) else ""
 
 
 def _called_activation(row: str, way: Reached, ground: Ground) -> str:

@@ -2,6 +2,7 @@ r"""Scripts of PowerShell, followed to the Python that they start, in a folder t
 
 from __future__ import annotations
 
+import ntpath
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def started(root: Path, script: str) -> tuple[str, State]:
     state = State(dict(ENV), set(ENV), separator=";")
     state.values["PWD"] = r"C:\project"
     found = python_of_ps1(RUN, state, ground(root))
-    return " ".join((found.path, *found.arguments)) if found else "", state
+    return " ".join((ntpath.normpath(found.path), *found.arguments)) if found else "", state
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,10 @@ def started(root: Path, script: str) -> tuple[str, State]:
         ". C:\\ml\\Scripts\\activate; python train.py",
         "cd C:\\ml\\Scripts\n.\\activate\npython train.py",
         "cmd /c C:\\ml\\Scripts\\python.exe train.py",
+        "$here = Split-Path -Parent $MyInvocation.MyCommand.Path\n& \"$here\\..\\ml\\Scripts\\python.exe\" train.py",
+        "python -m pip install -r requirements.txt\npython --version\nC:\\ml\\Scripts\\python.exe train.py",
+        "if (!(Test-Path C:\\ml)) {\n  python -m venv C:\\ml\n}\nC:\\ml\\Scripts\\python.exe train.py",
+        "$env:VIRTUAL_ENV = $null\nPush-Location $PSScriptRoot\n& ..\\ml\\Scripts\\python.exe train.py",
         "# & C:\\gone\\python.exe\n<#\n& C:\\gone\\python.exe\n#>\n$options = @{ 'a' = 'b'; c = 1 }\nC:\\ml\\Scripts\\python.exe train.py",
     ],
 )  # fmt: skip

@@ -21,9 +21,9 @@ from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
-from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
+from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing
 from core.probes.starting.windows.launcher import is_launched, launched_python
-from core.probes.starting.windows.powershell import POWERSHELL, Runs, python_of_powershell, python_of_script
+from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
 MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
@@ -42,8 +42,6 @@ BATCH = (".bat", ".cmd")
 IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
-TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
-"""Options of a Python that is only tried, or installs something: the program comes behind it."""
 BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
 """How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
 LAUNCHER_BYTES = 16 << 10
@@ -412,6 +410,8 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if its_prefix := activated_prefix(words, state.values, state.values.get("PWD") or ground.folder, ground):
         activate(its_prefix, Place(at.file), state, ground, depth)
         return None
+    if activates_nothing(words, state.values, state.values.get("PWD") or ground.folder, ground):
+        return None  # conda says so, and nothing has changed
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
