@@ -407,11 +407,8 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
-    if its_prefix := activated_prefix(words, state.values, state.values.get("PWD") or ground.folder, ground):
-        activate(its_prefix, Place(at.file), state, ground, depth)
+    if _is_activation(words, at, state, ground, depth):
         return None
-    if activates_nothing(words, state.values, state.values.get("PWD") or ground.folder, ground):
-        return None  # conda says so, and nothing has changed
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
@@ -453,6 +450,15 @@ def _by_powershell(ground: Ground, depth: int) -> Runs:
         return _program(words, Place(file, line), state, ground, depth + 1)
 
     return run
+
+
+def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
+    """Whether a command activates an environment of conda's, which ``state`` gets; none where conda says that there is no such one."""
+    here = state.values.get("PWD") or ground.folder
+    if prefix := activated_prefix(words, state.values, here, ground):
+        activate(prefix, Place(at.file), state, ground, depth)
+        return True
+    return activates_nothing(words, state.values, here, ground)
 
 
 def _opens_store(path: str, ground: Ground) -> bool:

@@ -322,6 +322,8 @@ def _made(path: str, line: int, around: Around) -> None:
             else "FileExistsError"
             if at == place
             else "NotADirectoryError"
+            if around.where.exists(at)
+            else "FileNotFoundError"  # a drive of Windows that is not there
         )
         raise CodeRaises(kind, line, f"{place!r}")
 
