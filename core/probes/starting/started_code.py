@@ -160,7 +160,7 @@ def lacking_pythons(
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
-        seems = having[0]
+        seems, dead = having[0], _dead_activation(way, ground)
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -175,10 +175,11 @@ def lacking_pythons(
             if found.opens_store
             else _is_sure(found, way, ground)
             or _is_not_beside(found, seems, ground)
-            or (seems.kind != "conda" and _is_double_clicked(way, ground)),
+            or (seems.kind != "conda" and _is_double_clicked(way, ground))
+            or (bool(dead) and way.at.lower().endswith(".ps1")),
             command=path_text(found.launcher),
             brought_by=path_text(_brought_by(found, seems, ground)),
-            dead=path_text(_dead_activation(way, ground)),
+            dead=path_text(dead),
             fault="opens the Store" if found.opens_store else "",
         )
 
@@ -315,8 +316,11 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
 
 
 def _is_double_clicked(way: Reached, ground: Ground) -> bool:
-    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first."""
-    return ground.where.system == "windows" and way.kind == "script" and _nobody_activates(ground)
+    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first. One of
+    PowerShell is not: Explorer opens it in an editor, and a person may have activated an environment in the prompt.
+    """
+    by_explorer = way.kind == "script" and not way.at.lower().endswith(".ps1")
+    return ground.where.system == "windows" and by_explorer and _nobody_activates(ground)
 
 
 DEAD_CALL = late_pattern(r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400})\"?[ \t]{0,20}")

@@ -179,7 +179,7 @@ def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: 
     [
         (r".\venv\Scripts\Activate.ps1", r"C:\project\venv\Scripts\Activate.ps1"),
         (r"& 'C:\ml\Scripts\activate.bat'", r"C:\ml\Scripts\activate.bat"),
-        ("# python of the machine", ""),
+        ("# python of the prompt, in which a person may have activated an environment", ""),
     ],
 )
 def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path, line: str, dead: str) -> None:
@@ -187,6 +187,7 @@ def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path
     (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
     (one,) = way.runs
     assert (one.prefix, one.seems, one.lacks, one.dead) == (r"C:\Python311", r"C:\ml", ("torch",), dead)
+    assert one.sure is bool(dead)
 
 
 def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:
