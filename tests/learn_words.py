@@ -80,6 +80,8 @@ COMPLEMENT_SMOOTHING = 0.5
 """Added to what a word counts in the texts of other causes."""
 LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
+TEXT_FEATURES = 12
+"""Heaviest features of a message that are kept of it."""
 KNOWLEDGE_WEIGHT = 2.0
 """What a page or a clue counts beside a thread."""
 WRITTEN_WEIGHT = 1.0
@@ -106,6 +108,8 @@ class Example:
     features: frozenset[str]
     cause: str
     weight: float = 1.0
+    is_message: bool = False
+    """It is what a person pastes: other messages are compared with it alone, too."""
 
 
 @cache
@@ -114,9 +118,9 @@ def read_once(text: str) -> ParsedText:
     return read_text(text)
 
 
-def example(text: str, cause: str, weight: float = 1.0) -> Example:
+def example(text: str, cause: str, weight: float = 1.0, is_message: bool = False) -> Example:
     """Return a text as an example."""
-    return Example(word_features(read_once(text)), cause, weight)
+    return Example(word_features(read_once(text)), cause, weight, is_message)
 
 
 def of_knowledge() -> list[Example]:
@@ -155,12 +159,12 @@ def of_noise() -> list[Example]:
 
 def of_threads(threads: Iterable[Thread]) -> list[Example]:
     """Return threads as examples: with what a person says of the system, and the message alone, each half."""
-    return [example(text, t.cause, 0.5) for t in threads for text in (t.paste, t.text)]
+    return [e for t in threads for e in (example(t.paste, t.cause, 0.5, True), example(t.text, t.cause, 0.5))]
 
 
 def of_written(texts: Iterable[Written]) -> list[Example]:
     """Return written texts as examples."""
-    return [example(w.text, w.cause, WRITTEN_WEIGHT) for w in texts]
+    return [example(w.text, w.cause, WRITTEN_WEIGHT, True) for w in texts]
 
 
 def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "") -> WordTable:
@@ -180,12 +184,12 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
         length = hypot(*(weighs[f] for f in known))
         for f in known:
             means[e.cause][f] += e.weight * weighs[f] / length
-    features: dict[str, list[int]] = {}
+    features: dict[str, tuple[int, int, list[int], list[int]]] = {}
     for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST)}):
         rate = (texts[f] + strange[f] + 0.5) / (whole + apart + 1)
         ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
         about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))
-        features[f] = [round(100 * about), round(100 * weighs.get(f, 0.0))]
+        features[f] = (round(100 * about), round(100 * weighs.get(f, 0.0)), [], [])
     whole_means: dict[str, float] = defaultdict(float)
     for mean in means.values():
         for f, x in mean.items():
@@ -197,13 +201,21 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
                 elsewhere = whole_means[f] - x + COMPLEMENT_SMOOTHING
                 rarity = log((whole_means[f] + COMPLEMENT_SMOOTHING) / elsewhere) * COMPLEMENT_SHARPNESS / SHARPNESS
                 likeness = (1 - COMPLEMENT_SHARE) * x / length + COMPLEMENT_SHARE * rarity
-                features[f] += [at, round(1000 * weighs[f] * likeness)]
+                features[f][2].extend((at, round(1000 * weighs[f] * likeness)))
+    texts: list[tuple[int, int]] = []
+    for e in ours:
+        heaviest = sorted((f for f in e.features if f in weighs), key=lambda f: (-weighs[f], f))
+        if e.is_message and heaviest:
+            for f in heaviest[:TEXT_FEATURES]:
+                features[f][3].append(len(texts))
+            texts.append((causes.index(e.cause), round(100 * hypot(*(weighs[f] for f in heaviest)))))
     return WordTable(
         learned_from=learned_from,
         digest=digest,
         causes=causes,
         about=round(ABOUT_PRIOR, 3),
-        features={f: tuple(row) for f, row in features.items()},
+        features={f: (about, weight, tuple(its), tuple(of)) for f, (about, weight, its, of) in features.items()},
+        texts=tuple(texts),
     )
 
 
@@ -321,7 +333,7 @@ def rows(table: WordTable) -> str:
     def one(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about")]
+    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about", "texts")]
     body = ",\n".join(f"{one(feature)}:{one(row)}" for feature, row in table.features.items())
     return "{\n" + ",\n".join(head) + ',\n"features":{\n' + body + "\n}}\n"
 

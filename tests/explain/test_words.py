@@ -25,7 +25,7 @@ from tests.explain.threads import all_threads
 from tests.machines import wheel_machine
 
 TABLE = Path(resources.__path__[0], "knowledge", "words.json")
-MAX_BYTES = 700_000
+MAX_BYTES = 1_100_000
 UNSEEN_NOISE = (
     "Peel the potatoes, cut them into slices and put them into a buttered dish. Pour the cream over them.",
     "Wir treffen uns am Samstag um drei am Bahnhof und gehen dann zusammen in den Zoo.",
@@ -47,7 +47,8 @@ def test_the_table_is_small_and_names_known_causes() -> None:
     assert TABLE.stat().st_size < MAX_BYTES
     assert table.causes == tuple(row.cause for row in cause_rows())
     assert table.digest
-    assert all(0 <= at < len(table.causes) for row in table.features.values() for at in row[2::2])
+    assert all(0 <= at < len(table.causes) for row in table.features.values() for at in row[2][::2])
+    assert {number for row in table.features.values() for number in row[3]} == {*range(len(table.texts))}
 
 
 def test_the_table_is_learned_from_the_sources_as_they_are() -> None:

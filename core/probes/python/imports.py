@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import time
 from collections.abc import Iterator
 
@@ -57,22 +56,15 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
             request.miss(_cut_short(python, MAX_SECONDS))
         elif where.is_folder(python.prefix):
             late: list[Unexamined] = []
-            its = replace(request, miss=late.append)
-            searches = list(request.apart(functools.partial(_searches, python, its, folder, where)))
-            for one in searches:
-                found.append(one)
-                request.keep(one)
+            found.append(search_of(python, replace(request, miss=late.append), folder, where))
+            request.keep(found[-1])
             end -= ahead.seconds(python.prefix)
-            for missed in late:
-                request.miss(missed)
-            if searches and not late:
+            for one in late:
+                request.miss(one)
+            if not late:
                 remember(python, where)
     ahead.end()
     return tuple(found)
-
-
-def _searches(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> tuple[ImportSearch]:
-    return (search_of(python, request, folder, where),)
 
 
 def _unrecorded(

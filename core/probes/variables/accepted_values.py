@@ -60,6 +60,6 @@ def takes_value(code: CodeValue, value: str) -> bool:
 
             try:
                 json.loads(text)
-            except (ValueError, RecursionError):
+            except ValueError:
                 return False
     return True
