@@ -108,17 +108,17 @@ def _was_asked(problem: str) -> bool:
     return not (problem.startswith("The process that called ") and " could not be started: " in problem)
 
 
-class CudaInit(Frozen, frozen=True, kw_only=True):
-    """What the CUDA driver API answered in a child process, in the consumer's environment."""
+class DriverCall(Frozen, frozen=True, kw_only=True):
+    """What a library of the driver answered in a child process."""
 
     status: int | None = None
-    """Result of cuInit: 0, or a CUresult number; None when the child died or the library did not load."""
+    """Result of its first call: 0, or its number of an error; None when the child died or the library did not load."""
     status_name: str = ""
     driver_cuda: str | None = None
-    """cuDriverGetVersion as major.minor, "13.0": the newest CUDA that this driver runs."""
+    """The newest CUDA that this driver runs, as major.minor: "13.0"."""
     device_count: int | None = None
     library: str = ""
-    """Path of the libcuda or nvcuda file that was really mapped."""
+    """Path of the file that was really mapped."""
     problem: str = ""
     asked: bool = True
     """False: the process that asks could not be started, so this says nothing of the driver."""
@@ -129,23 +129,14 @@ class CudaInit(Frozen, frozen=True, kw_only=True):
             force_setattr(self, "asked", False)
 
 
-class Nvml(Frozen, frozen=True, kw_only=True):
-    """What NVML answered in a child process."""
+class CudaInit(DriverCall, frozen=True, kw_only=True):
+    """What the CUDA driver API answered in the consumer's environment: cuInit, cuDriverGetVersion, cuDeviceGetCount."""
 
-    status: int | None = None
-    status_name: str = ""
+
+class Nvml(DriverCall, frozen=True, kw_only=True):
+    """What NVML answered: nvmlInit and what it says of the driver."""
+
     driver_version: str | None = None
-    driver_cuda: str | None = None
-    device_count: int | None = None
-    library: str = ""
-    problem: str = ""
-    asked: bool = True
-    """False: the process that asks could not be started, so this says nothing of the driver."""
-
-    def __post_init__(self) -> None:
-        """Take from an older report's text whether anything was asked."""
-        if not _was_asked(self.problem):
-            force_setattr(self, "asked", False)
 
 
 class ComputeCache(Frozen, frozen=True, kw_only=True):

@@ -233,39 +233,39 @@ class ImportFailure(Frozen, frozen=True, kw_only=True):
     """Variables that are set and that the files of the failed lines name."""
 
 
-class PackageTrial(Frozen, frozen=True, kw_only=True):
+class ImportTrial(Frozen, frozen=True, kw_only=True):
+    """What happened when something was imported in its own interpreter."""
+
+    problem: str = ""
+    """The exception's text, or the last lines that were printed."""
+    failures: tuple[ImportFailure, ...] = ()
+    """That exception with those that it came from: what began it first."""
+    ended: str = ""
+    """How the process ended, in one sentence; empty when it ended well."""
+    seconds: float = 0.0
+    experiments: Experiments | None = None
+    """What became of the failed import with one thing changed at a time."""
+
+
+class PackageTrial(ImportTrial, frozen=True, kw_only=True):
     """What happened when a package that uses a framework was imported after it, in the same process."""
 
     distribution: str
     version: str = ""
     state: Literal["imported", "failed", "ended", "not tried"] = "not tried"
     """ended: the process came to its end while it was imported."""
-    problem: str = ""
-    """The exception's text."""
-    failures: tuple[ImportFailure, ...] = ()
-    """That exception with those that it came from: what began it first."""
-    ended: str = ""
-    """How the process ended, in one sentence."""
-    seconds: float = 0.0
-    experiments: Experiments | None = None
-    """What became of the failed import with one thing changed at a time."""
 
 
-class ProgramTrial(Frozen, frozen=True, kw_only=True):
+class ProgramTrial(ImportTrial, frozen=True, kw_only=True):
     """What happened when the lines with which a person's program begins were carried out: its imports, and no more."""
 
     prefix: str
     """Of the environment."""
     path: str
     state: Literal["imported", "failed", "ended", "no answer"]
-    problem: str = ""
-    failures: tuple[ImportFailure, ...] = ()
-    ended: str = ""
-    seconds: float = 0.0
-    experiments: Experiments | None = None
 
 
-class FrameworkTrial(Frozen, frozen=True, kw_only=True):
+class FrameworkTrial(ImportTrial, frozen=True, kw_only=True):
     """What happened when a framework was imported and used in its own interpreter, in a new process."""
 
     prefix: str
@@ -290,23 +290,14 @@ class FrameworkTrial(Frozen, frozen=True, kw_only=True):
     """Whether the gradients were checked, too; frameworks that only run models have none."""
     mapped: tuple[Mapped, ...] = ()
     """CUDA and cuDNN files that the process really mapped, each with its owner."""
-    problem: str = ""
-    """The exception's text, or the last lines that were printed."""
     printed: str = ""
     """The last lines about the GPU and its libraries that it printed, whether it failed or not."""
-    ended: str = ""
-    """How the process ended, in one sentence; empty when it ended well."""
     timed_out: bool = False
     """It did not respond within its time and was stopped."""
-    seconds: float = 0.0
     clean: FrameworkTrial | None = None
     """The same without LD_LIBRARY_PATH, where that was set and something went wrong or came from there."""
-    failures: tuple[ImportFailure, ...] = ()
-    """The exception of ``problem`` with those that it came from: what began it first."""
     packages: tuple[PackageTrial, ...] = ()
     """What was imported after it, in the same process."""
-    experiments: Experiments | None = None
-    """What became of the failed trial with one thing changed at a time."""
     at_once: FrameworkTrial | None = None
     """The same trial with most of the GPU's memory reserved at once, as the framework does by default; otherwise it takes only what it needs."""
 
