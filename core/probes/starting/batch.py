@@ -11,10 +11,8 @@ import msgspec
 
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground, login_state
+from core.probes.starting.runners import give_login, keep_only
 from core.probes.starting.shells import family, read_shell
-
-OF_A_JOB = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
-"""What each job has."""
 
 
 class BatchSystem(msgspec.Struct, frozen=True):
@@ -63,8 +61,7 @@ def _give(system: BatchSystem, rows: list[tuple[int, str]], path: str, state: St
         logs_in = "NONE" in special and not keeps_all
     if not keeps_all:
         kept = {w.partition("=")[0] for w in words}
-        for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_A_JOB]:
-            state.unset_variable(name, path, number, "posix")
+        keep_only(state, frozenset(kept), (path, number))
     if logs_in:
         _log_in(state, ground)
     for name, equals, value in (w.partition("=") for w in words):
@@ -77,9 +74,4 @@ def _log_in(state: State, ground: Ground) -> None:
     """Give the variables of the node's own login shell."""
     login = login_state(ground)
     read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
-    for name, value in login.environment().items():
-        if name not in OF_A_JOB or name == "PATH":
-            state.values[name] = value
-            state.exported.add(name)
-            state.lines[name] = login.lines.get(name, [])
-    state.files += [f for f in login.files if f not in state.files]
+    give_login(state, login)

@@ -10,7 +10,7 @@ import re
 
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground, login_state, with_pam
-from core.probes.starting.runners import OF_EACH, keep_only
+from core.probes.starting.runners import give_login, keep_only
 from core.probes.starting.shells import family, read_shell
 
 NAMES = ("su", "runuser")
@@ -36,9 +36,4 @@ def _log_in(user: str, state: State, ground: Ground) -> None:
     login = with_pam(ground, login_state(ground))
     if user == ground.person.name:
         read_shell(ground, login, family(ground.person.shell) or "dash", login=True)
-    for variable, value in login.environment().items():
-        if variable not in OF_EACH or variable == "PATH":
-            state.values[variable] = value
-            state.exported.add(variable)
-            state.lines[variable] = login.lines.get(variable, [])
-    state.files += [f for f in login.files if f not in state.files]
+    give_login(state, login)

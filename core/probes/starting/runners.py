@@ -195,6 +195,16 @@ def keep_only(state: State, kept: frozenset[str], at: tuple[str, int]) -> None:
         state.unset_variable(name, *at, "posix")
 
 
+def give_login(state: State, login: State) -> None:
+    """Let a state have the variables of a login, but for those that each process of a person has; PATH is the login's."""
+    for name, value in login.environment().items():
+        if name not in OF_EACH or name == "PATH":
+            state.values[name] = value
+            state.exported.add(name)
+            state.lines[name] = login.lines.get(name, [])
+    state.files += [f for f in login.files if f not in state.files]
+
+
 OF_EACH = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
 
 
