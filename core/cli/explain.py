@@ -124,7 +124,7 @@ def _given_text(given: str) -> str:
         try:
             return _text_of(sys.stdin.buffer.read(MAX_TEXT_BYTES), "stdin")
         except OSError as e:
-            raise UsageError(_("{given} cannot be read: {strerror}.", given="stdin", strerror=e.strerror)) from None
+            raise UsageError(_("{path} cannot be read: {strerror}.", path="stdin", strerror=e.strerror)) from None
     path = Path(given)
     try:
         if path.is_dir() and _PATH.search(given):
@@ -134,7 +134,7 @@ def _given_text(given: str) -> str:
                 return _text_of(file.read(MAX_TEXT_BYTES), given)
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
-            raise UsageError(_("{given} cannot be read: {strerror}.", given=given, strerror=e.strerror)) from None
+            raise UsageError(_("{path} cannot be read: {strerror}.", path=given, strerror=e.strerror)) from None
     except ValueError:  # no path can contain a NUL byte
         pass
     if _FILE_NAME.fullmatch(given):

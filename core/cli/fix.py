@@ -343,7 +343,7 @@ def _ask_agreement(question: str) -> bool:
 
 def _row(entry: Entry | UnreadableEntry) -> str:
     if isinstance(entry, UnreadableEntry):
-        return f"{entry.id}  " + _("cannot be read: {problem}", problem=printable(entry.problem)) + "\n"
+        return f"{entry.id}  " + _("cannot be read: {strerror}", strerror=printable(entry.problem)) + "\n"
     note = f"  {entry.note}" if entry.note else ""
     if kept := repair.kept_bytes(entry):
         note += "  " + _("(keeps {size} MB)", size=format_number(-(-kept // 1_000_000)))

@@ -39,7 +39,7 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
         return (_("The folder {folder} does not exist.", folder=folder),)
     needed = folder if wish.restore else os.path.realpath(wish.prefix)
     if not os.access(needed, os.W_OK):
-        return (_("This user has no permission to change {folder}.", folder=needed),)
+        return (_("This user has no permission to change {path}.", path=needed),)
     me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
     loose = ownership.first_loose(folder, me) if os.name != "nt" else ""
     if loose:

@@ -18,6 +18,7 @@ from core.common.progress import CancelledError, Progress
 from core.doctor import second_process
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
+from core.model.facts.base import printable
 from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import SECTIONS_OF_STEP, Step
 from core.probes.cudnn import probe as cudnn
@@ -174,6 +175,8 @@ class _Scan:
         self._done: queue.SimpleQueue[tuple[str, Any, ProbeError | None, float]] = queue.SimpleQueue()
         self._missed: list[Unexamined] = []
         self._told: list[Execution] = []
+        self._failed: list[ProbeError] = []
+        """Crashes of parts of probes that went on."""
         self._kept: dict[str, list[Any]] = {}
         """Section -> what was found before its probe ended."""
         self._late: dict[str, float] = {}
@@ -207,11 +210,13 @@ class _Scan:
     def to_snapshot(self) -> Snapshot:
         """Return what was found, and what was not examined."""
         silent = unexamined_places(self.patience, self._snapshot, self._request)
-        return replace(
+        whole = replace(
             self._snapshot,
             unexamined=tuple(dict.fromkeys((*silent, *self._missed))),
+            errors=tuple(dict.fromkeys((*self._snapshot.errors, *self._failed))),
             executions=tuple(sorted(dict.fromkeys(self._told), key=lambda e: (e.what, e.path, e.consumer))),
         )
+        return printable(whole)  # type: ignore[no-any-return]  # it is what it is given
 
     def _start(self, probe: Probe) -> None:
         watch, factor = self._request.watch, THOROUGH_FACTOR if self._request.thorough else 1
@@ -219,7 +224,13 @@ class _Scan:
         self._running[probe.section] = time.monotonic() + probe.timeout * factor
         watch.say(_(PROGRESS_TEXTS.get(probe.section, probe.section)))
         watch.section(probe.section, "looking")
-        request = replace(self._request, seen=self._snapshot, miss=self._missed.append, tell=self._told.append)
+        request = replace(
+            self._request,
+            seen=self._snapshot,
+            miss=self._missed.append,
+            tell=self._told.append,
+            fail=lambda error: self._failed.append(_crash(probe.section, error)),
+        )
         threading.Thread(target=self._look, args=(probe, request), daemon=True, name=probe.section).start()
 
     def _look(self, probe: Probe, request: ProbeRequest) -> None:
@@ -278,12 +289,16 @@ def _run(probe: Probe, request: ProbeRequest, look: Callable[[], Any], done: que
     except CancelledError:
         error = ProbeError(probe=probe.section, kind="cancelled", message=N_("It was cancelled."))
     except Exception as e:  # noqa: BLE001 - the edge of a probe: its crash becomes data
-        tail = e.__traceback__
-        while tail is not None and tail.tb_next is not None:
-            tail = tail.tb_next
-        where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
-        error = ProbeError(probe=probe.section, kind="crash", message=f"{type(e).__name__}: {e}{where}")
+        error = _crash(probe.section, e)
     done.put((probe.section, value, error, time.monotonic() - start))
+
+
+def _crash(section: str, error: Exception) -> ProbeError:
+    tail = error.__traceback__
+    while tail is not None and tail.tb_next is not None:
+        tail = tail.tb_next
+    where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
+    return ProbeError(probe=section, kind="crash", message=f"{type(error).__name__}: {error}{where}")
 
 
 def _next(

@@ -121,7 +121,7 @@ def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[Na
             "device",
             [m[1].upper() for m in GPU_MODEL_PATTERN.finditer(reading.low)]
             + [
-                _("compute capability {number}", number=f"{m[1]}.{m[2]}")
+                _("compute capability {compute_capability}", compute_capability=f"{m[1]}.{m[2]}")
                 for m in CAPABILITY_PATTERN.finditer(reading.low)
             ],
         ),

@@ -64,7 +64,7 @@ def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: 
         if path.is_dir():
             return tuple(_in_folder(real, wanted, watch))
         if not path.is_file():
-            raise ArchiveError(_("{source} is neither a file nor a folder.", source=source))
+            raise ArchiveError(_("{path} is neither a file nor a folder.", path=source))
         room = _ExtractionBudget(path.stat().st_size, into, watch)
         if zipfile.is_zipfile(real):
             return tuple(_in_zip(real, wanted, room))
@@ -74,7 +74,7 @@ def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: 
             _("{source} is damaged, or is not an archive that Convalesce reads: {e}.", source=source, e=e)
         ) from None
     except (OSError, ValueError, RuntimeError) as e:
-        raise ArchiveError(_("{source} cannot be read: {e}.", source=source, e=e)) from None
+        raise ArchiveError(_("{path} cannot be read: {strerror}.", path=source, strerror=e)) from None
 
 
 def check_name(name: str) -> str:

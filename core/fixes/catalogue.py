@@ -68,6 +68,10 @@ from core.rules.snapshot_queries import limit_rows
 from core.rules.ways import THIS_SESSION, line_evidence
 
 
+def _on_search_path(remedy: AddDllFolders) -> str:
+    return _("Put {folder} on the search path", folder=";".join(remedy.folders))
+
+
 def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     """Return the finding with the changes that Convalesce can make to cure it, in place of its remedy."""
     remedy, finding = finding.remedy, replace(finding, remedy=None)
@@ -75,7 +79,8 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding
     finding = _with_lines(finding, remedy, snapshot)
     if finding.fix is not None and (advice := advice_of_lines(remedy, finding, snapshot)):
-        finding = replace(finding, fix=replace(finding.fix, advice=advice, restart="program"))
+        title = _on_search_path(remedy) if isinstance(remedy, AddDllFolders) else finding.fix.title
+        finding = replace(finding, fix=replace(finding.fix, title=title, advice=advice, restart="program"))
     if finding.severity > Severity.NOTE and (name := edited_variable(remedy)):
         known = {e.source for e in finding.evidence}
         rows = [e for e in line_evidence(snapshot, name, finding.ways) if e.source not in known]
@@ -92,9 +97,7 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding
     fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
     if isinstance(remedy, AddDllFolders) and isinstance(changes[0], EditLine):
-        fix = replace(
-            fix, title=_("Put {folder} on the search path", folder=";".join(remedy.folders)), restart="program"
-        )
+        fix = replace(fix, title=_on_search_path(remedy), restart="program")
     if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
         fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
     title = _title(fix, changes)

@@ -47,7 +47,7 @@ def read_assignment(text: str, name: str) -> Value | None:
     )
     if whole is None:
         raise ChangeError(
-            _("Line {line} assigns {name} in a way that you should change by hand.", line=rows[0] + 1, name=name)
+            _("Line {line} sets {name} in a way that you should change by hand.", line=rows[0] + 1, name=name)
         )
     head, quote, body, tail = whole.groups()
     if not quote:

@@ -107,5 +107,5 @@ def _windows(status: int) -> str:
     return (
         fact_text("ended with code 0x{code}", code=f"{code:08X}")
         if code >= 0x80000000
-        else fact_text("ended with status {code}", code=code)
+        else fact_text("ended with status {status}", status=code)
     )

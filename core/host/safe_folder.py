@@ -268,7 +268,7 @@ def refuse_links(path: str) -> None:
         if stat.S_ISLNK(found.st_mode) or bool(getattr(found, "st_reparse_tag", False)):
             raise ChangeError(_("{here} is a link now; a plan must name the real folder.", here=here))
         if not stat.S_ISDIR(found.st_mode):
-            raise ChangeError(_("{here} is not a folder.", here=here))
+            raise ChangeError(_("{folder} is not a folder.", folder=here))
 
 
 @contextmanager

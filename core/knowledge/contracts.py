@@ -290,7 +290,9 @@ def hub_cache(env: Mapping[str, str], home: str) -> str:
     above = env.get("XDG_CACHE_HOME") or f"{home}/.cache"
     own = env.get("HF_HOME") or f"{above}/huggingface"
     path = env.get("HF_HUB_CACHE") or env.get("HUGGINGFACE_HUB_CACHE") or f"{own}/hub"
-    path = f"{home}{path[1:]}" if path.startswith("~/") else path
+    path = f"{home}{path[1:]}" if path.startswith(("~/", "~\\")) else path
+    if re.match(r"[A-Za-z]:[\\/]", path):
+        return path.replace("/", "\\") if home and "%" not in path else ""
     return path if home and path.startswith("/") and "$" not in path else ""
 
 

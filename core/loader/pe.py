@@ -98,7 +98,7 @@ def _describe(pe: Any, source: Source, path: str) -> Image:
     image = replace(image, mappable=end <= source.size)
     if max(end, sum(signed)) > source.size:
         words = fact_text(
-            "is cut off: {size} of at least {signed} bytes are there", size=source.size, signed=max(end, sum(signed))
+            "is cut off: {size} of at least {end} bytes are there", size=source.size, end=max(end, sum(signed))
         )
         return replace(image, state="truncated", problem=words)
     if lost := next((name for index, name in NEVER_ZEROS.items() if _is_zeros(pe, index)), ""):

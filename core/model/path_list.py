@@ -176,7 +176,9 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
             _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
         )
     if not 0 <= to < len(entries):
-        raise PathError(_("The search path has {count} entries; there is no position {to}.", count=len(entries), to=to))
+        raise PathError(
+            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=to)
+        )
     if system == "windows" and any(_is_open(e) for e in entries):
         raise PathError(_("An entry has an opening quotation mark without a closing one; repair that entry first."))
     _put(entries, between, entry, to, _take(entries, between, index))

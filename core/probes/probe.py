@@ -6,15 +6,27 @@ A probe is ``look(request) -> section``. Results of earlier probes are in ``requ
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, TypeVar
 
 import msgspec
 
-from core.common.progress import Progress
+from core.common.progress import CancelledError, Progress
 from core.host.interface import Host
 from core.model.facts import Execution, Snapshot, Unexamined
 from core.model.scan_options import ScanOptions
+
+T = TypeVar("T")
+
+
+def _raise(error: Exception) -> None:
+    raise error
+
+
+def in_turn(*parts: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """Yield what each part finds; a crash of one ends all."""
+    for part in parts:
+        yield from part()
 
 
 class ProbeRequest(ScanOptions, frozen=True, kw_only=True):
@@ -31,8 +43,20 @@ class ProbeRequest(ScanOptions, frozen=True, kw_only=True):
     """Report something that could not be examined."""
     tell: Callable[[Execution], object] = lambda _item: None
     """Report something that was run or loaded, or that was not because others can change it."""
+    fail: Callable[[Exception], object] = _raise
+    """Report a crash of one part of the probe; the other parts go on. A scan makes it a ProbeError, everything else raises it."""
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
     """Intermediate results that several probes of one scan use."""
+
+    def apart(self, *parts: Callable[[], Iterable[T]]) -> Iterator[T]:
+        """Yield what each part finds: one that crashes, at a file that nobody foresaw, takes no other along."""
+        for part in parts:
+            try:
+                yield from part()
+            except CancelledError:
+                raise
+            except Exception as error:  # noqa: BLE001 - the edge of a part, as the scan's of a probe
+                self.fail(error)
 
 
 class Probe(msgspec.Struct, frozen=True):

@@ -256,7 +256,7 @@ def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> str:
 
 def _versions(t: DecodedReport) -> str:
     words = [
-        _("driver {driver}", driver=t.driver) if t.driver is not None else "",
+        _("driver {version}", version=t.driver) if t.driver is not None else "",
         _("which runs CUDA up to {version}", version=_version_text(t.driver_cuda)) if t.driver_cuda else "",
         f"cuDNN {_version_text(t.cudnn)}" if t.cudnn else "",
     ]

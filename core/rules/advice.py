@@ -67,9 +67,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         line = pip_command(
             seen, copy.environment, "install", "--force-reinstall", "--no-deps", "--no-cache-dir", "==".join(package)
         )
-        return manual_fix(
-            _("Reinstall {package} {version}", package=package[0], version=package[1]), line, restart="program"
-        )
+        return manual_fix(_("Reinstall {name} {version}", name=package[0], version=package[1]), line, restart="program")
     if copy.origin == "conda":
         line = shell_command("conda", "install", "-p", copy.environment, "--force-reinstall", "cudnn", of=shell)
         return manual_fix(_("Reinstall conda's cuDNN"), line, restart="program")
@@ -78,7 +76,7 @@ def reinstall(seen: Snapshot, copy: CudnnCopy) -> Fix:
         return manual_fix(_("Reinstall the distribution's cuDNN"), how, whole, restart="program")
     if copy.origin == "framework":
         return manual_fix(
-            _("Reinstall {owner}", owner=copy.owner or _("the program that brought it")),
+            _("Reinstall {names}", names=copy.owner or _("the program that brought it")),
             _(
                 "These files came with {owner}: reinstall it, without pip's cache (--no-cache-dir).",
                 owner=copy.owner or _("a program"),

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, Snapshot
-from core.model.findings import Evidence, Finding
+from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import Unset
 from core.model.steps import Step
 from core.rules.counter import cuda_starts
@@ -89,11 +89,7 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
             cause="shared_memory_too_small" if needed else "nccl_failed",
             why=why,
             evidence=[*small, known, *rows],
-            fix=manual_fix(
-                _("Give the container more shared memory"),
-                _("docker and podman: start it with {option}.", option="--shm-size=8g"),
-                _("Kubernetes: mount an emptyDir with medium: Memory at /dev/shm."),
-            ),
+            fix=_more_shared_memory(),
         )  # fmt: skip
     if little := little_locked_memory(seen):
         yield make_finding(
@@ -172,12 +168,16 @@ def little_memory_for_workers(seen: Snapshot) -> Iterator[Finding]:
                 home.concerns("torch"),
             ],
             subject=SHARED_MEMORY,
-            fix=manual_fix(
-                _("Give the container more shared memory"),
-                _("docker and podman: start it with {option}.", option="--shm-size=8g"),
-                _("Kubernetes: mount an emptyDir with medium: Memory at /dev/shm."),
-            ),
+            fix=_more_shared_memory(),
         )  # fmt: skip
+
+
+def _more_shared_memory() -> Fix:
+    return manual_fix(
+        _("Give the container more shared memory"),
+        _("docker and podman: start it with {option}.", option="--shm-size=8g"),
+        _("Kubernetes: mount an emptyDir with medium: Memory at /dev/shm."),
+    )
 
 
 RULES = (little_memory_between_gpus, network_that_is_not_there, little_memory_for_workers)

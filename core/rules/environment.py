@@ -96,7 +96,7 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
                 why=why,
                 evidence=[
                     observation(
-                        _("{variable} entry {index}", variable=e.variable, index=e.index + 1),
+                        _("{name} entry {index}", name=e.variable, index=e.index + 1),
                         e.text,
                         ", ".join(_(m) for m in e.marks),
                     )

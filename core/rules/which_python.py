@@ -104,7 +104,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         )
     elif one.fault == "program not there":
         folder, program = one.source, one.name
-        title = _("{program} is not in {folder}, where this starts.", program=program, folder=folder)
+        title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
         why = _("Python says that it can't open the file. One of this name is in {folder}.", folder=one.program)
         fix = manual_fix(
             _(
@@ -363,12 +363,12 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
     system = home.seen.machine.system
     if not one.dead or not home.python.executable:
         return ()
-    folder = parent(system, home.python.executable)
-    script = join_path(system, folder, "Activate.ps1" if _is_of_powershell(start) else "activate.bat")
-    return (
-        _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead),
-        f"& {quote(script, 'powershell')}" if _is_of_powershell(start) else f"call {quote(script, shell_of(system))}",
-    )
+    folder, by_powershell = parent(system, home.python.executable), _is_of_powershell(start)
+    script = join_path(system, folder, "Activate.ps1" if by_powershell else "activate.bat")
+    line = f"& {quote(script, 'powershell')}" if by_powershell else f"call {quote(script, shell_of(system))}"
+    if home.python.kind == "conda":
+        line = f"{'' if by_powershell else 'call '}conda activate {quote(one.seems, shell_of(system))}"
+    return _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead), line
 
 
 def _is_of_powershell(start: Start) -> bool:

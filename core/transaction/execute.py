@@ -194,7 +194,7 @@ def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal,
         writer.write(change.name, change.scope, change.at, change.rebased_on(now))
         return
     if not values_agree(change.before, now):
-        raise ChangeError(_("Another program changed {name} just now.", name=change.name))
+        raise ChangeError(_("Another program changed {path} just now.", path=change.name))
     writer.write(change.name, change.scope, change.at, change.after)
 
 
@@ -266,7 +266,7 @@ def _restore(change: Change, entry: Entry, writer: VariableStore, journal: Journ
         else:
             return (
                 NotRestored(
-                    _("Another program has changed {name} since, so Convalesce left it unchanged.", name=change.name)
+                    _("Another program has changed {path} since, so Convalesce left it unchanged.", path=change.name)
                 ),
             )
     except (OSError, system_steps.ToolError) as e:

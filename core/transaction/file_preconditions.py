@@ -72,7 +72,7 @@ def _folder_problems(folder: str, change: FileSet) -> list[str]:
         with safe_folder.open_folder(parent):
             return []
     except FileNotFoundError:
-        return [] if _is_made(parent, change) else [_("The folder {parent} does not exist.", parent=parent)]
+        return [] if _is_made(parent, change) else [_("The folder {folder} does not exist.", folder=parent)]
     except (ChangeError, OSError) as e:
         return [_("{folder} cannot be created: {e}.", folder=folder, e=e)]
 

@@ -44,7 +44,7 @@ def _read_text(path: str) -> _Text:
     with safe_folder.open_folder(folder) as place:
         data = place.read(name)
     if data is None:
-        raise ChangeError(_("{path} does not exist.", path=path))
+        raise ChangeError(_("{name} does not exist.", name=path))
     try:
         return _Text(data.decode("utf-8"), "utf-8")
     except UnicodeDecodeError:

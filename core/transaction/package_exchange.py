@@ -124,7 +124,7 @@ def _place_problem(change: ExchangePackages) -> str:
     if exchange.folder_number(change.folder) != change.old:
         return _("{folder} has been replaced by another folder since it was examined.", folder=change.folder)
     if not os.access(Path(change.folder).parent, os.W_OK):
-        return _("This user has no permission to change {folder}.", folder=change.folder)
+        return _("This user has no permission to change {path}.", path=change.folder)
     if folder_fingerprint(change.folder) == change.before:
         return ""
     words = _foreign_packages(change)
@@ -148,7 +148,7 @@ def _twin_problem(change: ExchangePackages) -> str:
     if exchange.folder_number(change.twin) != change.new:
         return _("What was kept in {twin} is no longer there.", twin=change.twin)
     if folder_fingerprint(change.twin) != change.after:
-        return _("Files in {twin} were changed since.", twin=change.twin)
+        return _("Files in {folder} were changed since.", folder=change.twin)
     return ""
 
 

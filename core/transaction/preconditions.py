@@ -106,8 +106,8 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
     if not values_agree(change.before, now):
         rows.append(
             _(
-                "{name} changed since it was shown: it was {before}, and is now {now}.",
-                name=change.name,
+                "{path} changed since it was shown: it was {before}, and is now {now}.",
+                path=change.name,
                 before=_words(change.before),
                 now=_words(now),
             )

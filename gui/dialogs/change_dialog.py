@@ -149,7 +149,7 @@ class ChangeDialog(QDialog):
         """Cancel the running work, and stay open until it has ended; close at once if there is none."""
         if self._working:
             self.cancel.setEnabled(False)
-            self.saying.say(_("Stopping; changes so far are rolled back") + " ...")
+            self.saying.say(_("Stopping; the changes so far are rolled back."))
             self._controller.cancel()
             return
         super().reject()

@@ -186,7 +186,7 @@ def reasons_label(because: tuple[str, ...]) -> QLabel:
 def _wrong_cure(w: WrongCure, theme: Theme) -> Card:
     word = _("Do not do this")
     card = Card(picture_label("warning", theme.warning, word), word, theme.warning, w.title)
-    for text in (w.harm, _("To undo it: {steps}", steps=w.undo) if w.undo else ""):
+    for text in (w.harm, _("To undo it: {undo}", undo=w.undo) if w.undo else ""):
         if text:
             card.add(prose_label(text))
     if w.seen:

@@ -20,6 +20,7 @@ from core.cli import main
 from core.common import i18n
 from core.common.fact_text import fact_text, fill_form, form_of, join_facts, remember_form
 from core.common.i18n import _, n_
+from installer.generate.texts import every_text
 
 
 class Turned(gettext.NullTranslations):
@@ -243,6 +244,16 @@ def test_every_text_is_given_the_values_that_it_takes() -> None:
         if any(re.search(r"[^\w ]", f) for f in takes):
             wrong.append((file, call.lineno, texts, takes))
     assert wrong == []
+
+
+def test_no_two_texts_differ_in_the_names_of_their_values_alone() -> None:
+    """Each would be translated on its own."""
+    forms: dict[tuple[str, str, str], list[str]] = {}
+    for text in every_text():
+        if len(re.findall(r"[a-z]+", re.sub(r"\{\w+\}", "", text.message))) > 1:
+            form = (re.sub(r"\{\w+\}", "{}", text.message), text.plural, text.context)
+            forms.setdefault(form, []).append(text.message)
+    assert [several for several in forms.values() if len(several) > 1] == []
 
 
 def test_no_name_hides_the_function_that_translates() -> None:

@@ -46,6 +46,7 @@ from core.model.facts import (
 )
 from core.model.findings import Finding, Fix
 from core.model.remedies import (
+    AddDllFolders,
     AddFolder,
     DropDead,
     GiveOtherName,
@@ -636,6 +637,17 @@ def test_a_folder_is_put_in_front_in_the_line_of_another_way() -> None:
     assert advised is not None
     assert advised.changes == ()
     assert advised.advice.startswith("In /etc/profile, line 3")
+
+
+def test_a_line_of_powershell_that_sets_path_is_told_under_what_is_to_be_done() -> None:
+    """No cure edits such a line, and PATH is what it lacks, whatever else could let Python find DLLs."""
+    row = StartLine(name="PATH", does="set", value="C:\\old", file="C:\\run.ps1", line=3, form="powershell")
+    its = Start(id="script:C:\\run.ps1", kind="script", at="C:\\run.ps1", lines=(row,))
+    finding = replace(found(AddDllFolders(prefix="C:\\v", folders=("C:\\cuda",))), ways=(its.id,))
+    fix = attach_changes(finding, machine("windows", starts=(its,))).fix
+    assert fix is not None
+    assert (fix.title, fix.changes) == ("Put C:\\cuda on the search path", ())
+    assert fix.advice == "In C:\\run.ps1, line 3: put C:\\cuda before the other folders of PATH."
 
 
 OLD_LINE = StartLine(name="LD_LIBRARY_PATH", does="set", value="/old", file="/w/Makefile", line=3)

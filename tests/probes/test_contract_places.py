@@ -19,7 +19,7 @@ from core.loader.contents import written_words
 from core.loader.linux.cache import CacheEntry
 from core.model.facts import Distribution, Environment, Start, StartLook, Variable
 from core.probes.python import tools
-from core.probes.sysroot import Sysroot
+from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import vocabulary
 from core.probes.variables.locales import lacks_locale
 from core.probes.variables.places import places_of_contracts
@@ -44,6 +44,17 @@ def asked(root: Path, env: dict[str, str], *names: str):
         prefix="/env", site_packages=(SITE,), distributions=tuple(Distribution(name=n, version="1.0") for n in names)
     )
     return request(root, env, pythons=(its,))
+
+
+@pytest.mark.parametrize(
+    ("value", "blocked"),
+    [(r"K:\hf", "K:\\"), (r"C:\new\hf", ""), (r"C:\file\hf", r"C:\file"), (r"\\server\share\hf", "")],
+)
+def test_a_drive_that_is_not_there_keeps_a_folder_from_being_made(value: str, blocked: str, tmp_path: Path):
+    """A share may only be asleep."""
+    write(tmp_path, "C:/file")
+    where = sysroot_of(request(tmp_path, {}, system="windows").host)
+    assert [p.blocked for p in places_of_contracts({"HF_HOME": value}, where)] == [blocked]
 
 
 def test_words_stand_whole_or_not_at_all(library: bytes, tmp_path: Path):

@@ -114,6 +114,30 @@ def test_what_is_open_ends_nothing(code: str):
     assert followed(MORE + code, {"X": "a"}) is None
 
 
+LARGE = {
+    "a list": "L = [1]\n" + "L = L + L\n" * 14 + "N = len(L)",
+    "a list of stars": "L = [1]\n" + "L = [*L, *L]\n" * 14 + "N = len(L)",
+    "a list that grows": "L = [1]\n" + "L.extend(L)\n" * 14 + "N = len(L)",
+    "lists of lists": "L = [1]\n" + "L = [L, L]\n" * 30 + "N = len(L)",
+    "a list in itself": "L = [1]\nL.append(L)\nN = len(L)",
+    "a number": "N = 3\n" + "N = N * N\n" * 14,
+    "a number as a text": "N = 3\n" + "N = N * N\n" * 14 + "N = f'{N}'",
+    "a number that is written so": f"N = str(0x{'f' * 5000})",
+    "a rounded number": "N = round(5, -9000) + 1",
+    "a text of zeros": "N = 'x'.zfill(9000)",
+    "a path": "P = 'x'\n" + "P = os.path.join(P, P)\n" * 14 + "N = len(P)",
+    "a path of pathlib's": "import pathlib\nP = pathlib.Path('x')\n"
+    + "P = P / 'xxxx'.replace('x', 'x' * 1)\n" * 1500
+    + "N = P.name",
+}
+"""What grows until the memory is full, or no other thread works any more; ``N`` is true, were it known."""
+
+
+@pytest.mark.parametrize("code", LARGE.values(), ids=LARGE)
+def test_what_is_too_large_is_not_known(code: str):
+    assert followed(f"{MORE}{code}\nif N:\n    raise ValueError(os.environ['X'])", {"X": "a"}) is None
+
+
 def test_a_function_that_fails_whenever_it_is_called():
     code = MORE + "def f(a, b=1):\n    return a + int(os.environ['X'])\n\ndef g():\n    return os.environ['Y']\n"
     run = ModuleRun("one", code, Around({"X": "a", "Y": "b"}, Sysroot("linux"), "/"))

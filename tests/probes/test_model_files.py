@@ -10,9 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.python.model_files import MOST_BYTES, Headers, ModelFault, model_fault, unfit_models
+from core.probes.python.tools import look
 from core.probes.sysroot import Sysroot, sysroot_of
 from tests.probes.request import request
 
@@ -139,3 +141,21 @@ def test_a_model_that_a_program_of_the_folder_names_is_looked_at(
     its = request(tmp_path, pythons=(HOME,))
     found = [(tool.path, tool.model) for tool in unfit_models(its, sysroot_of(its.host))]
     assert found == ([("/models/small/model.bin", "pointer")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("env", "folder"),
+    [
+        ({}, r"C:\Users\ada\.cache\huggingface\hub"),
+        ({"HF_HOME": r"D:\hf"}, r"D:\hf\hub"),
+        ({"HF_HUB_CACHE": "D:/hub"}, r"D:\hub"),
+    ],
+)
+def test_models_of_the_hub_are_looked_at_on_windows(env: dict[str, str], folder: str, tmp_path: Path) -> None:
+    home = replace(HOME, prefix=r"C:\ml")
+    path = rf"{folder}\models--org--small\snapshots\1\model.bin"
+    file = tmp_path / path.replace("\\", "/")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(POINTER)
+    found = look(request(tmp_path, env, system="windows", pythons=(home,)))
+    assert [(tool.path, tool.model) for tool in found] == [(path, "pointer")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 from collections.abc import Callable
@@ -59,6 +60,17 @@ def test_a_module_names_the_numpy_that_it_was_built_with(tmp_path: Path, content
     file = tmp_path / "m.so"
     file.write_bytes(content)
     assert numpy_of_module(file) == numpy
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a pipe in a folder")
+def test_a_name_across_two_reads_counts_and_a_pipe_is_not_opened(tmp_path: Path) -> None:
+    file, pipe = tmp_path / "m.so", tmp_path / "pipe.so"
+    file.write_bytes(bytes((1 << 20) - 9) + b"numpy.core._multiarray_umath" + bytes(1 << 20))
+    assert numpy_of_module(file) == 1
+    os.mkfifo(pipe)
+    held = os.open(pipe, os.O_RDWR)  # else a reader that opens it waits here without end
+    assert numpy_of_module(pipe) is None
+    os.close(held)
 
 
 def test_the_name_of_a_module_is_its_place_below_the_packages() -> None:

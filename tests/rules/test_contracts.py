@@ -259,6 +259,15 @@ def test_a_home_that_cannot_be_written_to():
     assert not found(machine("TZ", "UTC", *JAX, places=(closed,)))
 
 
+@pytest.mark.parametrize(("blocked", "says"), [("K:\\", "there is no drive K:."), ("/srv", "/srv is in the way.")])
+def test_a_folder_that_cannot_be_made_says_what_prevents_it(blocked: str, says: str):
+    hub = Distribution(name="huggingface-hub", version="0.36.2", location=SITE)
+    place = NamedPlace(variable="HF_HOME", path="K:\\hf", state="missing", blocked=blocked)
+    (its,) = found(machine("HF_HOME", "K:\\hf", hub, places=(place,)))
+    assert (its.subject, its.cause) == ("HF_HOME", "variable_value_wrong")
+    assert says in its.title + its.why
+
+
 def test_a_default_folder_of_files_that_another_user_made():
     """As after one run with sudo; a home with several such folders is told of once."""
     hub = Distribution(name="huggingface-hub", version="0.36.2", location=SITE)

@@ -206,6 +206,10 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
     assert found.fix is not None
     assert found.fix.title == advice
     assert "org/small" in found.fix.advice
+    on_windows = replace(one, path="D:\\hub\\" + name.replace("/", "\\"))
+    (told,) = damaged_models(replace(seen, framework_tools=(on_windows,)))
+    assert told.fix is not None
+    assert told.fix.advice == found.fix.advice
     assert ("interrupted" in found.why) is (kind != "pointer")
 
 

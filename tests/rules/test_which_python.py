@@ -254,6 +254,18 @@ def test_the_line_that_activates_the_environment_is_written_out(line: str):
     assert fix.advice.endswith(f"In C:\\p\\run.bat, in the place of {line}:\ncall C:\\ml\\Scripts\\activate.bat")
 
 
+def test_an_environment_of_condas_is_activated_by_conda():
+    conda = replace(HOME, kind="conda", executable="C:\\ml\\python.exe")
+    one = StartedPython(name="python.exe", path="C:\\tools\\Scripts\\python.exe", prefix="C:\\tools", seems="C:\\ml", why="imports",
+                        source="C:\\p\\run.bat", lacks=("torch",), dead="conda activate m1")  # fmt: skip
+    start = Start(id="script:run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,))
+    tools = python(prefix="C:\\tools", distributions=(), site_packages=())
+    seen = replace(machine(start, other=tools), machine=WINDOWS, pythons=(conda, tools))
+    (found,) = another_python_runs(seen)
+    assert found.fix is not None
+    assert found.fix.advice.endswith("in the place of conda activate m1:\ncall conda activate C:\\ml")
+
+
 def test_the_same_packages_elsewhere_are_a_note():
     twin = replace(SYSTEM, distributions=(Distribution(name="torch", version="2.6.0"),))
     (found,) = another_python_runs(machine(kernel("/usr/bin/python3", "/usr"), other=twin))

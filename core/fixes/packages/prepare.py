@@ -92,7 +92,7 @@ def prepare_exchange(
     if change.restore:
         return Prepared(changes=(put_files_back(change, seen, sources, host, journal, watch),))
     if sources.named and not os.path.lexists(sources.named):
-        raise ChangeError(_("{source} is neither a file nor a folder.", source=sources.named))
+        raise ChangeError(_("{path} is neither a file nor a folder.", path=sources.named))
     watch.say(_("Copying {prefix}", prefix=change.prefix))
 
     def tried(change: ExchangePackages) -> Prepared:

@@ -11,13 +11,17 @@ import re
 from collections.abc import Mapping
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_value
+from core.host.startup.plain import json_value, toml_tables
 
 Described = str | list["Described"] | dict[str, "Described"]
 """A text, a list or a mapping; numbers and switches are their texts."""
 
 MOST_LINES = 4000
 MOST_DEPTH = 40
+MOST_NODES = 20_000
+"""Maximum number of values, each counted as often as aliases repeat it: eight lines can mean a thousand million."""
+MOST_JOINED = 400
+"""Maximum number of lines of one value in quotation marks or brackets."""
 
 
 def described(text: str, name: str) -> Described | None:
@@ -27,14 +31,31 @@ def described(text: str, name: str) -> Described | None:
         if ending == "json":
             return _plain(json_value(text), 0)
         if ending == "toml":
-            return _of_toml(text)
+            return _plain(toml_tables(text), 0)
         if ending in ("yml", "yaml"):
-            return _Yaml(text).whole()
+            return _as_a_tree(_Yaml(text).whole())
         if ending in ("ini", "cfg", "conf"):
             return _of_ini(text)
     except (ValueError, RecursionError, IndexError):
         return None
     return None
+
+
+def _as_a_tree(whole: Described | None) -> Described | None:
+    """Return a document.
+
+    Raises:
+        ValueError: aliases make it too deep or too large to be followed.
+    """
+    todo, count = [(whole, 0)], 0
+    while todo:
+        value, depth = todo.pop()
+        inner = list(value.values()) if isinstance(value, dict) else value if isinstance(value, list) else []
+        count += 1 + len(inner)
+        if count > MOST_NODES or depth > 2 * MOST_DEPTH:
+            raise ValueError(count)
+        todo += ((its, depth + 1) for its in inner)
+    return whole
 
 
 def _plain(value: object, depth: int) -> Described:
@@ -45,12 +66,6 @@ def _plain(value: object, depth: int) -> Described:
     if value is None:
         return ""
     return str(value).lower() if isinstance(value, bool) else str(value)
-
-
-def _of_toml(text: str) -> Described:
-    import tomllib  # imported late: few machines have such a file
-
-    return _plain(tomllib.loads(text), 0)
 
 
 # --- INI -----------------------------------------------------------------------------------------------------------------
@@ -195,12 +210,14 @@ class _Yaml:
         if re.fullmatch(r"[|>][+-]?\d?", text):
             return self._text_block(indent, folds=text[0] == ">")
         if text[:1] in ("{", "["):
-            while _open_brackets(text) and self.at < len(self.raw):
+            most = self.at + MOST_JOINED
+            while _open_brackets(text) and self.at < min(most, len(self.raw)):
                 text += " " + _without_comment(self.raw[self.at].strip())
                 self.at += 1
             return _Flow(text).value(0)[0]
         if text[:1] in ('"', "'"):
-            while not _closed(text) and self.at < len(self.raw):
+            most = self.at + MOST_JOINED
+            while not _closed(text) and self.at < min(most, len(self.raw)):
                 text += " " + self.raw[self.at].strip()
                 self.at += 1
             return _unquoted(text)

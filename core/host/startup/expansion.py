@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, Surroundings
 from core.host.startup.syntax import NAME, Chain, Simple, double_end, nested_end, parse
 from core.host.startup.zsh_arrays import ZshArrays, picked
 
@@ -26,6 +26,11 @@ _JOINING = re.compile(rf"\(j(?P<mark>[^\w\s])([^()]*?)(?P=mark)\)({NAME})(?:\[[@
 
 _ESCAPED = re.compile(r"\$'((?:\\.|[^'\\])*)'", re.DOTALL)
 """$'...': quotes in which C's escapes count."""
+_PLAIN = re.compile(r"[^\\'\"$`]+")
+MOST_NESTING = 40
+"""Expansions within each other; each is read once more on every level."""
+MOST_CUT = 1 << 12
+"""Maximum length of a value in which a pattern is searched from each letter on."""
 _LETTERS = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "e": "\x1b", "f": "\f", "v": "\v"}
 
 
@@ -43,6 +48,8 @@ class ShellWords(msgspec.Struct):
     _file: str = ""
     _arrays: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """Words of each array; those of a tied one are in its variable."""
+    _nesting: int = 0
+    """How many expansions the present one is in."""
     _zsh: ZshArrays = msgspec.field(default_factory=ZshArrays)
 
     def array(self, name: str) -> list[str] | None:
@@ -54,7 +61,7 @@ class ShellWords(msgspec.Struct):
     def expand(self, raw: str, *, tilde: bool = False) -> str:
         """Return a word as one text, with quotes removed and everything in it expanded."""
         out: list[str] = []
-        at = 0
+        at = size = 0
         if raw.startswith("~") or (tilde and ":~" in raw):
             raw = self._tilde(raw, every=tilde)
         while at < len(raw):
@@ -68,8 +75,9 @@ class ShellWords(msgspec.Struct):
                 out.append(raw[at + 1 : end])
                 at = end + 1
             elif char == '"':
-                end = double_end(raw, at + 1) if raw.count('"', at) > 1 else len(raw)
+                end = double_end(raw, at + 1) if raw.find('"', at + 1) > 0 else len(raw)
                 out.append(self._double(raw[at + 1 : end]))
+                size += len(out[-1])
                 at = end + 1
             elif raw.startswith("$'", at) and self.shell != "dash" and (quoted := _ESCAPED.match(raw, at)):
                 out.append(_unescaped(quoted[1]))
@@ -77,14 +85,18 @@ class ShellWords(msgspec.Struct):
             elif char in "$`":
                 text, at = self._dollar(raw, at)
                 out.append(text)
+                size += len(text)
             else:
-                out.append(char)
-                at += 1
+                plain = _PLAIN.match(raw, at)
+                out.append(plain[0] if plain else char)
+                at += len(out[-1])
+            if size > MOST_LETTERS:
+                return UNKNOWN
         return "".join(out)
 
     def _double(self, text: str) -> str:
         out: list[str] = []
-        at = 0
+        at = size = 0
         while at < len(text):
             if text[at] == "\\" and text[at + 1 : at + 2] in ('"', "\\", "$", "`", "\n"):
                 out.append(text[at + 1])
@@ -92,9 +104,13 @@ class ShellWords(msgspec.Struct):
             elif text[at] in "$`":
                 part, at = self._dollar(text, at)
                 out.append(part)
+                size += len(part)
+                if size > MOST_LETTERS:
+                    return UNKNOWN
             else:
-                out.append(text[at])
-                at += 1
+                plain = _PLAIN.match(text, at)
+                out.append(plain[0] if plain else text[at])
+                at += len(out[-1])
         return "".join(out)
 
     def _pattern(self, raw: str) -> str:
@@ -143,6 +159,15 @@ class ShellWords(msgspec.Struct):
         return ":".join(done)
 
     def _dollar(self, raw: str, at: int) -> tuple[str, int]:
+        if self._nesting > MOST_NESTING:
+            return UNKNOWN, len(raw)
+        self._nesting += 1
+        try:
+            return self._expanded_at(raw, at)
+        finally:
+            self._nesting -= 1
+
+    def _expanded_at(self, raw: str, at: int) -> tuple[str, int]:
         if raw[at] == "`":
             end = raw.find("`", at + 1)
             end = len(raw) if end < 0 else end
@@ -240,6 +265,8 @@ class ShellWords(msgspec.Struct):
             old, new = self._pattern(swap[2]), self.expand(swap[3])
             if UNKNOWN in old + new or any(c in old for c in "*?["):
                 return UNKNOWN
+            if old and value.count(old) * len(new) > MOST_LETTERS:
+                return UNKNOWN
             return value.replace(old, new, -1 if swap[1] == "//" else 1)
         return UNKNOWN
 
@@ -307,7 +334,7 @@ def _unquoted(text: str) -> str:
 
 
 def _cut(value: str, operator: str, pattern: str) -> str:
-    if UNKNOWN in pattern:
+    if UNKNOWN in pattern or len(value) > MOST_CUT:
         return UNKNOWN
     order = range(len(value) + 1)
     if operator in ("#", "##"):

@@ -5,13 +5,14 @@ After fish's own documentation, "The fish language" (https://fishshell.com/docs/
 
 from __future__ import annotations
 
+import contextlib
 import fnmatch
 import posixpath
 import re
 
 import msgspec
 
-from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, Surroundings
 
 _BLOCKS = {"if", "for", "while", "switch", "function", "begin"}
 MOST_FILES = 200
@@ -38,8 +39,9 @@ class FishReader(msgspec.Struct):
 
     def read_files(self, *paths: str) -> None:
         """Read files as at fish's start."""
-        for path in paths:
-            self._read(path)
+        with contextlib.suppress(RecursionError):  # blocks nested too deep to be followed
+            for path in paths:
+                self._read(path)
 
     def read_universal(self, path: str) -> None:
         """Take the universal variables, which fish has before it reads a file; one that it is given stands before them.
@@ -270,7 +272,7 @@ class FishReader(msgspec.Struct):
             self._lists.pop(name, None)
             self.state.unset_variable(name, self._file, line, "fish")
             return True
-        values = [v for w in words[1:] for v in self.expand(w)]
+        values = self._bounded(words[1:])
         if "p" in options:
             values = [*values, *(self._list(name) or [])]
         elif "a" in options:
@@ -278,7 +280,21 @@ class FishReader(msgspec.Struct):
         self._give(name, values, line, export="x" in options or ("u" not in options and name in self.state.exported))
         return True
 
+    def _bounded(self, words: list[str]) -> list[str]:
+        """Return the words that words expand to; UNKNOWN where they are more than any variable can hold."""
+        found: list[str] = []
+        size = 0
+        for word in words:
+            its = self.expand(word)
+            size += sum(len(w) + 1 for w in its)
+            if size > MOST_LETTERS:
+                return [UNKNOWN]
+            found += its
+        return found
+
     def _give(self, name: str, values: list[str], line: int, *, export: bool) -> None:
+        if len(values) > MOST_LETTERS:
+            values = [UNKNOWN]
         if not export:
             self._lists[name] = values
             self.state.values.pop(name, None)
@@ -391,7 +407,7 @@ class FishReader(msgspec.Struct):
             elif char == "$" and (name := re.compile(r"\$(\w+)|\$\{(\w+)\}").match(raw, at)):
                 its = self._list(name[1] or name[2]) or []
                 joint = ":" if (name[1] or name[2]).endswith("PATH") else " "
-                out, at = out + joint.join(its), name.end()
+                out, at = (out + joint.join(its))[: MOST_LETTERS + 1], name.end()
                 if not its and not quoted:
                     return []
             elif char == "{" and at + 1 < len(raw) and raw[at + 1] == "$":
@@ -409,11 +425,11 @@ def _places(index: str, size: int) -> list[int] | None:
     """Return the places that an index of a list names, from 0; None for one that is not known."""
     out: list[int] = []
     for part in index.split():
-        found = re.fullmatch(r"(-?\d+)?(?:(\.\.)(-?\d+)?)?", part)
+        found = re.fullmatch(r"(-?\d{1,9})?(?:(\.\.)(-?\d{1,9})?)?", part)
         if found is None:
             return None
         first, last = int(found[1] or 1), int(found[3] or (-1 if found[2] else found[1] or 1))
-        one, two = (n + size if n < 0 else n - 1 for n in (first, last))
+        one, two = (max(-1, min(n + size if n < 0 else n - 1, size)) for n in (first, last))
         out += range(one, two + 1) if one <= two else range(one, two - 1, -1)
     return [n for n in out if 0 <= n < size]
 
@@ -445,13 +461,13 @@ def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912,
     """Return the commands of a script, each with its line and its words, which keep their quotes."""
     out: list[tuple[int, list[str]]] = []
     words: list[str] = []
-    word, at, line, start, depth = "", 0, 1, 1, 0
+    word: list[str] = []
+    at, line, start, depth = 0, 1, 1, 0
 
     def close_word() -> None:
-        nonlocal word
         if word:
-            words.append(word)
-            word = ""
+            words.append("".join(word))
+            word.clear()
 
     def close() -> None:
         nonlocal words
@@ -466,14 +482,14 @@ def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912,
             if text[at + 1] == "\n":
                 line += 1
             else:
-                word += text[at : at + 2]
+                word.append(text[at : at + 2])
             at += 2
             continue
         if char in "'\"":
             end = at + 1
             while end < len(text) and text[end] != char:
                 end += 2 if text[end] == "\\" else 1
-            word += text[at : end + 1]
+            word.append(text[at : end + 1])
             line += text.count("\n", at, end + 1)
             at = end + 1
             continue
@@ -482,7 +498,7 @@ def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912,
         elif char == ")":
             depth = max(0, depth - 1)
         if depth:
-            word += char
+            word.append(char)
         elif char == "#" and not word:
             end = text.find("\n", at)
             at = len(text) if end < 0 else end
@@ -507,7 +523,7 @@ def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912,
         else:
             if not words and not word:
                 start = line
-            word += char
+            word.append(char)
         if char == "\n":
             line += 1
         at += 1

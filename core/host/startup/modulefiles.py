@@ -10,7 +10,7 @@ import posixpath
 import re
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.host.startup.state import UNKNOWN, State, Surroundings, fill
 
 _LINE = late_pattern(
     r"\s*(?:(prepend|append)[-_]path|(setenv|pushenv)|(unsetenv))\s*(?:\(\s*)?(?:--?\w+\s+)*[\"']?(\w+)[\"']?\s*,?\s*(.*)"
@@ -77,8 +77,8 @@ def _value(raw: str, known: dict[str, str], state: State, *, tcl: bool) -> str:
     """Return the value of an expression on one line."""
     if tcl:
         bare = raw.strip().strip("\"'{}")
-        bare = re.sub(r"\$(?:::)?env\((\w+)\)", lambda m: state.values.get(m[1], ""), bare)
-        bare = re.sub(r"\$\{?(\w+)\}?", lambda m: known.get(m[1], UNKNOWN), bare)
+        bare = fill(r"\$(?:::)?env\((\w+)\)", lambda m: state.values.get(m[1], ""), bare)
+        bare = fill(r"\$\{?(\w+)\}?", lambda m: known.get(m[1], UNKNOWN), bare)
         return UNKNOWN if "[" in bare else bare
     joined = re.fullmatch(r"pathJoin\((.*)\)", raw.strip())
     parts = joined[1].split(",") if joined else re.split(r"\.\.", raw)

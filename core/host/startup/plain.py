@@ -6,10 +6,12 @@ import re
 from collections.abc import Callable, Container
 from typing import Any
 
-from core.host.startup.state import State
+from core.common.late_pattern import late_pattern
+from core.host.startup.state import State, fill
 from core.model.facts import LineForm
 
 _NAME = r"[A-Za-z_]\w*"
+_LONG_KEY = late_pattern(r"(?<![\w-])(?:(?:[\w-]+|\"[^\"\n]*\"|'[^'\n]*')[ \t]*\.[ \t]*){64}")
 
 
 def read_assignments(
@@ -71,12 +73,12 @@ def expanded(value: str, get: Callable[[str], str | None]) -> str:
             return expanded(word, get) if its else ""
         return its if its else expanded(word, get) if kind == ":-" else ""
 
-    return re.sub(rf"\$\{{({_NAME})(?:(:[-+])((?:[^{{}}]|\$\{{[^{{}}]*\}})*))?\}}|\$({_NAME})", put, value)
+    return fill(rf"\$\{{({_NAME})(?:(:[-+])((?:[^{{}}]|\$\{{[^{{}}]*\}})*))?\}}|\$({_NAME})", put, value)
 
 
 def expanded_in_braces(value: str, get: Callable[[str], str | None]) -> str:
     """Return a value with ${NAME} alone replaced; $NAME stays as it is."""
-    return re.sub(r"\$\{[^{}]*\}", lambda m: expanded(m[0], get), value)
+    return fill(r"\$\{[^{}]*\}", lambda m: expanded(m[0], get), value)
 
 
 def read_pam(text: str, file: str, state: State) -> None:
@@ -92,7 +94,7 @@ def read_pam(text: str, file: str, state: State) -> None:
         elif found and (rows := re.findall(r"\b(DEFAULT|OVERRIDE)=(\"[^\"]*\"|\S*)", found[2])):
             name, parts = found[1], dict(rows)
             value = parts.get("OVERRIDE", "").strip('"') or parts.get("DEFAULT", "").strip('"')
-            value = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], ""), value)
+            value = fill(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], ""), value)
             value = re.sub(r"@\{HOME\}", state.values.get("HOME", ""), value)
         else:
             continue
@@ -144,6 +146,22 @@ def json_value(text: str) -> object:
     except (ValueError, RecursionError):
         return None
     return found
+
+
+def toml_tables(text: str) -> dict[str, Any]:
+    """Return what a TOML file holds; nothing where it is invalid, nested too deep, or has a number too long for Python to write or
+    a key of very many parts, for which tomllib takes the square of their number.
+    """
+    import tomllib  # imported late: few machines have such a file
+
+    if _LONG_KEY.search(text):
+        return {}
+    try:
+        whole = tomllib.loads(text)
+        repr(whole)
+    except (ValueError, RecursionError):
+        return {}
+    return whole
 
 
 def python_launches(text: str) -> list[dict[str, Any]]:

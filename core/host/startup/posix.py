@@ -10,6 +10,7 @@ import fnmatch
 import itertools
 import posixpath
 import re
+from collections.abc import Iterable, Iterator
 from typing import Literal
 
 import msgspec
@@ -18,7 +19,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.conditions import ShellTests
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State
 from core.host.startup.syntax import (
     NAME,
     Block,
@@ -39,9 +40,24 @@ from core.host.startup.zsh_arrays import AT_A_PLACE, QUALIFIER, is_as_qualified,
 MOST_FILES = 200
 MOST_STEPS = 50_000
 """Number of commands after which reading stops, in case files include each other or a loop does not end."""
+MOST_WORDS = 10_000
+"""Maximum number of words of one command or array."""
 
+OF_CONDA = ("activate", "conda.sh", "mamba.sh", "micromamba.sh")
+"""Files of conda's that a shell reads to get its function."""
 _ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
+
+
+def _at_most(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words of a command or an array; UNKNOWN for the rest where they are too many: an array can double itself."""
+    size = 0
+    for number, word in enumerate(words):
+        size += len(word)
+        if number >= MOST_WORDS or size > 8 * MOST_LETTERS:
+            yield UNKNOWN
+            return
+        yield word
 
 
 class _Return(Exception):  # noqa: N818 - control flow, no error
@@ -70,7 +86,9 @@ class ShellReader(ShellTests):
     unreached_by: Literal["no source", "no conda"] = "no source"
     """Which of the two the shell lacks."""
     lacks_conda: bool = False
-    """Whether nothing gives the shell conda's function: ``conda activate`` then fails (conda's documentation, "conda init")."""
+    """Whether nothing gave the shell conda's function so far: ``conda activate`` then fails (conda's documentation, "conda init")."""
+    met_no_conda: bool = False
+    """Whether such a ``conda activate`` was met."""
     _exports_all: bool = False
     """After ``set -a``."""
     ends_on_error: bool = False
@@ -94,6 +112,7 @@ class ShellReader(ShellTests):
         try:
             if nodes is None:
                 self._not_understood(text)
+                self.lacks_conda = False
             else:
                 self._run(nodes)
         except _Return:
@@ -266,8 +285,8 @@ class ShellReader(ShellTests):
             if not node.test or self._condition(node.test) is not False:
                 self._perhaps(node.body)
             return None
-        words = [w for raw in node.words for w in self.words(raw)]
-        for word in words[:1000]:
+        every = (w for raw in node.words for w in self.words(raw))
+        for word in itertools.islice(_at_most(every), 1000):
             if UNKNOWN in word:
                 self.state.values[node.name] = UNKNOWN
                 self._perhaps(node.body)
@@ -301,7 +320,8 @@ class ShellReader(ShellTests):
         if name == "[[":
             arguments = [w.text if w.operator else self.expand(w.text) for w in words[1:]]
         else:
-            arguments = [*first[1:], *(w for word in words[1:] for w in self.words(word.text))]
+            every = (w for word in words[1:] for w in self.words(word.text))
+            arguments = [*first[1:], *_at_most(every)]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912, PLR0915 - one case per command
@@ -324,6 +344,7 @@ class ShellReader(ShellTests):
                 return False  # dash has no such command
             case "conda" | "mamba" | "micromamba" if self._lacks(name, arguments):
                 self._no_source, self.unreached_by = ([], line), "no conda"
+                self.met_no_conda = True
                 return False
             case "." | "source":
                 return self._source(arguments, line)
@@ -450,6 +471,7 @@ class ShellReader(ShellTests):
     def _eval(self, arguments: list[str], line: int) -> bool | None:
         text = " ".join(arguments)
         if UNKNOWN in text or (nodes := parse(text)) is None:
+            self.lacks_conda = False  # it may be conda's hook
             for found in (
                 "PATH",
                 *re.findall(rf"\b({NAME})=", text),
@@ -469,6 +491,7 @@ class ShellReader(ShellTests):
 
     def _source(self, arguments: list[str], line: int) -> bool | None:
         if not arguments or UNKNOWN in arguments[0]:
+            self.lacks_conda = False
             return None
         path = arguments[0]
         if "/" not in path:
@@ -480,6 +503,8 @@ class ShellReader(ShellTests):
         self.arguments = tuple(arguments[1:]) or before
         try:
             found = self.read_file(path)
+            if not found or posixpath.basename(path) in OF_CONDA:
+                self.lacks_conda = False
             if not found and path.startswith("/") and self.around.kind(path) == "missing":
                 self.state.miss(path, self._file, line)
             return found
@@ -529,7 +554,7 @@ class ShellReader(ShellTests):
             words = self._words_of_array(raw[1:-1])
             if self._is_tied(name):
                 return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), *words])
-            self._arrays[name] = [*(self._arrays.get(name, ()) if plus else ()), *words]
+            self._arrays[name] = [*_at_most((*(self._arrays.get(name, ()) if plus else ()), *words))]
             return ":".join(words)
         value = self.expand(raw, tilde=True)
         if self._is_tied(name):
@@ -538,13 +563,13 @@ class ShellReader(ShellTests):
 
     def _words_of_array(self, text: str) -> list[str]:
         if self.shell != "zsh":
-            return [w for t in _array(text) for w in self.words(t)]
-        found = []
+            return [*_at_most(w for t in _array(text) for w in self.words(t))]
+        return [*_at_most(self._qualified_words(text))]
+
+    def _qualified_words(self, text: str) -> Iterator[str]:
         for each in _array(qualifiers_marked(text)):
             word, marked, asked = each.partition(QUALIFIER)
-            its = self.words(word)
-            found += [w for w in its if not marked or is_as_qualified(self.around.kind(w), asked)]
-        return found
+            yield from (w for w in self.words(word) if not marked or is_as_qualified(self.around.kind(w), asked))
 
     def _placed(self, name: str, index: str, raw: str) -> str:
         """Return what a tied array's variable holds after ``name[index]=word``; only a word put before all others is followed."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import msgspec
@@ -11,6 +12,23 @@ from core.model.facts import GoneFile, LineForm, StartLine
 
 UNKNOWN = "\ufffc"
 """Placeholder in a value for a part that reading cannot determine; no real variable contains this character."""
+MOST_LETTERS = 1 << 17
+"""No program gets a longer variable (Linux: MAX_ARG_STRLEN; on Windows 32767). A file of forty lines can double a value forty times."""
+MOST_ROWS = 200
+"""Maximum number of lines kept for one variable."""
+
+
+def fill(pattern: str | re.Pattern[str], put: Callable[[re.Match[str]], str], text: str) -> str:
+    """Return ``re.sub(pattern, put, text)``; UNKNOWN where that is longer than any variable can be."""
+    parts: list[str] = []
+    size = at = 0
+    for found in (re.compile(pattern) if isinstance(pattern, str) else pattern).finditer(text):
+        parts += (text[at : found.start()], put(found))
+        size += len(parts[-2]) + len(parts[-1])
+        if size > MOST_LETTERS:
+            return UNKNOWN
+        at = found.end()
+    return "".join((*parts, text[at:]))
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -79,11 +97,11 @@ class State(msgspec.Struct):
     def set_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
         """Set a variable and record the line."""
         old = self.values.get(name, "")
+        value = value if len(value) <= MOST_LETTERS else UNKNOWN
         self.values[name] = value
         if UNKNOWN in value:
             self.open.add(name)
-            row = StartLine(name=name, does="open", file=file, line=line, form=form)
-            self.lines.setdefault(name, []).append(row)
+            self._note(StartLine(name=name, does="open", file=file, line=line, form=form))
             return
         if old and name not in self.open and value.endswith(self.separator + old):
             row = StartLine(
@@ -97,7 +115,7 @@ class State(msgspec.Struct):
             self.open.discard(name)
             self._override(name)
             row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
-        self.lines.setdefault(name, []).append(row)
+        self._note(row)
 
     def unset_variable(self, name: str, file: str, line: int, form: LineForm) -> None:
         """Unset a variable."""
@@ -107,12 +125,17 @@ class State(msgspec.Struct):
         self.open.discard(name)
         self._override(name)
         if known:
-            row = StartLine(name=name, does="unset", file=file, line=line, form=form)
-            self.lines.setdefault(name, []).append(row)
+            self._note(StartLine(name=name, does="unset", file=file, line=line, form=form))
+
+    def _note(self, row: StartLine) -> None:
+        rows = self.lines.setdefault(row.name, [])
+        rows.append(row)
+        del rows[:-MOST_ROWS]
 
     def _override(self, name: str) -> None:
         """Discard the previous lines, which no longer affect the value."""
-        self.lines[name] = [replace(row, overridden=True) for row in self.lines.get(name, ())]
+        rows = self.lines.get(name, ())
+        self.lines[name] = [row if row.overridden else replace(row, overridden=True) for row in rows]
 
     def merge_branches(self, others: list[State], file: str, line: int, form: LineForm) -> None:
         """Merge the states of several branches of which any may have run; variables that differ are unknown.

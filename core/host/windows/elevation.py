@@ -70,7 +70,7 @@ def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
         kernel.GetExitCodeProcess(handle, ctypes.byref(status))
         return CompletedProcess(
             status=status.value,
-            ended="" if status.value == 0 else fact_text("ended with status {value}", value=status.value),
+            ended="" if status.value == 0 else fact_text("ended with status {status}", status=status.value),
         )
     finally:
         kernel.CloseHandle(handle)

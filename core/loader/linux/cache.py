@@ -179,7 +179,8 @@ def _read_configuration(path: str, root: str, seen: set[str], depth: int = 0) ->
 
 
 def _glob(pattern: str, root: str) -> list[str]:
-    """Return the files that match an absolute pattern, in glob's order."""
+    """Return the files that match an absolute pattern, in glob's order. To glob(3) ** is no more than *: nothing is searched at any depth."""
+    pattern = re.sub(r"\*{2,}", "*", pattern)
     try:
         return call_patiently(_matching, posixpath.dirname(path_under_root(root, pattern)), root, pattern.lstrip("/"))
     except (OSError, ValueError, NotImplementedError):

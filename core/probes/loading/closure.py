@@ -6,6 +6,7 @@ This module judges nothing and loads nothing; ``openings`` runs the child that o
 from __future__ import annotations
 
 import fnmatch
+import functools
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property, partial
@@ -105,13 +106,12 @@ def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Clos
         if where.system == "windows":
             from core.probes.loading.closure_windows import windows_closures
 
-            for made in windows_closures(python, request, where):
-                found.append(made)
-                request.keep(made)
-            continue
-        search = consumer_search(request.env, request, where)
-        setting = Setting(python, search, where, python.site_packages, request, known)
-        for made in environment_closures(setting):
+            closures = functools.partial(windows_closures, python, request, where)
+        else:
+            search = consumer_search(request.env, request, where)
+            setting = Setting(python, search, where, python.site_packages, request, known)
+            closures = functools.partial(environment_closures, setting)
+        for made in request.apart(closures):
             found.append(made)
             request.keep(made)
     return tuple(found)

@@ -51,7 +51,7 @@ def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Noteb
     text = where.text(path, most) if where.is_file(path) else None
     try:
         whole = json.loads(text or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     told = whole.get("metadata") if isinstance(whole, dict) else None
     spec = told.get("kernelspec") if isinstance(told, dict) else None
@@ -93,7 +93,7 @@ def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where:
 def _argv(path: str, where: Sysroot) -> list[str]:
     try:
         spec = json.loads(where.text(path, MOST_SPEC) or "")
-    except ValueError:
+    except (ValueError, RecursionError):
         return []
     argv = spec.get("argv") if isinstance(spec, dict) else None
     return [str(word) for word in argv] if isinstance(argv, list) else []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from collections.abc import Iterator
 
@@ -56,15 +57,22 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
             request.miss(_cut_short(python, MAX_SECONDS))
         elif where.is_folder(python.prefix):
             late: list[Unexamined] = []
-            found.append(search_of(python, replace(request, miss=late.append), folder, where))
-            request.keep(found[-1])
+            its = replace(request, miss=late.append)
+            searches = list(request.apart(functools.partial(_searches, python, its, folder, where)))
+            for one in searches:
+                found.append(one)
+                request.keep(one)
             end -= ahead.seconds(python.prefix)
-            for one in late:
-                request.miss(one)
-            if not late:
+            for missed in late:
+                request.miss(missed)
+            if searches and not late:
                 remember(python, where)
     ahead.end()
     return tuple(found)
+
+
+def _searches(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> tuple[ImportSearch]:
+    return (search_of(python, request, folder, where),)
 
 
 def _unrecorded(

@@ -99,16 +99,16 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
 
 def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[str]:
     home = request.env.get("HOME", "") or request.seen.machine.home
-    above = request.env.get("XDG_CACHE_HOME") or f"{home}/.cache"
+    above = request.env.get("XDG_CACHE_HOME") or where.join(home, ".cache")
     hub = hub_cache(request.env, home)
     for model in [n for n in where.names(hub) or () if n.startswith("models--")][:MOST_FOLDERS] if hub else ():
         snapshots = where.join(hub, model, "snapshots")
         for commit in where.names(snapshots) or ():
             yield from _below(where.join(snapshots, commit), where)
-    torch = request.env.get("TORCH_HOME") or f"{above}/torch"
-    yield from _of_folder(f"{torch}/hub/checkpoints", where)
+    torch = request.env.get("TORCH_HOME") or where.join(above, "torch")
+    yield from _of_folder(where.join(torch, "hub", "checkpoints"), where)
     here = request.script_folder or working_folder(where)
-    if here not in ("/", home):
+    if here != home and where.parent(here) != here:
         yield from _below(here, where)
         yield from _named_by_programs(here, where, headers)
 

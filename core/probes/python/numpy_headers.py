@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.versions import version_tuple
 from core.loader.earlier_reads import cached_by_file
-from core.loader.files import path_under_root
+from core.loader.files import MAX_READ_BYTES, UnfitError, open_source, path_under_root
 from core.model.facts import BuiltForNumpy1, Distribution, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.python.gone_files import STRIPPED_PATHS
@@ -51,16 +51,19 @@ def has_types_of_numpy_1(path: str | os.PathLike[str], *, root: str | os.PathLik
 
 def _named(wanted: tuple[bytes, ...], path: str | os.PathLike[str], root: str | os.PathLike[str]) -> set[bytes] | None:
     """Return which of these a file contains; none for one that is too big, None if unreadable."""
-    import mmap  # imported late: few packages use NumPy's C interface
-
+    found: set[bytes] = set()
+    before = b""
     try:
-        with open(path_under_root(root, os.fspath(path)), "rb") as stream:  # noqa: PTH123  # a path of another root
-            if not 0 < os.fstat(stream.fileno()).st_size <= MAX_MODULE_BYTES:
-                return set()
-            with mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as content:
-                return {one for one in wanted if content.find(one) >= 0}
-    except (OSError, ValueError):
+        with open_source(path_under_root(root, os.fspath(path))) as source:
+            for offset in range(0, source.size if source.size <= MAX_MODULE_BYTES else 0, MAX_READ_BYTES):
+                part = before + source.read(offset, MAX_READ_BYTES)
+                found |= {one for one in wanted if one in part}
+                before = part[-max(map(len, wanted)) :]
+    except UnfitError as error:
+        return set() if error.state == "empty" else None
+    except ValueError:
         return None
+    return found
 
 
 def built_for_numpy_1(

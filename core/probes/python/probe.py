@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -108,10 +109,11 @@ def find_environments(
                 its.setdefault(candidate.found_by, candidate.way)
     described = []
     for same, (prefix, candidate) in chosen.items():
-        its_own = _describe(prefix, candidate, request, where, late=clock() > end, every=keep)
-        described.append(_named_only(its_own, ways[same]))
-        if keep:
-            request.keep(described[-1])
+        describe = functools.partial(_describe, prefix, candidate, request, where, late=clock() > end, every=keep)
+        for its_own in request.apart(lambda: (describe(),)):  # noqa: B023 - called at once
+            described.append(_named_only(its_own, ways[same]))
+            if keep:
+                request.keep(described[-1])
     return tuple(described)
 
 

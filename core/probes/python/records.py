@@ -93,19 +93,20 @@ def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> 
     hashed: dict[tuple[int, int], str] = {}
     found: list[PackageRecords] = []
 
-    def add(one: PackageRecords | None) -> None:
-        if one is not None:
-            found.append(one)
-            request.keep(one)
+    def add(python: PythonEnvironment, hashed: dict[tuple[int, int], str] | None) -> None:
+        for one in request.apart(lambda: (_environment(python, request, where, hashed),)):
+            if one is not None:
+                found.append(one)
+                request.keep(one)
 
     for python in request.seen.pythons or ():
-        add(_environment(python, request, where, hashed))
+        add(python, hashed)
     end = clock() + COMPARE_SECONDS
     everything = request.seen.frameworks
     for python in everything.others if everything else ():
         if clock() > end:
             break
-        add(_environment(python, request, where, None))
+        add(python, None)
     return tuple(found)
 
 

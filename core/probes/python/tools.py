@@ -32,13 +32,11 @@ METADATA_BYTES = 64 << 10
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
-    """Return each such file that is missing or unusable for a framework of a near environment."""
+    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, files of models alone."""
     where = sysroot_of(request.host)
-    if where.system == "windows":
-        return ()
     roots = _roots(request, where)
     found: list[UnfitTool] = []
-    for python in request.seen.pythons or ():
+    for python in request.seen.pythons or () if where.system == "linux" else ():
         request.watch.check()
         for builder in known_compilers():
             reader = next((d for d in python.distributions if re.fullmatch(builder.reader, d.name)), None)

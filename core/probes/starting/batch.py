@@ -5,6 +5,7 @@ Sources: sbatch(1), "--export"; qsub of PBS and of Grid Engine, "-V" and "-v"; b
 
 from __future__ import annotations
 
+import posixpath
 import re
 
 import msgspec
@@ -13,13 +14,16 @@ from core.host.startup.state import State
 from core.probes.starting.machine import Ground, login_state
 from core.probes.starting.runners import give_login, keep_only
 from core.probes.starting.shells import family, read_shell
+from core.probes.sysroot import Sysroot
 
 
 class BatchSystem(msgspec.Struct, frozen=True):
-    """How the comments of a job tell its batch system which variables it gets."""
+    """How the comments of a job, or the command that hands it in, tell its batch system which variables it gets."""
 
     mark: str
     """How such a comment begins."""
+    command: str
+    """The command that hands a job in."""
     option: str
     """What stands before names and assignments."""
     everything: str = ""
@@ -27,34 +31,53 @@ class BatchSystem(msgspec.Struct, frozen=True):
 
 
 SYSTEMS = (
-    BatchSystem("#SBATCH", "--export"),
-    BatchSystem("#BSUB", "-env"),
-    BatchSystem("#PBS", "-v", "-V"),
-    BatchSystem("#$", "-v", "-V"),
+    BatchSystem("#SBATCH", "sbatch", "--export"),
+    BatchSystem("#BSUB", "bsub", "-env"),
+    BatchSystem("#PBS", "qsub", "-v", "-V"),
+    BatchSystem("#$", "qsub", "-v", "-V"),
 )
+SUBMITTERS = frozenset(system.command for system in SYSTEMS)
+"""Commands that hand jobs in."""
 
 
-def give_job_variables(text: str, path: str, state: State, ground: Ground) -> None:
-    """Let a state have what the batch system of a job hands on; no change for a script that is no job."""
+def give_job_variables(
+    text: str, path: str, state: State, ground: Ground, told: tuple[tuple[str, int], list[str]] | None = None
+) -> None:
+    """Let a state have what the batch system of a job hands on; no change for a script that is no job.
+
+    ``told``: file and line of the command that hands it in, and its words; they count before the comments (sbatch(1)).
+    """
     for system in SYSTEMS:
         rows = [
-            (number, line[len(system.mark) :].strip())
+            (path, number, line[len(system.mark) :].strip())
             for number, line in enumerate(text.splitlines(), 1)
             if re.match(rf"{re.escape(system.mark)}\s+-", line)
         ]
+        if told and posixpath.basename(told[1][0]) == system.command and (rows or system.command != "qsub"):
+            words = told[1][1:]
+            rows += [(*told[0], " ".join(words[n : n + 2])) for n, w in enumerate(words) if w.startswith("-")]
         if rows:
-            _give(system, rows, path, state, ground)
+            _give(system, rows, state, ground)
             return
 
 
-def _give(system: BatchSystem, rows: list[tuple[int, str]], path: str, state: State, ground: Ground) -> None:
+def script_of_job(words: list[str], folder: str, where: Sysroot) -> str:
+    """Return the script that a command hands in: the first of its words that names a script there; empty for none."""
+    for word in (w for w in words[1:] if not w.startswith("-")):
+        path = posixpath.normpath(posixpath.join(folder, word))
+        if where.is_file(path) and (where.read(path, 2) or b"") == b"#!":
+            return path
+    return ""
+
+
+def _give(system: BatchSystem, rows: list[tuple[str, int, str]], state: State, ground: Ground) -> None:
     listed = re.compile(rf"{re.escape(system.option)}[=\s]\s*(\"[^\"]*\"|'[^']*'|\S+)")
-    told = [(number, found[1].strip("\"'")) for number, row in rows if (found := listed.match(row))]
-    number, names = told[-1] if told else (rows[0][0], "")
+    told = [(path, number, found[1].strip("\"'")) for path, number, row in rows if (found := listed.match(row))]
+    path, number, names = told[-1] if told else (*rows[0][:2], "")
     words = [w.strip() for w in names.split(",")]
     special = {w.upper() for w in words}
     if system.everything:
-        keeps_all = any(row.split()[0] == system.everything for _number, row in rows)
+        keeps_all = any(row.split()[0] == system.everything for _path, _number, row in rows)
         logs_in = not keeps_all
     else:
         keeps_all = not told or "ALL" in special

@@ -16,6 +16,7 @@ from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting import other_users
+from core.probes.starting.batch import SUBMITTERS, give_job_variables, script_of_job
 from core.probes.starting.containers import ENGINES, run_in_container
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import (
@@ -34,10 +35,11 @@ MOST_SCRIPT = 1 << 17
 MOST_COMMANDS = 80
 """Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
-LETS_CONDA_ACTIVATE = late_pattern(
-    r"hook|bashrc|profile|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|conda\w{0,9}/bin|BASH_ENV|shell init|^[ \t]{0,40}(?:\.|source)[ \t]"
-)
-"""What gives a script conda's function, without which ``conda activate`` does nothing but tell so (conda's documentation, "conda init")."""
+GIVES_CONDA = r"hook|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|rcfile|conda\w{0,9}/bin|BASH_ENV|shell init"
+LETS_CONDA_ACTIVATE = late_pattern(GIVES_CONDA + r"|bashrc|profile|^[ \t]{0,40}(?:\.|source)[ \t]")
+_GIVES_CONDA = late_pattern(GIVES_CONDA)
+"""What gives a script conda's function, without which ``conda activate`` does nothing but tell so (conda's documentation, "conda init"); what
+a script reads by ``source`` is followed, and counts only where nothing else shows what it came to."""
 
 
 class StartedFile(msgspec.Struct, frozen=True):
@@ -58,6 +60,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
     ended_by: Literal["no source", "no shell", "no conda"] = "no source"
     """With ``ended_at``: why it does not come to this start."""
+    without_conda: bool = False
+    """A shell on the way to it met ``conda activate``, and nothing had given it conda's function."""
     first: str = ""
     """Of no shell: the first word, which is no program."""
     launcher: str = ""
@@ -111,7 +115,9 @@ def language(shell: str, ground: Ground) -> str:
     return "dash" if name == "dash" else "bash"
 
 
-def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
+def _follow(  # noqa: PLR0912 - one case per kind of starter
+    words: list[str], at: Line, state: State, ground: Ground, depth: int
+) -> StartedFile | None:
     while words and depth < MOST_STEPS:
         word = words[0]
         name = posixpath.basename(word)
@@ -132,6 +138,9 @@ def _follow(words: list[str], at: Line, state: State, ground: Ground, depth: int
             words = run_behind(name, words[1:], state, ground, (at.file, at.number))
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
             words = inner
+        elif name in SUBMITTERS and (job := script_of_job(words, state.values.get("PWD", "/"), ground.where)):
+            give_job_variables(ground.read(job) or "", job, state, ground, ((at.file, at.number), words))
+            words = [job]
         elif name == "concurrently":
             started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)
@@ -251,7 +260,8 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
             return None
         name = posixpath.basename(starts[0])
         if PYTHON.match(name):
-            return _program([*starts, path, *words[1:]], state, ground, depth + 1)
+            found = _program([*starts, path, *words[1:]], state, ground, depth + 1)
+            return found and msgspec.structs.replace(found, by_name=found.by_name or "/" not in words[0])
         if name not in SHELL_NAMES:
             return None
         if name == "bash":
@@ -262,7 +272,8 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
         return None
     trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
     if trick:
-        return _program([trick[1], path, *words[1:]], state, ground, depth + 1)
+        found = _program([trick[1], path, *words[1:]], state, ground, depth + 1)
+        return found and msgspec.structs.replace(found, by_name=found.by_name or "/" not in words[0])
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]), shell=script or "bash")
 
 
@@ -341,28 +352,36 @@ def _read(  # noqa: PLR0917 - what a script is given
     inner.files = []
     known = {n: len(its) for n, its in inner.lines.items()}
     reader = ShellReader(around, inner, shell, arguments=arguments, script=path, follows=True)
-    reader.lacks_conda = not knows_conda and not any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+    reader.lacks_conda = not knows_conda and not any(_GIVES_CONDA.search(r) for r in text.splitlines())
     reader.ends_on_error = bool(_errexit(text.partition("\n")[0])) if text.startswith("#!") else False
     reader.read_files(own)
-    other = None
+    found = _last_started(reader, own, path, line, ground, depth)
+    if found is None:
+        return None
+    started, after = found
+    _take(state, after, own, path, line, known, text)
+    return msgspec.structs.replace(started, without_conda=started.without_conda or reader.met_no_conda)
+
+
+def _last_started(  # noqa: PLR0917 - what belongs to a script
+    reader: ShellReader, own: str, path: str, line: int, ground: Ground, depth: int
+) -> tuple[StartedFile, State] | None:
+    """Return the program of the last command that starts a Python, and the state after it; else of the last that starts any."""
+    other: tuple[StartedFile, State] | None = None
     for words, file, number, after in reader.commands[: -MOST_COMMANDS - 1 : -1]:
         if file != own:
             continue
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1)
         if found is not None and (found.prefix or found.is_gone):
-            _take(state, after, own, path, line, known, text)
-            return found
-        other = other or (found and (found, after))
+            return found, after
+        other = other or ((found, after) if found is not None else None)
     for failing, (words, file, number, after) in reader.unreached[: -MOST_COMMANDS - 1 : -1]:
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1) if file == own else None
         if found is not None and (found.prefix or found.is_gone):
-            _take(state, after, own, path, line, known, text)
             its = found.ended_by if found.ended_at else reader.unreached_by
-            return msgspec.structs.replace(found, ended_at=found.ended_at or f"{path}:{line or failing}", ended_by=its)
-    if other:
-        _take(state, other[1], own, path, line, known, text)
-        return other[0]
-    return None
+            ended = found.ended_at or f"{path}:{line or failing}"
+            return msgspec.structs.replace(found, ended_at=ended, ended_by=its), after
+    return other
 
 
 def _take(  # noqa: PLR0917 - what belongs to a script

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 import re
 
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.probes.starting.machine import Ground
 
 MOST_FILES = 8
@@ -36,6 +36,6 @@ def read_compositor(ground: Ground, state: State) -> None:
                 place = told.replace("~", ground.person.home, 1) if told.startswith("~/") else told
                 waiting.append(posixpath.join(posixpath.dirname(path), place))
             elif found := re.fullmatch(r"([A-Za-z_]\w*)\s*,\s*(.*)", told):
-                value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], m[0]), found[2])
+                value = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], m[0]), found[2])
                 state.set_variable(found[1], value, path, number, "assignments")
                 state.exported.add(found[1])

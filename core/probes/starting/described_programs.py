@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, StartKind
 from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.containers import OF_A_ROOT
@@ -294,9 +294,7 @@ class _Reader:
                         continue
                     if self._is_contained(node) and not self._mounts(node) and not _QUOTED.fullmatch(value):
                         continue
-                    filled = re.sub(
-                        r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground)
-                    )
+                    filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground))
                     # no cure edits such a file
                     state.set_variable(
                         name, _at_home(filled, self.ground), self.path, self._line(name, value), "python"

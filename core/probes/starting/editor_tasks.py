@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts.base import Frozen
 from core.probes.starting.machine import Ground
 
@@ -94,7 +94,7 @@ def run_configurations(text: str, path: str, state: State, ground: Ground) -> It
 def _filled(text: str, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
     filled = re.sub(r"\$\{workspace(?:Folder|Root)\}|\$\{cwd\}", lambda _m: ground.folder, text)
-    return re.sub(r"\$\{env:(\w+)\}", lambda m: ground.env.get(m[1], ""), filled)
+    return fill(r"\$\{env:(\w+)\}", lambda m: ground.env.get(m[1], ""), filled)
 
 
 def _known(state: State, name: str, ground: Ground) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.host.startup.plain import read_assignments
+from core.host.startup.plain import read_assignments, toml_tables
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartedPython
@@ -98,12 +98,7 @@ def _mise(ground: Ground, state: State) -> Iterator[Reached]:
     for path in dict.fromkeys(found):
         if (text := ground.read(path)) is None or "env" not in text:
             continue
-        import tomllib  # imported late: few machines have such a file
-
-        try:
-            env = tomllib.loads(text).get("env")
-        except tomllib.TOMLDecodeError:
-            continue
+        env = toml_tables(text).get("env")
         if isinstance(env, dict) and env:
             last = path
             state.files.append(path)

@@ -20,7 +20,7 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import constant, last_name, nodes_of
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import PythonEnvironment
 from core.probes.python.path_expressions import PathNames
 from core.probes.starting.launching_code import launching_files
@@ -128,7 +128,7 @@ def _give(node: Described, text: str, path: str, state: State, ground: Ground, *
         if isinstance(value, str) and _NAME.fullmatch(name) and (starts or not name.startswith(TOO_LATE)):
             found = re.search(rf"(?m)^.*?(?<![\w-]){re.escape(name)}\b", text)
             line = text.count("\n", 0, found.end()) + 1 if found else 1
-            filled = re.sub(r"\$\{oc\.env:(\w+)(?:,[^}]*)?\}", lambda m: state.values.get(m[1], ""), value)
+            filled = fill(r"\$\{oc\.env:(\w+)(?:,[^}]*)?\}", lambda m: state.values.get(m[1], ""), value)
             state.set_variable(name, filled, path, line, "python")
             state.exported.add(name)
 

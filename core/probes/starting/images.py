@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, StartedPython, StartLine
 from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
@@ -94,7 +94,7 @@ def _of_file(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironm
         elif word == "ENV":
             kept |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
         elif word == "RUN" and (found := _ENDS.search(told)):
-            value = re.sub(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), found[2].strip("\"'"))
+            value = fill(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), found[2].strip("\"'"))
             lost[found[1]] = StartLine(
                 name=found[1], does="set", value=value, file=path, line=line, form="posix", overridden=True
             )

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, fill
 from core.probes.starting.machine import Ground
 
 _PARTS = late_pattern(
@@ -93,7 +93,7 @@ def _told(text: str, state: State, ground: Ground) -> str:
     inner = text[marks:-marks]
     known = {**state.values, "WORKSPACE": ground.folder}
     if text[0] == '"':
-        inner = _FILLED.sub(lambda m: known.get(m[1] or m[2], UNKNOWN), inner)
+        inner = fill(_FILLED, lambda m: known.get(m[1] or m[2], UNKNOWN), inner)
     return re.sub(r"\\(.)", r"\1", inner)
 
 

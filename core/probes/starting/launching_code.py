@@ -1,6 +1,7 @@
-"""Python code that starts a program with variables of its own: subprocess' functions, and Airflow's BashOperator. Nothing is run.
+"""Python code that starts a program with variables of its own: subprocess' functions, and Airflow's operators. Nothing is run.
 
-Sources: Python's documentation, "subprocess" (env replaces the whole environment); Airflow's, "BashOperator" (env, append_env).
+Sources: Python's documentation, "subprocess" (env replaces the whole environment); Airflow's, "BashOperator" (env, append_env),
+"ExternalPythonOperator" (the function runs in the Python that is named), and "Configuration" (dags_folder).
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import shlex
 from collections.abc import Iterator
 
-from core.common.syntax_tree import argument, constant, is_environ, literal_text, nodes_of
+from core.common.syntax_tree import argument, constant, is_environ, last_name, literal_text, nodes_of, statements_of
 from core.host.startup.state import State
 from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
@@ -28,6 +29,8 @@ FOLDERS = ("", "dags", "flows", "pipelines", "jobs", "scripts", "tools")
 """Folders of a project with such code."""
 MOST_FILES = 40
 MAY_LAUNCH = re.compile(r"\benv\s*=")
+ELSEWHERE = ("external_python", "ExternalPythonOperator")
+"""Airflow's decorator and operator that run a function in another Python."""
 
 
 def launching_files(ground: Ground) -> Iterator[str]:
@@ -37,33 +40,71 @@ def launching_files(ground: Ground) -> Iterator[str]:
         yield from (posixpath.join(folder, n) for n in [n for n in names if n.endswith(".py")][:MOST_FILES])
 
 
+def dag_files(ground: Ground) -> Iterator[str]:
+    """Yield the files of the person's own Airflow, wherever the working folder is, by their whole paths."""
+    home = ground.env.get("AIRFLOW_HOME") or ground.at_home("airflow")
+    told = re.search(r"(?m)^[ \t]*dags_folder[ \t]*=[ \t]*(/\S+)[ \t]*$", ground.read(f"{home}/airflow.cfg") or "")
+    folder = told[1] if told else f"{home}/dags"
+    if folder != f"{ground.folder}/dags":
+        yield from (f"{folder}/{n}" for n in [n for n in ground.around.names(folder) if n.endswith(".py")][:MOST_FILES])
+
+
 def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[Task]:
-    """Yield each command that is started with variables of its own."""
-    if not MAY_LAUNCH.search(text) or not ("subprocess" in text or OPERATOR in text):
+    """Yield each command that is started with variables of its own, or by Airflow."""
+    by_airflow = "airflow" in text
+    if not by_airflow and not (MAY_LAUNCH.search(text) and "subprocess" in text):
         return
     nodes = sorted(
         (n for n in nodes_of(text) if isinstance(n, ast.stmt | ast.expr)), key=lambda n: (n.lineno, n.col_offset)
     )
     mappings = _Mappings(nodes, PathNames(path, env=state.values))
+    names = PathNames(path, env=state.values)
+    for statement in statements_of(text) if by_airflow else ():
+        names.follow(statement)
     for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, OPERATOR):
-                command = _command(node, called)
+                command = _command(node, called, names)
                 given = argument(node, "env")
-                if not command or given is None:
+                if not command or (given is None and called != OPERATOR):
                     continue
                 its = state.apart()
                 whole = constant(argument(node, "append_env")) is not True if called == OPERATOR else True
-                if _apply([*mappings.rows(given, node.lineno)], its, path, node.lineno, replaces=whole):
+                rows: list[Row | None] = [EVERY] if given is None else [*mappings.rows(given, node.lineno)]
+                if _apply(rows, its, path, node.lineno, replaces=whole):
                     yield f"{called}, line {node.lineno}", node.lineno, command, its
+            case _ if by_airflow and (command := _in_another_python(node, nodes, names)):
+                yield f"{ELSEWHERE[0]}, line {node.lineno}", node.lineno, command, state.apart()
             case _:
                 pass
 
 
-def _command(call: ast.Call, called: str) -> str:
+def _in_another_python(node: ast.stmt | ast.expr, nodes: list[ast.stmt | ast.expr], names: PathNames) -> str:
+    """Return the command by which Airflow runs a function in another Python, as far as the text tells it; else nothing."""
+    function: ast.stmt | ast.expr | None = None
+    call = node
+    match node:
+        case ast.FunctionDef(decorator_list=decorators):
+            call = next((d for d in decorators if isinstance(d, ast.Call) and last_name(d.func) in ELSEWHERE), node)
+            function = node if call is not node else None
+        case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called == ELSEWHERE[1]:
+            told = argument(node, "python_callable")
+            wanted = told.id if isinstance(told, ast.Name) else ""
+            function = next((n for n in nodes if isinstance(n, ast.FunctionDef) and n.name == wanted), None)
+        case _:
+            pass
+    named = argument(call, "python") if isinstance(call, ast.Call) else None
+    python = names.value_of(named) if named is not None else None
+    if not python or not isinstance(function, ast.FunctionDef):
+        return ""
+    return shlex.join((python, "-c", "\n".join(ast.unparse(n) for n in function.body)))
+
+
+def _command(call: ast.Call, called: str, names: PathNames) -> str:
     """Return what a call starts, as far as its words stand in the text; empty if the program does not."""
     if called == OPERATOR:
-        return literal_text(argument(call, "bash_command")) or ""
+        given = argument(call, "bash_command")
+        return (names.value_of(given) if given is not None else None) or ""
     if called == "create_subprocess_exec":
         words = [literal_text(a) for a in call.args]
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
 from core.probes.starting.shells import family, read_shell
@@ -93,6 +93,6 @@ def _take(path: str, state: State, ground: Ground) -> None:
             state.unset_variable(names[0], path, number, "fish")
         elif len(names) > 1:
             value = re.sub(r"^~(?=/)", ground.person.home, names[1])
-            value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
+            value = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
             state.set_variable(names[0], value, path, number, "fish")
             state.exported.add(names[0])

@@ -39,6 +39,7 @@ from core.probes.python.locations import working_folder
 from core.probes.python.modules import importable_names
 from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.chosen_pythons import chosen_python_ways
+from core.probes.starting.condor import condor_ways
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.described_programs import described_ways
 from core.probes.starting.folders import folder_ways
@@ -118,10 +119,15 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
     readers = _names_of_packages(ground, request)
-    for way in _ways(ground, request):
+
+    def start_of(way: Reached) -> Iterator[Start]:
         start = _ask_shell(_start(way, known, readers, ground), way, ground, request)
-        start = replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
-        found.setdefault(start.id, start)
+        yield replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
+
+    for way in _ways(ground, request):
+        for start in request.apart(functools.partial(start_of, way)):
+            if found.setdefault(start.id, start) is start:
+                request.keep(start)
     return tuple(found.values())
 
 
@@ -131,47 +137,56 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         from core.probes.starting.windows.ways import windows_ways
 
         host = request.host
-        yield from windows_ways(ground, pythons, host.registered_starts(), host.variables())
+        yield from windows_ways(ground, pythons, host.registered_starts(), host.variables(), request.apart)
         return
     desktop = desktop_session(ground)
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
     terminal = desktop
     own = family(ground.person.shell)
-    for way in shell_ways(ground, desktop):
+    for way in request.apart(lambda: shell_ways(ground, desktop)):
         if (way.kind, way.at) == ("terminal", own):
             terminal = way.state
         yield way
-    yield from cron_ways(ground, pythons)
-    kernels = notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
-    yield from with_promised_programs(kernels, ground, pythons)
-    yield from named_notebook_ways(ground, terminal, pythons, request.programs)
-    yield from hub_ways(ground, pythons)
-    yield from server_ways(ground, terminal, pythons)
-    yield from ipython_ways(ground, pythons)
-    yield from prompt_ways(ground, terminal)
-    yield from start_code_ways(ground, pythons)
-    yield from activation_ways(ground, terminal, pythons)
-    yield from service_ways(ground, pythons)
-    yield from supervised_ways(ground, pythons)
-    yield from deployed_ways(ground, pythons)
-    yield from task_ways(ground, pythons)
-    yield from image_ways(ground, pythons)
-    yield from described_ways(ground, pythons)
-    yield from own_settings_ways(ground, pythons)
-    yield from given_inside_ways(ground, pythons)
-    yield from pytest_ways(ground, pythons)
-    yield from flask_ways(ground, pythons)
-    yield from pipenv_ways(ground, pythons)
-    yield from with_promised_programs(editor_ways(ground, terminal, pythons), ground, pythons)
-    yield from chosen_python_ways(ground, terminal, pythons)
-    yield from folder_ways(ground, terminal, pythons)
-    yield from multiplexer_ways(ground, terminal)
-    yield from module_ways(ground, terminal)
-    yield from launcher_ways(ground, desktop, pythons)
-    yield from script_ways(ground, pythons, request.programs)
-    yield from first_line_ways(ground, pythons)
-    yield from uv_ways(ground, pythons)
-    yield from saved_python_ways(ground, pythons)
+
+    def kernels() -> Iterator[Reached]:
+        return notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
+
+    def editors() -> Iterator[Reached]:
+        return editor_ways(ground, terminal, pythons)
+
+    yield from request.apart(
+        lambda: cron_ways(ground, pythons),
+        lambda: with_promised_programs(kernels(), ground, pythons),
+        lambda: named_notebook_ways(ground, terminal, pythons, request.programs),
+        lambda: hub_ways(ground, pythons),
+        lambda: server_ways(ground, terminal, pythons),
+        lambda: ipython_ways(ground, pythons),
+        lambda: prompt_ways(ground, terminal),
+        lambda: start_code_ways(ground, pythons),
+        lambda: activation_ways(ground, terminal, pythons),
+        lambda: service_ways(ground, pythons),
+        lambda: supervised_ways(ground, pythons),
+        lambda: deployed_ways(ground, pythons),
+        lambda: task_ways(ground, pythons),
+        lambda: image_ways(ground, pythons),
+        lambda: described_ways(ground, pythons),
+        lambda: own_settings_ways(ground, pythons),
+        lambda: given_inside_ways(ground, pythons),
+        lambda: pytest_ways(ground, pythons),
+        lambda: flask_ways(ground, pythons),
+        lambda: pipenv_ways(ground, pythons),
+        lambda: with_promised_programs(editors(), ground, pythons),
+        lambda: chosen_python_ways(ground, terminal, pythons),
+        lambda: folder_ways(ground, terminal, pythons),
+        lambda: multiplexer_ways(ground, terminal),
+        lambda: module_ways(ground, terminal),
+        lambda: launcher_ways(ground, desktop, pythons),
+        lambda: script_ways(ground, pythons, request.programs),
+        lambda: condor_ways(ground, pythons),
+        lambda: first_line_ways(ground, pythons),
+        lambda: uv_ways(ground, pythons),
+        lambda: saved_python_ways(ground, pythons),
+    )
 
 
 def _names_of_packages(ground: Ground, request: ProbeRequest) -> Callable[[], frozenset[str]]:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 import msgspec
 
-from core.host.startup.plain import read_assignments
-from core.host.startup.state import State
+from core.host.startup.plain import read_assignments, toml_tables
+from core.host.startup.state import State, fill
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import RUNNERS, environment_of_project
 
@@ -85,12 +85,7 @@ def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[T
 def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
     if not any(k.tasks in text for k in keepers) and posixpath.basename(path) not in HATCH:
         return
-    import tomllib  # imported late: few machines have such a file
-
-    try:
-        whole = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        return
+    whole = toml_tables(text)
     name = posixpath.basename(path)
     for keeper in (*keepers, *(_hatch(whole, name, ground) if name in HATCH else ())):
         table = _inner(whole, keeper.at)
@@ -125,7 +120,7 @@ def _inner(table: object, place: tuple[str, ...]) -> Mapping[str, object]:
 def _give(state: State, env: object, text: str, path: str, first: int = 1) -> None:
     for name, value in env.items() if isinstance(env, Mapping) else ():
         if isinstance(value, str | int | float) and re.fullmatch(r"[A-Za-z_]\w*", name):
-            filled = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), str(value))
+            filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), str(value))
             state.set_variable(name, filled, path, _line(text, name, first), "assignments")
             state.exported.add(name)
 

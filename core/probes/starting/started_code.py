@@ -154,13 +154,13 @@ def lacking_pythons(
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
     runs = bool(found.prefix) or (found.is_gone and (gone_counts or way.kind in unattended))
     by_path = where.system == "windows" and found.is_gone and not found.by_name
-    if found.relative or not runs or not homes or (not by_path and _is_uncertain(way, ground)):
+    if found.relative or not runs or not homes or (not by_path and _is_uncertain(found, way, ground)):
         return
     program, lacks = _lacking(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
-        seems = having[0]
+        seems, dead = having[0], _dead_activation(way, ground)
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -173,12 +173,22 @@ def lacking_pythons(
             named_by=_named_by(found, way, ground) if len(having) == 1 else (),
             sure=_nobody_activates(ground)
             if found.opens_store
-            else _is_sure(found, way, ground) or (seems.kind != "conda" and _is_double_clicked(way, ground)),
+            else _is_sure(found, way, ground)
+            or _is_not_beside(found, seems, ground)
+            or (seems.kind != "conda" and _is_double_clicked(way, ground))
+            or (bool(dead) and way.at.lower().endswith(".ps1")),
             command=path_text(found.launcher),
             brought_by=path_text(_brought_by(found, seems, ground)),
-            dead=path_text(_dead_activation(way, ground)),
+            dead=path_text(dead),
             fault="opens the Store" if found.opens_store else "",
         )
+
+
+def _is_not_beside(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> bool:
+    """Whether PATH led to a launcher that the other environment lacks: activating that one leads to no other."""
+    where = ground.where
+    name = where.name(found.arguments[0]) if found.arguments else ""
+    return found.by_name and name in LAUNCHERS and not where.is_file(where.join(seems.prefix, "bin", name))
 
 
 def _brought_by(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> str:
@@ -225,7 +235,7 @@ def _chosen_by(found: StartedFile, way: Reached) -> str:
     return ""
 
 
-def _is_uncertain(way: Reached, ground: Ground) -> bool:
+def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
     """Whether something on the way may lead to another Python, unseen."""
     if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
         return True
@@ -248,7 +258,8 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
                 or _called_activation(row, way, ground).lower().removesuffix(".bat") in calls
             ):
                 continue
-            left = _without_effect(row, text, spoken, by_itself=way.kind != "script" or head is not None)
+            by_itself = way.kind != "script" or head is not None
+            left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
             if ACTIVATES.search(_without_followed(left, followed)):
                 return True
     return False
@@ -256,18 +267,19 @@ def _is_uncertain(way: Reached, ground: Ground) -> bool:
 
 SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
 CONDA_ACTIVATES = late_pattern(
-    r"(?:^|[;&|({])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
+    r"(?:^|[;&|({'\"])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
 
 
-def _without_effect(row: str, text: str, shell: str, *, by_itself: bool) -> str:
+def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:
     """Return a line without what does nothing in the shell that reads it: ``source`` in dash, and ``conda activate`` in a script that
-    nobody gave conda's function; ``by_itself``: no shell of a person can have read it.
+    nobody gave conda's function; ``by_itself``: no shell of a person can have read it; ``without_conda``: following it showed that nobody did.
     """
     if shell == "dash":
         row = SOURCES.sub(" ", row)
     if "conda" in row or "mamba" in row:
-        given = not by_itself or any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        given = not by_itself or lets
         row = row if given else CONDA_ACTIVATES.sub(" ", row)
     return row
 
@@ -304,8 +316,11 @@ def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
 
 
 def _is_double_clicked(way: Reached, ground: Ground) -> bool:
-    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first."""
-    return ground.where.system == "windows" and way.kind == "script" and _nobody_activates(ground)
+    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first. One of
+    PowerShell is not: Explorer opens it in an editor, and a person may have activated an environment in the prompt.
+    """
+    by_explorer = way.kind == "script" and not way.at.lower().endswith(".ps1")
+    return ground.where.system == "windows" and by_explorer and _nobody_activates(ground)
 
 
 DEAD_CALL = late_pattern(r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400})\"?[ \t]{0,20}")
@@ -351,9 +366,25 @@ def _dead_call(row: str, way: Reached, ground: Ground) -> str:
         foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
     ):
         return foreign[1]
+    if by_cmd and (dead := _dead_conda(row, way, ground)):
+        return dead
     place = _called_activation(row, way, ground)
     is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
     return "" if not place or "%" in place or is_there else place
+
+
+CONDA_CALL = late_pattern(r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?([^\r\n&|<>]{0,400}activate[^\r\n&|<>]{1,400})")
+
+
+def _dead_conda(row: str, way: Reached, ground: Ground) -> str:
+    """Return the command by which a line of a batch file asks conda for an environment that is not there; empty for any other line."""
+    from core.probes.starting.windows.conda import activates_nothing  # imported late: it is of Windows alone
+
+    if (found := CONDA_CALL.match(row)) is None or way.kind == "notebook":
+        return ""
+    words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', found[1])]
+    here = way.state.values.get("PWD") or ground.folder
+    return found[1].strip() if activates_nothing(words, way.state.values, here, ground) else ""
 
 
 def _called_activation(row: str, way: Reached, ground: Ground) -> str:
@@ -439,7 +470,7 @@ def _lacking(
 
 LAUNCHERS = frozenset(
     ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
-     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy")
+     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
 )  # fmt: skip
 """Programs in Python that run a program of the person in their own interpreter."""
 
@@ -449,7 +480,7 @@ def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
     paths = ground.where.path_module
     for word in arguments[1:]:
         app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
-        named = f"{app[1].replace('.', '/')}.py" if app else word
+        named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
         if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
             return named
     return ""

@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from core.common.syntax_tree import literal_text, statements_of
-from core.host.startup.plain import read_dotenv
+from core.host.startup.plain import read_dotenv, toml_tables
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.programs.follow import find_named
@@ -284,12 +284,7 @@ INI_FILES = (
 def _of_toml(text: str) -> dict[str, object] | None:
     if "tool.pytest" not in text:
         return None
-    import tomllib  # few folders have such a file
-
-    try:
-        tool = tomllib.loads(text).get("tool")
-    except tomllib.TOMLDecodeError:
-        return None
+    tool = toml_tables(text).get("tool")
     own = tool.get("pytest") if isinstance(tool, dict) else None
     inner = own.get("ini_options", own) if isinstance(own, dict) else None
     variables = tool.get("pytest_env") if isinstance(tool, dict) else None

@@ -8,14 +8,15 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
-from core.probes.starting.batch import give_job_variables
+from core.probes.starting.batch import SUBMITTERS, give_job_variables
 from core.probes.starting.commands import Line, python_of_command, python_without_shell
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
-from core.probes.starting.started_code import lacking_pythons, program_ways
+from core.probes.starting.started_code import LAUNCHERS, lacking_pythons, program_ways
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300
@@ -59,6 +60,8 @@ INITIAL = "/etc/init.d"
 MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_SCRIPTS = 80
 """Maximum number of files read in one folder."""
+_MAY_START = late_pattern(rf"python|\brun\b|\b(?:{'|'.join(sorted(map(re.escape, (*LAUNCHERS, *SUBMITTERS))))})\b")
+"""Without one of these words a script starts no Python."""
 
 
 def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -121,7 +124,7 @@ def script_ways(
     for path in dict.fromkeys((*told, *near)):
         text = _script(path, ground)
         if text is None or not (
-            any(f"{p.prefix}/" in text for p in pythons) or (path not in first and re.search(r"python|\brun\b", text))
+            any(f"{p.prefix}/" in text for p in pythons) or (path not in first and _MAY_START.search(text))
         ):
             continue
         boots = path in AT_THE_START or path in runs or path in first

@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_without_shell
 from core.probes.starting.machine import Ground
@@ -89,7 +89,7 @@ def _setting_text(settings: dict[str, Setting], name: str) -> str:
 
 def _filled(text: str, state: State, here: str) -> str:
     """Replace "%(ENV_HOME)s" and "%(here)s"."""
-    filled = re.sub(r"%\(ENV_(\w+)\)s", lambda m: state.values.get(m[1], ""), text)
+    filled = fill(r"%\(ENV_(\w+)\)s", lambda m: state.values.get(m[1], ""), text)
     return filled.replace("%(here)s", here).replace("%%", "%")
 
 

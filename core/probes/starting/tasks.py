@@ -7,17 +7,18 @@ from __future__ import annotations
 
 import posixpath
 import re
+import shlex
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.starting.commands import Line, language, python_of_text
 from core.probes.starting.editor_tasks import NAME as _NAME
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, editor_tasks, run_configurations
 from core.probes.starting.jenkins import jenkins_tasks
-from core.probes.starting.launching_code import launching_calls, launching_files
+from core.probes.starting.launching_code import dag_files, launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import hatch_tasks, pixi_tasks, pyproject_tasks
@@ -61,11 +62,11 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     further = [  # one for development, one for each server: people name them so, and start them with -f
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
-    launching = [((n,), launching_calls) for n in launching_files(ground)]
+    launching = [((n,), launching_calls) for n in (*launching_files(ground), *dag_files(ground))]
     launching += [((n,), node_calls) for n in node_files(ground)]
     launching += [((n,), sweep_commands) for n in sweep_files(ground)]
     for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
-        path = next((p for n in names if ground.around.kind(p := f"{ground.folder}/{n}") == "file"), "")
+        path = next((p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n)) == "file"), "")
         text = ground.read(path) if path else None
         if text is None:
             continue
@@ -107,7 +108,7 @@ _SETS_ALONE = late_pattern(r"(?:export\s+)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^
 def _lost_behind(command: str, line: int, path: str, state: State) -> Iterator[StartLine]:
     """Yield the variable that a command sets for nothing: each line of a recipe has a shell of its own."""
     if found := _SETS_ALONE.match(command.strip()):
-        value = re.sub(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), found[2].strip("\"'"))
+        value = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), found[2].strip("\"'"))
         yield StartLine(name=found[1], does="set", value=value, file=path, line=line, form="posix", overridden=True)
 
 
@@ -227,8 +228,9 @@ def _joined(text: str) -> Iterator[tuple[int, str]]:
         yield first, line
 
 
-def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
-    """Replace make's variables; the result of a function is unknown."""
+def _of_make(text: str, known: dict[str, str], depth: int = 0, done: dict[tuple[str, int], str] | None = None) -> str:
+    """Replace make's variables; the result of a function is unknown. ``done``: name and depth -> what was read before."""
+    its = {} if done is None else done
 
     def put(found: re.Match[str]) -> str:
         name = found[1] or found[2] or found[3]
@@ -236,9 +238,13 @@ def _of_make(text: str, known: dict[str, str], depth: int = 0) -> str:
             return "$$"
         if not re.fullmatch(r"[\w@<^.-]+", name):
             return UNKNOWN
-        return _of_make(known.get(name, ""), known, depth + 1) if depth < 8 else UNKNOWN
+        if depth >= 8:
+            return UNKNOWN
+        if (name, depth) not in its:
+            its[name, depth] = _of_make(known.get(name, ""), known, depth + 1, its)
+        return its[name, depth]
 
-    filled = re.sub(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", put, text)
+    filled = fill(r"\$(?:\(([^()]*)\)|\{([^{}]*)\}|(.))", put, text)
     return filled.replace("$$", "$") if not depth else filled
 
 
@@ -276,7 +282,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 def _of_just(text: str, known: dict[str, str]) -> str:
-    return re.sub(r"\{\{([^{}]*)\}\}", lambda m: known.get(m[1].strip(), UNKNOWN), text)
+    return fill(r"\{\{([^{}]*)\}\}", lambda m: known.get(m[1].strip(), UNKNOWN), text)
 
 
 def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
@@ -452,4 +458,4 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     for its in run_configurations(text, path, state, ground):
-        yield its.name, its.line, f"'{its.words[0]}'", its.state
+        yield its.name, its.line, shlex.join(its.words), its.state

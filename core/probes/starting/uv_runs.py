@@ -11,6 +11,7 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
+from core.host.startup.plain import toml_tables
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
@@ -104,9 +105,4 @@ def _may_come(module: str, folder: str, ground: Ground) -> bool:
 
 
 def _toml(path: str, ground: Ground) -> Mapping[str, object]:
-    import tomllib  # few folders have such a file
-
-    try:
-        return tomllib.loads(ground.where.text(path, 1 << 22) or "")
-    except tomllib.TOMLDecodeError:
-        return {}
+    return toml_tables(ground.where.text(path, 1 << 22) or "")

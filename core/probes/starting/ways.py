@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.posix import ShellReader
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind
 from core.model.facts.base import Frozen
 from core.probes.starting.compositors import read_compositor
@@ -107,7 +107,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
     for kernel in kernels_in(folders, ground):
         state = terminal.apart(kernel.path)
         for variable, value, line in kernel.variables:
-            filled = re.sub(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
+            filled = fill(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
             state.set_variable(variable, filled, kernel.path, line, "json")
             state.exported.add(variable)
         argv = kernel.argv
@@ -280,7 +280,7 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
 
 def _filled(value: str, state: State, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: state.values.get(m[1], ""), value)
+    filled = fill(r"\$\{env:(\w+)\}", lambda m: state.values.get(m[1], ""), value)
     filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
     return filled.replace("${userHome}", ground.person.home)
 

@@ -60,6 +60,6 @@ def takes_value(code: CodeValue, value: str) -> bool:
 
             try:
                 json.loads(text)
-            except ValueError:
+            except (ValueError, RecursionError):
                 return False
     return True

@@ -238,13 +238,16 @@ OF_THE_KERNEL = ("/proc", "/sys")
 """File systems in which nobody makes a file, whatever access(2) tells root."""
 
 
+_DRIVE = late_pattern(r"[A-Za-z]:\\")
+
+
 def write_obstacle(folder: str, where: Sysroot) -> str:
-    """Return the folder that prevents writing: the folder itself or its nearest existing ancestor; empty if writing
-    works.
+    """Return the folder that prevents writing: the folder itself or its nearest existing ancestor, or a drive of Windows that is not there;
+    empty if writing works.
     """
     at = _nearest(folder, where)
     if not where.exists(at):
-        return ""
+        return at if _DRIVE.fullmatch(at) else ""  # a share may only be asleep
     if where.system == "linux" and at.startswith(OF_THE_KERNEL) and not where.is_file(folder):
         return at
     if not where.is_folder(at):

@@ -73,21 +73,25 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
 
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
-    return (
-        *words,
-        *_by_code(request, where),
-        *_of_settings(request, where),
-        *unknown_answers(request, where),
-        *unfit_answers(request, where),
-        *_without_account(request, where),
-        *_without_cache(request, where),
-        *_in_headers(request),
-        *refused_keys(request, where),
-        *left_out(request, where),
-        *users_left_out(request, where),
-        *without_docstrings(_values(OPTIMIZE, request), request, where),
-        *too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
-    )
+    found: list[Vocabulary] = []
+    for one in request.apart(
+        lambda: words,
+        lambda: _by_code(request, where),
+        lambda: _of_settings(request, where),
+        lambda: unknown_answers(request, where),
+        lambda: unfit_answers(request, where),
+        lambda: _without_account(request, where),
+        lambda: _without_cache(request, where),
+        lambda: _in_headers(request),
+        lambda: refused_keys(request, where),
+        lambda: left_out(request, where),
+        lambda: users_left_out(request, where),
+        lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
+        lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
+    ):
+        found.append(one)
+        request.keep(one)
+    return tuple(found)
 
 
 def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:

@@ -237,7 +237,7 @@ def install_library(c: ConsumerLoad, gone: AbsentLibrary) -> Fix:
     if prefix and gone.major in (11, 12):
         package = f"nvidia-{middle}-cu{gone.major}"
         return manual_fix(
-            _("Install {package}", package=package),
+            _("Install {name}", name=package),
             pip_command(c.seen, prefix, "install", package),
             restart="program",
             remedy=_install(c, package),

@@ -157,7 +157,7 @@ def _compiler_again(c: ConsumerLoad, toolkit: Toolkit, file: LibraryFile) -> Fix
     package = nvidia_package(file.version_source)
     if toolkit.origin == "wheel" and package:
         return manual_fix(
-            _("Reinstall {package} {version}", package=package[0], version=package[1]),
+            _("Reinstall {name} {version}", name=package[0], version=package[1]),
             pip_command(
                 c.seen, c.load.consumer.prefix, "install", "--force-reinstall", "--no-deps", "==".join(package)
             ),
@@ -278,7 +278,7 @@ def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
         ],
         subject=c.load.consumer.id,
         fix=manual_fix(
-            _("Let the loader search {wsl_folder}", wsl_folder=WSL_FOLDER),
+            _("Let the loader search {folder}", folder=WSL_FOLDER),
             f"export LD_LIBRARY_PATH={WSL_FOLDER}${{LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}}",
             _("To keep it, put that line into the environment's own activation script."),
             restart="terminal",

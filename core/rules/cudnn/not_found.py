@@ -438,7 +438,7 @@ def install_cudnn(c: ConsumerLoad) -> Fix:
             restart="program",
         )
     return manual_fix(
-        _("Install {what}", what=what),
+        _("Install {name}", name=what),
         _("Get it from developer.nvidia.com/cudnn for your CUDA version."),
         restart="program",
     )

@@ -325,7 +325,7 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
                     name=gpu.name,
                 ),
                 cause="compiler_lacks_gpu_arch",
-                why=_("This matters only if you compile CUDA programs with it."),
+                why=_("This matters only if you compile CUDA programs or extensions with it."),
                 evidence=_compiler_rows(gpu, row.cuda, row.source, toolkit.nvcc),
                 subject=toolkit.root,
             )
@@ -342,7 +342,7 @@ def _gpu_row(gpu: Gpu) -> Evidence:
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
     return [
         _gpu_row(gpu),
-        observation(_("Compiler"), _("{nvcc} of CUDA {cuda}", nvcc=nvcc, cuda=cuda), source),
+        observation(_("Compiler"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=cuda), source),
     ]
 
 

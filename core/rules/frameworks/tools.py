@@ -62,7 +62,7 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
         if not mine:
             continue
         one = mine[0]
-        model = re.search(r"/models--([^/]+)/snapshots/", one.path)
+        model = re.search(r"[\\/]models--([^\\/]+)[\\/]snapshots[\\/]", one.path)
         title, why, cure = _words_about_model(one)
         yield make_finding(
             Step.FRAMEWORKS,

@@ -341,7 +341,7 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
         TRIAL_STEP,
         ERROR,
         f"trial-{trial.framework}",
-        _("{name} in {prefix} cannot be imported.", name=_name(trial), prefix=home.python.prefix)
+        _("{who} in {prefix} cannot be imported.", who=_name(trial), prefix=home.python.prefix)
         if trial.reached == "nothing"
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
         cause=cause,

@@ -322,6 +322,8 @@ def _obstacle(contract: Contract, path: str, place: NamedPlace) -> str:
         return ""
     if place.state == "folder":
         return _("The variable {name} names {path}, a folder that this user may not write to.", **values)
+    if re.fullmatch(r"[A-Za-z]:\\", place.blocked):
+        return _("The variable {name} names {path}, but there is no drive {drive}.", drive=place.blocked[:2], **values)
     return _("The variable {name} names {path}, a folder that cannot be created: {at} is in the way.", **values)
 
 

@@ -54,7 +54,7 @@ def refusal(change: Change, ground: Ground, back: bool) -> str:
     if made.replace(": # ", "# ", 1) != new.replace(": # ", "# ", 1):
         return _odd_line(change)
     if ground.kind(change.path) != "file":
-        return _("{path} does not exist.", path=change.path)
+        return _("{name} does not exist.", name=change.path)
     if loose := ground.changeable_part(change.path):
         return _(
             "{loose} can be changed by other users, so {path} is not used with administrator rights.",

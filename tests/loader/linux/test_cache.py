@@ -129,3 +129,12 @@ def test_hostile_caches_give_entries_or_nothing(junk: bytes, at: int, magic: byt
         for entry in parse_cache(data) or ():
             assert entry.name
             assert entry.path.startswith("/")
+
+
+def test_two_stars_of_an_include_are_one(tmp_path: Path) -> None:
+    """As to glob(3): a pattern of an image does not have the whole image searched."""
+    for place in ("etc/a/x.conf", "etc/a/b/y.conf"):
+        (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / place).write_text(f"/{Path(place).stem}\n")
+    (tmp_path / "etc/ld.so.conf").write_text("include /etc/**/*.conf\n")
+    assert [f.path for f in conf_folders(root=str(tmp_path))] == ["/x"]

@@ -56,7 +56,7 @@ AIRFLOW = (
         ("env={'LANG': 'C'})", None),
         ("env={'LANG': 'C'}, append_env=True)", "/session"),
         (f"env={{'{NAME}': '/a'}})", "/a"),
-        ("append_env=True)", "none"),
+        ("append_env=True)", "/session"),
         ("env=made())", "none"),
     ],
 )

@@ -2,6 +2,7 @@ r"""Scripts of PowerShell, followed to the Python that they start, in a folder t
 
 from __future__ import annotations
 
+import ntpath
 from pathlib import Path
 
 import pytest
@@ -53,7 +54,7 @@ def started(root: Path, script: str) -> tuple[str, State]:
     state = State(dict(ENV), set(ENV), separator=";")
     state.values["PWD"] = r"C:\project"
     found = python_of_ps1(RUN, state, ground(root))
-    return " ".join((found.path, *found.arguments)) if found else "", state
+    return " ".join((ntpath.normpath(found.path), *found.arguments)) if found else "", state
 
 
 @pytest.mark.parametrize(
@@ -76,6 +77,10 @@ def started(root: Path, script: str) -> tuple[str, State]:
         ". C:\\ml\\Scripts\\activate; python train.py",
         "cd C:\\ml\\Scripts\n.\\activate\npython train.py",
         "cmd /c C:\\ml\\Scripts\\python.exe train.py",
+        "$here = Split-Path -Parent $MyInvocation.MyCommand.Path\n& \"$here\\..\\ml\\Scripts\\python.exe\" train.py",
+        "python -m pip install -r requirements.txt\npython --version\nC:\\ml\\Scripts\\python.exe train.py",
+        "if (!(Test-Path C:\\ml)) {\n  python -m venv C:\\ml\n}\nC:\\ml\\Scripts\\python.exe train.py",
+        "$env:VIRTUAL_ENV = $null\nPush-Location $PSScriptRoot\n& ..\\ml\\Scripts\\python.exe train.py",
         "# & C:\\gone\\python.exe\n<#\n& C:\\gone\\python.exe\n#>\n$options = @{ 'a' = 'b'; c = 1 }\nC:\\ml\\Scripts\\python.exe train.py",
     ],
 )  # fmt: skip
@@ -174,7 +179,7 @@ def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: 
     [
         (r".\venv\Scripts\Activate.ps1", r"C:\project\venv\Scripts\Activate.ps1"),
         (r"& 'C:\ml\Scripts\activate.bat'", r"C:\ml\Scripts\activate.bat"),
-        ("# python of the machine", ""),
+        ("# python of the prompt, in which a person may have activated an environment", ""),
     ],
 )
 def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path, line: str, dead: str) -> None:
@@ -182,6 +187,7 @@ def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path
     (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
     (one,) = way.runs
     assert (one.prefix, one.seems, one.lacks, one.dead) == (r"C:\Python311", r"C:\ml", ("torch",), dead)
+    assert one.sure is bool(dead)
 
 
 def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:

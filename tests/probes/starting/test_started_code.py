@@ -263,8 +263,13 @@ NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
         {},
         False,
     ),
-    "an activation that reading does not follow": (
+    "an activation that a shell of its own does not know": (
         {"Makefile": "train:\n\tbash -c 'conda activate ml; python3 main.py'\n"},
+        {},
+        True,
+    ),
+    "an activation that reading does not follow": (
+        {"Makefile": "train:\n\tbash -lc 'conda activate ml; python3 main.py'\n"},
         {},
         None,
     ),
@@ -459,6 +464,36 @@ def test_a_shell_that_does_not_know_conda_activate(home: Path, case: str) -> Non
     assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
 
 
+GUARD = "case $- in\n    *i*) ;;\n      *) return;;\nesac\n"
+HOOK = 'eval "$({home}/miniconda3/bin/conda shell.bash hook)"\n'
+FUNCTION = "conda() { PATH={home}/env/bin:$PATH; }\n"
+START_UP: dict[str, tuple[str, str, str]] = {
+    "none is read": (FUNCTION, "conda activate ml && python3 main.py", "no conda"),
+    "one that ends before its function": (
+        GUARD + FUNCTION,
+        "source {home}/.bashrc && conda activate ml && python3 main.py",
+        "no conda",
+    ),
+    "one that ends before the hook": (GUARD + HOOK, ". {home}/.bashrc && conda activate ml && python3 main.py", "no conda"),
+    "one with the hook": (HOOK, "source {home}/.bashrc && conda activate ml && python3 main.py", ""),
+    "one with the function": (FUNCTION, "source {home}/.bashrc && conda activate ml && python3 main.py", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", START_UP)
+def test_a_bash_in_a_cron_job_knows_conda_only_by_what_it_reads(home: Path, case: str) -> None:
+    start_up, command, fault = START_UP[case]
+    conda = "#!/bin/sh\necho 'conda() { PATH={home}/env/bin:$PATH; }'\n"
+    write(home, {".bashrc": start_up, "miniconda3/bin/conda": conda})
+    (home / "miniconda3/bin/conda").chmod(0o755)
+    line = f"cd {home}/work; bash -c '{command}'".replace("{home}", str(home))
+    real = subprocess.run(["dash", "-c", line], check=False, env=here(home).env, capture_output=True, text=True)
+    assert ("conda: command not found" in real.stderr) is bool(fault), "the real shell"
+    given = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {line}\n"}).around)
+    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
+
+
 NO_SHELL: dict[str, tuple[str, str]] = {
     "a folder first": ("cd {home}/work && {home}/env/bin/python main.py", "cd"),
     "an activation": ("source {home}/env/bin/activate && python main.py", "source"),
@@ -515,3 +550,70 @@ def test_a_python_that_no_folder_of_path_has(home: Path):
         around = ground(home, {"/etc/cron.d/x": f"PATH={home}/bare/bin\n5 * * * * ada {job}\n"}).around
         (one,) = [o for w in cron_ways(replace(here(home), around=around), pythons(home)) for o in w.runs]
         assert (one.name, one.path == "", one.lacks) == (name, gone, ("frame",))
+
+
+EXTERNAL = "from airflow.decorators import task\nETL = '{bare}/bin/python'\n\n@task.external_python(python=ETL)\ndef train():\n    import frame\n    frame.f()\n"
+OPERATOR = (
+    "from airflow.operators.python import ExternalPythonOperator\n\ndef train():\n    import frame\n\n"
+    "ExternalPythonOperator(task_id='t', python='{bare}/bin/python', python_callable=train)\n"
+)
+
+
+@pytest.mark.parametrize("code", [EXTERNAL, OPERATOR], ids=["a decorator", "an operator"])
+@pytest.mark.parametrize("lacks", [True, False])
+def test_a_function_that_airflow_runs_in_another_python(code: str, lacks: bool, home: Path) -> None:
+    python = "bare" if lacks else "env"
+    write(home, {"airflow/dags/train.py": code.replace("{bare}/", f"{{home}}/{python}/")})
+    runs = [one for way in task_ways(here(home), pythons(home)) for one in way.runs]
+    assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if lacks else [])
+
+
+PYCHARM = (
+    '<project><component name="RunManager"><configuration name="train" type="PythonConfigurationType">\n'
+    '<option name="SDK_HOME" value="{home}/bare/bin/python" />\n<option name="WORKING_DIRECTORY" value="$PROJECT_DIR$" />\n'
+    "{what}\n</configuration></component></project>\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("what", "lacks"),
+    [
+        ('<option name="SCRIPT_NAME" value="$PROJECT_DIR$/main.py" />', True),
+        ('<option name="SCRIPT_NAME" value="main.py" />', True),
+        ('<option name="SCRIPT_NAME" value="frame" /><option name="MODULE_MODE" value="true" />', True),
+        ('<option name="SCRIPT_NAME" value="json.tool" /><option name="MODULE_MODE" value="true" />', False),
+        ("", False),
+    ],
+)
+def test_what_a_configuration_of_pycharm_runs(what: str, lacks: bool, home: Path) -> None:
+    write(home, {"work/.idea/workspace.xml": PYCHARM.replace("{what}", what)})
+    runs = [one for way in task_ways(here(home), pythons(home)) for one in way.runs]
+    assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if lacks else [])
+
+
+TOOL = "#!{home}/bare/bin/python\nimport runpy, sys\nrunpy.run_path(sys.argv[-1])\n"
+
+
+@pytest.mark.parametrize(
+    ("beside", "env", "sure"),
+    [
+        ({}, {}, True),
+        ({"env/bin/torchrun": TOOL}, {}, False),
+        ({"env/bin/torchrun": TOOL}, {"VIRTUAL_ENV": "{home}/env"}, True),
+    ],
+    ids=["the environment has none", "it has its own, and may be activated first", "it is active, and comes later"],
+)
+def test_a_launcher_that_path_has_first(beside: dict[str, str], env: dict[str, str], sure: bool, home: Path) -> None:
+    write(home, {"tools/torchrun": TOOL, "work/run.sh": "#!/bin/sh\ntorchrun main.py\n", **beside})
+    (home / "tools/torchrun").chmod(0o755)
+    given = here(
+        home, PATH=f"{home}/tools:/usr/bin:/bin", **{n: v.replace("{home}", str(home)) for n, v in env.items()}
+    )
+    assert [(o.lacks, o.sure) for w in script_ways(given, pythons(home)) for o in w.runs] == [(("frame",), sure)]
+
+
+def test_tests_that_are_named_to_pytest(home: Path) -> None:
+    write(home, {"tools/pytest": TOOL, "work/Makefile": "test:\n\tpytest -q main.py::test_it\n"})
+    (home / "tools/pytest").chmod(0o755)
+    given = here(home, PATH=f"{home}/tools:/usr/bin:/bin")
+    assert [(o.lacks, o.sure) for w in task_ways(given, pythons(home)) for o in w.runs] == [(("frame",), True)]

@@ -17,6 +17,7 @@ from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
 from core.probes.starting import deployed, multiplexers, starters
+from core.probes.starting.condor import condor_ways
 from core.probes.starting.deployed import deployed_ways
 from core.probes.starting.folders import folder_ways
 from core.probes.starting.hub import hub_ways
@@ -542,6 +543,52 @@ def test_slurm_hands_on_what_its_option_says(
     env = way.state.environment()
     assert (env.get(NAME), env.get("CUDA_HOME")) == (libraries, home_of_cuda)
     assert way.prefix == str(home / "env")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "libraries", "line"),
+    [
+        ("sbatch --export=NONE train.sbatch", "-c 2", None, "work/run.sh:2"),
+        ("sbatch -J x --export NONE train.sbatch 4", "--export=ALL", None, "work/run.sh:2"),
+        ("sbatch --export=ALL train.sbatch", "--export=NONE", "/session", ""),
+        ("sbatch train.sbatch", "--export=NONE", None, "work/train.sbatch:3"),
+        (f"sbatch --export=ALL,{NAME}=/job train.sbatch", "-c 2", "/job", "work/run.sh:2"),
+    ],
+)
+def test_the_command_that_hands_a_job_in_counts_before_its_comments(
+    command: str, option: str, libraries: str | None, line: str, home: Path
+) -> None:
+    job = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option}\n{{env}}/bin/python main.py\n"
+    write(home, {"work/train.sbatch": job, "work/run.sh": f"#!/bin/bash\n{command}\n"})
+    found = [w for w in script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home)) if w.at.endswith("run.sh")]
+    assert [w.state.environment().get(NAME) for w in found] == [libraries]
+    rows = [f"{r.file}:{r.line}" for r in found[0].state.lines.get(NAME, []) if not r.overridden]
+    assert rows[-1:] == ([f"{home}/{line}"] if line else [])
+
+
+CONDOR = "executable = {python}\narguments = main.py\n{more}\nqueue\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "libraries"),
+    [
+        ("", None),
+        ("getenv = True", "/session"),
+        (f"getenv = {NAME}", "/session"),
+        (f'environment = "A=1 {NAME}=/job"', "/job"),
+        (f"Environment = A=1;{NAME}=/job", "/job"),
+    ],
+)
+def test_a_job_of_condor_gets_what_its_file_says(more: str, libraries: str | None, home: Path) -> None:
+    write(home, {"work/train.sub": CONDOR.replace("{python}", "{env}/bin/python").replace("{more}", more)})
+    (way,) = condor_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    assert (way.prefix, way.state.environment().get(NAME)) == (str(home / "env"), libraries)
+
+
+def test_a_job_of_condor_in_a_container_is_none_of_this_machine(home: Path) -> None:
+    text = CONDOR.replace("{python}", "{env}/bin/python").replace("{more}", "universe = docker")
+    write(home, {"work/train.sub": text})
+    assert not [*condor_ways(here(home), pythons(home))]
 
 
 @pytest.mark.parametrize(

@@ -161,6 +161,42 @@ def test_an_embeddable_python_that_does_not_search_its_programs_folder(line: str
     assert told == ([] if line else [("folder not searched", ("tools",), r"C:\portable\py\python311._pth")])
 
 
+CONDA_ML = PythonEnvironment(
+    prefix=r"C:\conda\envs\ml", kind="conda", version="3.11.9", executable=r"C:\conda\envs\ml\python.exe", site_packages=(r"C:\conda\envs\ml\Lib\site-packages",),
+    distributions=(Distribution(name="torch", version="2.6.0"),),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "settings", "dead"),
+    [
+        ("call conda activate m1", "", "conda activate m1"),
+        ("call C:\\conda\\Scripts\\activate.bat m1", "", "C:\\conda\\Scripts\\activate.bat m1"),
+        ("call conda activate ml", "", None),
+        ("call conda activate m1", "envs_dirs:\n  - D:\\envs\n", None),
+        ("call conda activate %NAME%", "", None),
+        ("call mamba activate m1", "", None),
+    ],
+)
+def test_an_environment_that_conda_does_not_have_is_not_activated(
+    line: str, settings: str, dead: str | None, tmp_path: Path
+) -> None:
+    """Where another folder may have it, or where conda itself is not found, nothing is told."""
+    for prefix in (r"C:\conda", CONDA_ML.prefix):
+        put(tmp_path, prefix + r"\conda-meta\history", "")
+        put(tmp_path, prefix + r"\python.exe", "MZ")
+        put(tmp_path, prefix + r"\python311.dll", "")
+        put(tmp_path, prefix + r"\Lib\os.py", "")
+    put(tmp_path, CONDA_ML.site_packages[0] + r"\torch\__init__.py", "")
+    put(tmp_path, r"C:\conda\condabin\conda.bat", "@echo conda\n")
+    put(tmp_path, r"C:\conda\Scripts\activate.bat", "@echo activate\n")
+    put(tmp_path, r"C:\conda\.condarc", settings)
+    put(tmp_path, PROJECT + r"\train.py", "import torch\n")
+    put(tmp_path, PROJECT + r"\run.bat", f"{line}\r\npython train.py\r\n")
+    told = [(one.seems, one.dead, one.sure) for one in ended(tmp_path, r"C:\conda;C:\conda\condabin", CONDA_ML)]
+    assert told == ([(CONDA_ML.prefix, dead, True)] if dead else [])
+
+
 @pytest.mark.parametrize(
     ("before", "value", "told"),
     [

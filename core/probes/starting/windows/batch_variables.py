@@ -12,7 +12,7 @@ from collections.abc import Callable
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 
 
 def value_of(state: State, name: str) -> str | None:
@@ -100,7 +100,7 @@ def expanded_line(text: str, value_of: Callable[[str], str | None], arguments: t
         value = value_of(found[1])
         return _changed(value, found[2] or "") if value is not None else ""
 
-    return _PERCENT.sub(put, text)
+    return fill(_PERCENT, put, text)
 
 
 _ARGUMENT = late_pattern(r"%(~)?([1-9*])")
@@ -128,4 +128,4 @@ def _changed(value: str, how: str) -> str:
     if old.startswith("*"):
         at = value.lower().find(old[1:].lower()) if old[1:] else -1
         return new + value[at + len(old) - 1 :] if at >= 0 else value
-    return re.sub(re.escape(old), lambda _m: new, value, flags=re.IGNORECASE)
+    return fill(re.compile(re.escape(old), re.IGNORECASE), lambda _m: new, value)

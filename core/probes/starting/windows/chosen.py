@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.kernels import is_notebook, read_notebook
@@ -130,7 +130,7 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
 def _filled(value: str, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
     state = State(dict(ground.env), set(ground.env), separator=";")
-    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: value_of(state, m[1]) or "", value)
+    filled = fill(r"\$\{env:(\w+)\}", lambda m: value_of(state, m[1]) or "", value)
     return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 
 

@@ -14,16 +14,16 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
-from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix
+from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing
 from core.probes.starting.windows.launcher import is_launched, launched_python
-from core.probes.starting.windows.powershell import POWERSHELL, Runs, python_of_powershell, python_of_script
+from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
 MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
@@ -42,8 +42,6 @@ BATCH = (".bat", ".cmd")
 IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
-TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
-"""Options of a Python that is only tried, or installs something: the program comes behind it."""
 BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
 """How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
 LAUNCHER_BYTES = 16 << 10
@@ -109,7 +107,7 @@ def expanded(text: str, state: State, at: Place | None = None, now: State | None
     folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
     filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
     filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name), arguments)
-    return DELAYED.sub(lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
+    return fill(DELAYED, lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
@@ -409,8 +407,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
-    if its_prefix := activated_prefix(words, state.values, state.values.get("PWD") or ground.folder, ground):
-        activate(its_prefix, Place(at.file), state, ground, depth)
+    if _is_activation(words, at, state, ground, depth):
         return None
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
@@ -453,6 +450,15 @@ def _by_powershell(ground: Ground, depth: int) -> Runs:
         return _program(words, Place(file, line), state, ground, depth + 1)
 
     return run
+
+
+def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
+    """Whether a command activates an environment of conda's, which ``state`` gets; none where conda says that there is no such one."""
+    here = state.values.get("PWD") or ground.folder
+    if prefix := activated_prefix(words, state.values, here, ground):
+        activate(prefix, Place(at.file), state, ground, depth)
+        return True
+    return activates_nothing(words, state.values, here, ground)
 
 
 def _opens_store(path: str, ground: Ground) -> bool:

@@ -23,26 +23,54 @@ ON_ACTIVATION = (
 
 def activated_prefix(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> str:
     """Return the folder of the environment that a command activates; empty for any other command, and where it is not there."""
-    name = ntpath.basename(words[0])
+    path, asked = _asked(words, variables, here, ground)
+    if asked is None:
+        return ""
+    return next((p for p in _places(path, asked, variables, here, ground) if _is_conda(p, ground)), "")
+
+
+def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
+    """Whether a command asks conda for an environment that is in none of its folders: conda says so, and the batch file goes on.
+
+    It is known only where conda's own place is, and nothing adds a folder of environments.
+    """
+    path, asked = _asked(words, variables, here, ground)
     env = {n.upper(): v for n, v in variables.items()}
+    bases = [b for b in _bases(path, env) if _is_conda(b, ground)]
+    settings = [ntpath.join(f, ".condarc") for f in (env.get("USERPROFILE", ""), *bases) if f]
+    elsewhere = any("envs_dirs" in (ground.read(f) or "") for f in settings)
+    elsewhere = elsewhere or any(env.get(n) for n in ("CONDA_ENVS_PATH", "CONDA_ENVS_DIRS", "CONDARC"))
+    if not asked or "%" in asked or not bases or elsewhere:
+        return False
+    return not any(ground.where.exists(p) for p in _places(path, asked, variables, here, ground))
+
+
+def _asked(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> tuple[str, str | None]:
+    """Return conda's program, and the environment that a command activates; None for any other command."""
+    name = ntpath.basename(words[0]) if words else ""
     if _ACTIVATE.fullmatch(name):
         rest = [w for w in words[1:] if not w.startswith("-")]
-    elif _CONDA.fullmatch(name) and words[1:2] == ["activate"]:
+    elif _CONDA.fullmatch(name) and list(words[1:2]) == ["activate"]:
         rest = [w for w in words[2:] if not w.startswith("-")]
     else:
-        return ""
-    path = find_named(words[0], {"PATH": env.get("PATH", "")}, ground.where, here)
+        return "", None
+    path = find_named(
+        words[0], {"PATH": {n.upper(): v for n, v in variables.items()}.get("PATH", "")}, ground.where, here
+    )
+    return path, rest[0] if rest else ""
+
+
+def _places(path: str, asked: str, variables: Mapping[str, str], here: str, ground: Ground) -> list[str]:
+    """Return the folders that an environment of this name may be in."""
+    env = {n.upper(): v for n, v in variables.items()}
     bases = list(dict.fromkeys(_bases(path, env)))
-    asked = rest[0] if rest else ""
     if ntpath.isabs(asked) or "\\" in asked or "/" in asked:
-        places = [ntpath.normpath(ntpath.join(here, asked))]
-    elif asked in ("", "base"):
-        places = bases
-    else:
-        listed = (ground.read(ntpath.join(env.get("USERPROFILE", ""), ".conda", "environments.txt")) or "").splitlines()
-        places = [ntpath.join(b, "envs", asked) for b in bases]
-        places += [p.strip() for p in listed if ntpath.basename(p.strip().rstrip("\\")).lower() == asked.lower()]
-    return next((p for p in places if _is_conda(p, ground)), "")
+        return [ntpath.normpath(ntpath.join(here, asked))]
+    if asked in ("", "base"):
+        return bases
+    listed = (ground.read(ntpath.join(env.get("USERPROFILE", ""), ".conda", "environments.txt")) or "").splitlines()
+    places = [ntpath.join(b, "envs", asked) for b in bases]
+    return places + [p.strip() for p in listed if ntpath.basename(p.strip().rstrip("\\")).lower() == asked.lower()]
 
 
 def _bases(path: str, env: Mapping[str, str]) -> Iterator[str]:

@@ -17,7 +17,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, fill
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import value_of
@@ -27,6 +27,8 @@ SCRIPT = ".ps1"
 EDITIONS = {"powershell": "WindowsPowerShell", "pwsh": "PowerShell"}
 """Program -> the folder below the person's documents that has its profiles."""
 PROFILES = ("profile.ps1", "Microsoft.PowerShell_profile.ps1")
+TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
+"""Options of a Python that is only tried, or installs something: the program comes behind it."""
 MOST_CHARACTERS, MOST_STATEMENTS, MOST_STEPS = 1 << 17, 2000, 6
 
 Runs = Callable[[list[str], str, int, State], StartedFile | None]
@@ -166,6 +168,8 @@ class _Reader:
 
 # --- following -----------------------------------------------------------------------------------------------------------
 
+_OWN_PATH = late_pattern(r"(?i)\$(?:script:)?MyInvocation\.(?:MyCommand\.(?:Path|Definition|Source)|InvocationName)")
+"""What scripts had before $PSCommandPath."""
 _SETS = late_pattern(
     r"(?is)(?:\[[\w.]+\]\s*)?\$(?:env:(?P<env>\w+)|\{env:(?P<braced>[^}]+)\}|(?:(?:script|global|local|private):)?(?P<own>\w+))\s*(?P<how>\+?=)(?!=)\s*(?P<value>.*)"
 )
@@ -173,7 +177,7 @@ _SETS_BY_NET = late_pattern(
     r"(?is)(?:\[void\]\s*)?\[(?:System\.)?Environment\]::SetEnvironmentVariable\(\s*(?P<name>['\"]\w+['\"])\s*,\s*(?P<value>.*?)\s*(?:,\s*(?P<scope>[^,()]+))?\)\Z"
 )
 _TERM = late_pattern(
-    r"""(?is)\s*(?:'(?P<plain>(?:[^']|'')*)'|"(?P<filled>(?:`.|""|[^"`])*)"|(?P<variable>\$[\w:]+|\$\{[^}]+\})(?![\w.\[(])|(?P<number>\d+)|\((?P<inner>[^()]*(?:\([^()]*\)[^()]*)*)\)|(?P<command>Join-Path\s.*))\s*(?:(?P<plus>\+)|\Z)"""
+    r"""(?is)\s*(?:'(?P<plain>(?:[^']|'')*)'|"(?P<filled>(?:`.|""|[^"`])*)"|(?P<variable>\$[\w:]+|\$\{[^}]+\})(?![\w.\[(])|(?P<number>\d+)|\((?P<inner>[^()]*(?:\([^()]*\)[^()]*)*)\)|(?P<command>(?:Join|Split|Resolve)-Path\s.*))\s*(?:(?P<plus>\+)|\Z)"""
 )
 _VARIABLE = late_pattern(
     r"(?i)\$(?:env:(\w+)|\{env:([^}]+)\}|\{(\w+)\}|\(\s*\$env:(\w+)\s*\)|(?:(?:script|global):)?(\w+))"
@@ -200,10 +204,12 @@ class _Follower:
 
     def __init__(self, state: State, ground: Ground, run: Runs) -> None:
         self.state, self.ground, self.run = state, ground, run
-        self.own: dict[str, str] = {}
+        self.own = {"null": "", "true": "True", "false": "False"}
         self.functions: dict[str, tuple[Statement, ...]] = {}
         self.ended = False
         self.depth = 0
+        self.tried: StartedFile | None = None
+        """The first Python that is only tried, or installs something."""
 
     def script(self, path: str) -> StartedFile | None:
         """Follow a script to the first Python that it starts."""
@@ -218,16 +224,16 @@ class _Follower:
         """Follow statements; ``line``: 0 for a command that no file has."""
         if self.depth >= MOST_STEPS:
             return None
-        before = self.own.get("psscriptroot")
+        before = {n: v for n, v in self.own.items() if n in ("psscriptroot", "pscommandpath")}
         if file:
-            self.own["psscriptroot"] = ntpath.dirname(file)
+            self.own |= {"psscriptroot": ntpath.dirname(file), "pscommandpath": file}
         self.depth += 1
-        found = self._all(statements_of_script(text.lstrip("\ufeff")), file if line else "", sure=True)
+        text = _OWN_PATH.sub("$PSCommandPath", text.lstrip("\ufeff"))
+        found = self._all(statements_of_script(text), file if line else "", sure=True)
         self.depth -= 1
         self.ended = False
-        if before is not None:
-            self.own["psscriptroot"] = before
-        return found
+        self.own |= before
+        return found or (self.tried if not self.depth else None)
 
     def _all(self, statements: Sequence[Statement], file: str, *, sure: bool) -> StartedFile | None:
         chosen: bool | None = False
@@ -332,7 +338,7 @@ class _Follower:
             self.depth -= 1
             return found
         if name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
-            self.state.open |= {n for n in self.state.values if n.upper() == "PATH"}
+            self._open_path()
         elif name in _MOVES and arguments:
             folder = next((a for a in arguments if not a.startswith("-")), "")
             self.state.values["PWD"] = self._within(folder) if sure and UNKNOWN not in folder else UNKNOWN
@@ -362,15 +368,25 @@ class _Follower:
                 return None
             return self.script(script)
         if re.fullmatch(r"(?i)(?:conda|mamba|micromamba)(?:\.bat|\.exe)?", ntpath.basename(words[0])):
-            return self.run(words, file, line, self.state)
+            before = value_of(self.state, "PATH")
+            found = self.run(words, file, line, self.state)
+            if "activate" in words and value_of(self.state, "PATH") == before:
+                self._open_path()  # a hook that reading did not meet may know it
+            return found
         apart = self.state.copy()
         found = self.run(words, file, line, apart)
         if found is None or (found.is_gone and not sure):
+            return None
+        if TRIES.match(" ".join(found.arguments[:2])):
+            self.tried = self.tried or found
             return None
         self.state.values, self.state.exported, self.state.lines, self.state.open = (
             apart.values, apart.exported, apart.lines, apart.open,
         )  # fmt: skip
         return found
+
+    def _open_path(self) -> None:
+        self.state.open |= {n for n in self.state.values if n.upper() == "PATH"}
 
     def _activate(self, home: str, file: str, line: int, *, sure: bool) -> None:
         """Do what Activate.ps1 of venv does: it goes by its own place."""
@@ -430,7 +446,7 @@ class _Follower:
         raw = re.sub(r"\$\(\s*(\$[\w:]+)\s*\)", r"\1", raw)
         if _HAS_EXPRESSION.search(raw):
             return UNKNOWN
-        filled = _VARIABLE.sub(self._filled, raw.replace('""', '"'))
+        filled = fill(_VARIABLE, self._filled, raw.replace('""', '"'))
         return re.sub(r"`(.)", r"\1", filled)
 
     def _value(self, text: str) -> str | None:
@@ -438,7 +454,7 @@ class _Follower:
         value, at, text = "", 0, text.strip()
         while at < len(text):
             part = _TERM.match(text, at)
-            if part is None:
+            if part is None or len(value) > MOST_LETTERS:
                 return None
             if part["plain"] is not None:
                 value += part["plain"].replace("''", "'")
@@ -453,7 +469,7 @@ class _Follower:
             else:
                 return None
             at = part.end()
-        return value if text and UNKNOWN not in value else None
+        return value if text and UNKNOWN not in value and len(value) <= MOST_LETTERS else None
 
     def _inner(self, text: str) -> str | None:
         """Return what an expression in brackets comes to."""
@@ -461,6 +477,11 @@ class _Follower:
         if words and words[0].lower() == "join-path":
             parts = [w for w in words[1:] if not w.startswith("-")]
             return ntpath.join(*parts) if parts and not any(UNKNOWN in p for p in parts) else None
+        if words and words[0].lower() == "split-path":
+            parts = [w for w in words[1:] if not w.startswith("-")]
+            leaf = any(w.lower().startswith("-l") and w.lower() != "-literalpath" for w in words)
+            cut = ntpath.basename if leaf else ntpath.dirname
+            return cut(parts[0]) if len(parts) == 1 and UNKNOWN not in parts[0] else None
         if words and words[0].lower() in ("resolve-path", "get-location") and len(words) <= 2:
             return self._within(words[1] if len(words) == 2 else ".")
         return self._value(text)
@@ -491,6 +512,6 @@ class _Follower:
                 its = self._inner(piece["inner"])
                 more = UNKNOWN if its is None else its
             else:
-                more = _VARIABLE.sub(self._filled, piece["bare"])
+                more = fill(_VARIABLE, self._filled, piece["bare"])
             word = (word or "") + more
         return [*words, word] if word is not None else words

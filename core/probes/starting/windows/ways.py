@@ -7,14 +7,15 @@ A program that Explorer starts gets the registry's variables, with which the sca
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
-from core.host.startup.state import State
+from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
+from core.probes.probe import in_turn
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
@@ -44,22 +45,25 @@ def windows_ways(
     pythons: tuple[PythonEnvironment, ...],
     registered: tuple[RegisteredStart, ...] = (),
     variables: tuple[Variable, ...] = (),
+    apart: Callable[..., Iterator[Reached]] = in_turn,
 ) -> Iterator[Reached]:
     """Yield every way of starting that this machine's files and its registry show.
 
-    ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them.
+    ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them. ``apart``: runs the readers.
     """
-    yield from prompt_ways(ground, registered)
-    yield from _kernels(ground, pythons)
-    yield from _activations(ground, pythons)
-    yield from _editors(ground)
-    yield from _launches(ground, pythons)
-    yield from chosen_ways(ground, pythons)
-    yield from own_path_ways(ground, pythons)
-    yield from _batch_files(ground, pythons)
-    yield from project_ways(ground, pythons)
-    yield from starter_ways(ground, pythons, registered, variables)
-    yield from double_click_ways(ground, pythons, registered)
+    yield from apart(
+        lambda: prompt_ways(ground, registered),
+        lambda: _kernels(ground, pythons),
+        lambda: _activations(ground, pythons),
+        lambda: _editors(ground),
+        lambda: _launches(ground, pythons),
+        lambda: chosen_ways(ground, pythons),
+        lambda: own_path_ways(ground, pythons),
+        lambda: _batch_files(ground, pythons),
+        lambda: project_ways(ground, pythons),
+        lambda: starter_ways(ground, pythons, registered, variables),
+        lambda: double_click_ways(ground, pythons, registered),
+    )
 
 
 def _begin(ground: Ground) -> State:
@@ -79,7 +83,7 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
         state = _begin(ground)
         state.files.append(kernel.path)
         for variable, value, line in kernel.variables:
-            filled = re.sub(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
+            filled = fill(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
             _give(state, variable, filled, kernel.path, line)
         prefix = next((p.prefix for p in pythons if kernel.path.lower().startswith(p.prefix.lower() + "\\")), "")
         way = Reached(kind="notebook", at=kernel.path, state=state, prefix=prefix)
@@ -159,7 +163,7 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
 
 def _filled(value: str, state: State, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    filled = re.sub(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)
+    filled = fill(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)
     return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 
 

@@ -12,6 +12,7 @@ import msgspec
 
 from core.common.syntax_tree import chain_of
 from core.probes.variables.following.values import (
+    MOST_PARTS,
     OF_LISTS,
     TEXTS,
     UNKNOWN,
@@ -242,6 +243,8 @@ class Expressions:
                 found += list(its)
             else:
                 found.append(its)
+            if len(found) > MOST_PARTS:
+                return UNKNOWN
         return found
 
     def _each(self, each: ast.expr, one: ast.comprehension, scope: dict[str, Any]) -> Any:
@@ -399,6 +402,8 @@ class Expressions:
 
     @staticmethod
     def _changed(owner: Any, name: str, values: list[Any]) -> Any:
+        if len(owner) > MOST_PARTS:
+            return UNKNOWN  # it is too large to be known as it is
         if (
             name in ("append", "add")
             and len(values) == 1

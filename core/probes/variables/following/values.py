@@ -27,6 +27,10 @@ UNKNOWN: Any = type("Unknown", (), {"__repr__": lambda _self: "UNKNOWN"})()
 """A value that text and variables do not decide."""
 MOST_LETTERS = 4096
 """Longest text that is computed."""
+MOST_BITS = 4096
+"""Longest number that is computed: Python multiplies longer ones without end, and lets no other thread work meanwhile."""
+MOST_PARTS = 4096
+"""Most values that a list contains, those of inner lists included."""
 MOST_REPEATED = 256
 """Longest list that is walked through."""
 
@@ -114,7 +118,7 @@ STANDARD = frozenset(
 TEXTS = frozenset((
     "lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "startswith", "endswith", "replace", "partition", "rpartition", "isdigit",
     "isdecimal", "isnumeric", "isalpha", "isalnum", "isidentifier", "casefold", "title", "capitalize", "join", "removeprefix", "removesuffix", "find",
-    "index", "rindex", "count", "splitlines", "encode", "islower", "isupper", "zfill", "swapcase",
+    "index", "rindex", "count", "splitlines", "encode", "islower", "isupper", "swapcase",
 ))  # fmt: skip
 OF_LISTS = frozenset(
     ("index", "count", "copy", "keys", "values", "items", "get", "union", "intersection", "issubset", "difference")
@@ -122,7 +126,8 @@ OF_LISTS = frozenset(
 """Methods of texts and lists that change nothing."""
 PLAIN: Mapping[str, Callable[..., Any]] = {
     "int": int, "float": float, "bool": bool, "str": str, "len": len, "min": min, "max": max, "sorted": sorted, "list": list, "tuple": tuple,
-    "set": set, "frozenset": frozenset, "dict": dict, "any": any, "all": all, "abs": abs, "sum": sum, "round": round, "enumerate": lambda x: list(enumerate(x)),
+    "set": set, "frozenset": frozenset, "dict": dict, "any": any, "all": all, "abs": abs, "sum": sum,
+    "round": lambda x, n=None: round(x, n) if n is None or abs(n) < MOST_REPEATED else UNKNOWN, "enumerate": lambda x: list(enumerate(x)),
     "zip": lambda *x: list(zip(*x, strict=False)), "range": lambda *x: list(range(*x)) if all(abs(n) < MOST_REPEATED for n in x) else UNKNOWN,
     "json.loads": json.loads, "ast.literal_eval": ast.literal_eval, "urllib.parse.urlparse": urlsplit, "urllib.parse.urlsplit": urlsplit,
     "reversed": lambda x: list(reversed(x)), "repr": repr, "ord": ord, "hex": hex,
@@ -139,12 +144,19 @@ OF_SUBPROCESS = ("run", "call", "check_call", "check_output", "Popen")
 
 
 def is_known(value: object) -> bool:
-    """Whether a value is known with all that it contains."""
-    if isinstance(value, list | tuple | set | frozenset):
-        return all(is_known(v) for v in value)
-    if isinstance(value, dict):
-        return all(is_known(v) for pair in value.items() for v in pair)
-    return value is not UNKNOWN
+    """Whether a value is known with all that it contains, and small enough to be followed."""
+    todo, count = [value], 0
+    while todo:
+        its = todo.pop()
+        if its is UNKNOWN or (isinstance(its, int) and its.bit_length() > MOST_BITS):
+            return False
+        if isinstance(its, list | tuple | set | frozenset | dict):
+            count += 1 + len(its)
+            if count > MOST_PARTS:
+                return False
+            todo += its
+            todo += its.values() if isinstance(its, dict) else ()
+    return True
 
 
 def is_plain(value: object) -> bool:
@@ -240,7 +252,7 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
         case "os.path.expandvars" if text is not None and "$" not in text:
             return text
         case "os.path.join" if all(isinstance(v, str) for v in values):
-            return paths.join(*values)
+            return _joined(values, around)
         case "os.path.basename" | "os.path.dirname" | "os.path.normpath" | "os.path.isabs" if text is not None:
             return getattr(paths, name.rpartition(".")[2])(text)
         case "os.path.abspath" | "os.path.realpath" if text is not None and paths.isabs(text):
@@ -254,7 +266,8 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
         case "shutil.which" if text:
             return find_named(text, {"PATH": around.env.get("PATH", "")}, around.where, around.folder) or None
         case "pathlib.Path" | "pathlib.PurePath" if text is not None and all(isinstance(v, str) for v in values):
-            return Place(paths.join(*values) if values else ".")
+            found = _joined(values, around) if values else "."
+            return UNKNOWN if found is UNKNOWN else Place(found)
         case "re.match" | "re.fullmatch" | "re.search" if (
             text is not None and len(values) > 1 and isinstance(values[1], str)
         ):
@@ -309,6 +322,8 @@ def _made(path: str, line: int, around: Around) -> None:
             else "FileExistsError"
             if at == place
             else "NotADirectoryError"
+            if around.where.exists(at)
+            else "FileNotFoundError"  # a drive of Windows that is not there
         )
         raise CodeRaises(kind, line, f"{place!r}")
 
@@ -327,10 +342,15 @@ def of_place(place: Place, name: str, values: tuple[Any, ...], around: Around, l
         case "mkdir":
             return _made(place.path, line, around)
         case "joinpath" if all(isinstance(v, str) for v in values):
-            return Place(paths.join(place.path, *values))
+            found = _joined((place.path, *values), around)
+            return UNKNOWN if found is UNKNOWN else Place(found)
         case "is_absolute":
             return paths.isabs(place.path)
     return UNKNOWN
+
+
+def _joined(parts: tuple[str, ...], around: Around) -> Any:
+    return around.where.path_module.join(*parts) if sum(map(len, parts)) <= MOST_LETTERS else UNKNOWN
 
 
 def _asked(question: str, path: str, around: Around) -> Any:

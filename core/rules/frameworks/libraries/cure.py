@@ -406,7 +406,7 @@ def _fitting_extension(lack: Lack) -> tuple[Remedy | None, Fix | None]:
     if mine and not index and "+" not in mine and (not series or is_in_specifier(series, mine)):
         wish += f"{',' if series else ''}!={mine}"
     command = framework_pip_command(lack.home.seen, lack.home.python, "install", *options, wish, anchor)
-    title = _("Install the release of {name} that fits {anchor}", name=lack.name, anchor=anchor)
+    title = _("Install the release of {names} that fits {kept}", names=lack.name, kept=anchor)
     remedy = InstallPackages(prefix=lack.home.python.prefix, remove=(lack.name,), install=(wish, anchor), index=index)
     return remedy, manual_fix(title, command, restart="program")
 
@@ -431,4 +431,4 @@ def _install(lack: Lack, wanted: list[str], *, again: bool = False) -> Fix:
     elif folders:
         further = add_to_search_path(lack.home.seen, ";".join(folders))
         steps += [further.title, further.advice]
-    return manual_fix(_("Install {packages}", packages=join_names(wanted)), *steps, restart="program")
+    return manual_fix(_("Install {name}", name=join_names(wanted)), *steps, restart="program")
