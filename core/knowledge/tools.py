@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -73,6 +75,8 @@ class Call(Frozen, frozen=True, kw_only=True):
     """How names of the system's libraries begin any of which serves as well."""
     name: str
     """What is to be installed."""
+    system: Literal["", "windows"] = ""
+    """The only system on which it is looked at; empty for every one. Elsewhere ``programs`` may have the same."""
     since: str = ""
     below: str = ""
     """The reader's releases that need it: from this one on, and up to the one before that."""

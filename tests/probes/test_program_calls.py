@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
-from core.probes.python import own_programs
+from core.probes.python import own_programs, program_calls
 from core.probes.python.program_calls import lacking_for_calls
 from core.probes.sysroot import Sysroot
 from tests.machines import python
@@ -109,3 +109,60 @@ def test_what_a_call_needs(
     found = [*lacking_for_calls(its, asked, Sysroot(system="linux", root=str(tmp_path)))]
     assert [one.name for one in found] == lacks
     assert all(one.called.startswith("/home/ada/work/main.py:") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("program", "installed", "files", "lacks"),
+    [
+        ("import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n", "openai-whisper", [], ["ffmpeg"]),
+        (
+            "import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n",
+            "openai-whisper",
+            ["C:/tools/ffmpeg.exe"],
+            [],
+        ),
+        (
+            "import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n",
+            "openai-whisper",
+            ["C:/work/ffmpeg.exe"],
+            [],
+        ),
+        (
+            "import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n",
+            "openai-whisper",
+            ["C:/env/Library/bin/ffmpeg.exe"],
+            [],
+        ),
+        (
+            "import os, whisper\nos.environ['PATH'] += ';D:\\\\ffmpeg'\nm.transcribe('a.mp3')\n",
+            "openai-whisper",
+            [],
+            [],
+        ),
+        ("import whisper\nwhisper.load_model('small').transcribe(samples)\n", "openai-whisper", [], []),
+        ("model.transcribe('a.mp3')\n", "faster-whisper", [], []),
+        ("table.to_excel('a.xlsx')\n", "pandas", [], ["openpyxl"]),
+        ("torchaudio.load('a.wav')\n", "torchaudio", [], []),
+    ],
+)
+def test_what_a_call_needs_on_windows(
+    program: str, installed: str, files: list[str], lacks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """CreateProcess finds a program in the working folder, too. Windows' backends of torchaudio are not known."""
+    site = "C:/env/Lib/site-packages"
+    for module in (own_programs, program_calls):
+        monkeypatch.setattr(module, "working_folder", lambda _where: r"C:\work")
+    write(tmp_path, "C:/work/main.py", program)
+    info = f"{site}/{installed.replace('-', '_')}-2.2.3.dist-info"
+    write(tmp_path, f"{info}/METADATA", f"Name: {installed}\nVersion: 2.2.3\n")
+    write(tmp_path, f"{info}/RECORD", "")
+    for file in files:
+        write(tmp_path, file, "MZ")
+    its = python(
+        prefix=r"C:\env",
+        site_packages=(site.replace("/", "\\"),),
+        distributions=(Distribution(name=installed, version="2.2.3"),),
+    )
+    asked = request(tmp_path, {"Path": r"C:\Windows;C:\tools"}, system="windows", pythons=(its,))
+    found = [*lacking_for_calls(its, asked, Sysroot(system="windows", root=str(tmp_path)))]
+    assert [one.name for one in found] == lacks

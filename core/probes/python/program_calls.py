@@ -10,13 +10,16 @@ import re
 from collections.abc import Collection, Iterator
 
 from core.common.syntax_tree import is_main, parsed
+from core.common.variable_names import variable_in
 from core.common.versions import is_older
 from core.knowledge.tools import Call, known_calls
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
+from core.probes.programs.follow import find_named
 from core.probes.python.gone_files import every_distribution
+from core.probes.python.locations import working_folder
 from core.probes.python.module_text import packages_spelt
 from core.probes.python.own_programs import programs_of_folder
 from core.probes.sysroot import Sysroot
@@ -34,7 +37,10 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
     """Yield what calls in the programs of the folder need and do not get, each once."""
     texts = programs_of_folder(request, where)
     installed: tuple[Distribution, ...] = ()
+    windows = where.system == "windows"
     for call in known_calls():
+        if (call.libraries and windows) or call.system not in ("", where.system):
+            continue
         asking = [(path, text) for path, text in texts.items() if re.search(call.spelt, text)]
         if not asking:
             continue
@@ -83,6 +89,15 @@ def _is_of_release(its: Distribution, call: Call) -> bool:
 def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> list[str] | None:
     """Return where a program, or a library that serves as well, was looked for; None where it is there."""
     looked: list[str] = []
+    if call.program and where.system == "windows":
+        own = [where.join(python.prefix, f) for f in ("Scripts", "Library\\bin")]
+        path = variable_in(request.env, "PATH")
+        folders = [*own, *(f for f in path.split(";") if f)]
+        there = find_named(
+            call.program, {"PATH": ";".join(folders)}, where, request.script_folder or working_folder(where)
+        )
+        beside = where.is_file(where.join(request.script_folder or working_folder(where), f"{call.program}.exe"))
+        return None if there or beside or not path else [where.join(f, f"{call.program}.exe") for f in folders]
     if call.program:
         path = request.env.get("PATH", "")
         folders = [where.join(python.prefix, "bin"), *(f for f in path.split(":") if f.startswith("/"))]

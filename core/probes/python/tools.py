@@ -32,7 +32,9 @@ METADATA_BYTES = 64 << 10
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
-    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, files of models alone."""
+    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, what programs call and files of
+    models alone.
+    """
     where = sysroot_of(request.host)
     roots = _roots(request, where)
     found: list[UnfitTool] = []
@@ -58,6 +60,10 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
             for unfit in _unfit_tool(tool, reader, python, near, where) if reader else ():
                 found.append(unfit)
                 request.keep(unfit)
+    for python in request.seen.pythons or () if where.system == "windows" else ():
+        for lacking in lacking_for_calls(python, request, where):
+            found.append(lacking)
+            request.keep(lacking)
     for model in unfit_models(request, where):
         found.append(model)
         request.keep(model)

@@ -148,10 +148,17 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                     home.concerns(one.reader.partition(" ")[0]) if one.reader else home.concerns(),
                 ],
                 subject=home.python.prefix,
-                fix=manual_fix(_("Install {name}", name=one.name), *program_commands(seen, one.package, shows=f"command -v {one.name}"), restart="program")
+                fix=manual_fix(_("Install {name}", name=one.name), *_program_advice(seen, one), restart="program")
                 if one.package
                 else _installed_for_call(home, one),
             )  # fmt: skip
+
+
+def _program_advice(seen: Snapshot, one: UnfitTool) -> list[str]:
+    """Return how a program is installed, or on Windows where it has to be found."""
+    if seen.machine.system == "windows":
+        return [_("Then put its folder, which has {file}, on PATH, and open a new prompt.", file=f"{one.name}.exe")]
+    return program_commands(seen, one.package, shows=f"command -v {one.name}")
 
 
 def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
