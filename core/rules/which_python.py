@@ -58,10 +58,11 @@ ENDS = (
     "activation ends",
     "no shell",
     "no conda",
+    "percent",
     "program not there",
 )
 """Faults of a start that leads to the right Python."""
-OF_EVERY_START = ("no source", "activation ends", "no shell", "no conda", "program not there")
+OF_EVERY_START = ("no source", "activation ends", "no shell", "no conda", "percent", "program not there")
 CAUSES: dict[str, Cause] = {
     "folder not searched": "python_environment_broken",
     "variable not read": "python_environment_broken",
@@ -101,6 +102,14 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             _("Start the program with the environment's own Python"),
             _own_command(home, one),
             _("Or: conda run -p {prefix} python ...", prefix=one.seems),
+        )
+    elif one.fault == "percent":
+        title = _("cron ends the command in {source} at its first %.", source=one.source)
+        why = _(
+            "What stands behind a % is no part of a job's command, so its shell finds no end of a quote or a bracket."
+        )
+        fix = manual_fix(
+            _("Write {escaped} instead of % in {source}", escaped="\\%", source=one.source), "$(date +\\%F)"
         )
     elif one.fault == "program not there":
         folder, program = one.source, one.name

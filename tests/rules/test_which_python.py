@@ -365,6 +365,7 @@ def test_a_blank_that_set_keeps_is_told_as_the_cause(name: str, value: str, says
     [
         ("no shell", "service", "No shell reads the command in /u/x.service:5: cd is no program.", f"{PREFIX}/bin/python main.py"),
         ("no conda", "cron", "/u/x.service:5 ends before it starts Python", f"{PREFIX}/bin/python main.py"),
+        ("percent", "cron", "cron ends the command in /u/x.service:5 at its first %.", "$(date +\\%F)"),
         ("program not there", "service", "cd is not in /u/x.service:5, where this starts.", "WorkingDirectory=main.py"),
         ("program not there", "launcher", "cd is not in", "Path=main.py"),
     ],

@@ -5,9 +5,12 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import read_crontab
 from core.host.startup.state import State
+from core.host.startup.syntax import parse
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground, with_pam
 from core.probes.starting.ways import Reached, environment_in
@@ -55,6 +58,8 @@ SPOOLED = ("/var/spool/cron/atjobs", "/var/spool/at")
 A job is a script that first sets every variable of the shell that called at.
 """
 
+_UNESCAPED = late_pattern(r"(?<!\\)%")
+"""Behind this sign, a job's line is what its command gets to read (crontab(5))."""
 MOST_SCRIPTS = 40
 MOST_TABLES = 8
 TABLE_NAME = late_pattern(r"crontab|crontab\.txt|.+\.(?:cron|crontab)|crontab\..+")
@@ -99,11 +104,23 @@ def _job(
     """Yield a crontab's job that starts an environment, with the variables that its command sets."""
     text = ground.read(path) or ""
     line = text.count("\n", 0, text.find(command)) + 1
-    yield from _started(command, (path, line), f"{path}: {command}", plain, ground, pythons)
+    cut = _UNESCAPED.split(command, maxsplit=1)[0]
+    written, read = (part.replace("\\%", "%") for part in (command, cut))
+    is_cut = parse(read) is None and parse(written) is not None
+    yield from _started(
+        written if is_cut else read, (path, line), f"{path}: {command}", plain, ground, pythons, is_cut=is_cut
+    )
 
 
 def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
-    text: str, at: tuple[str, int], name: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+    text: str,
+    at: tuple[str, int],
+    name: str,
+    plain: State,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    *,
+    is_cut: bool = False,
 ) -> Iterator[Reached]:
     from core.probes.starting.commands import (
         Line,
@@ -118,5 +135,7 @@ def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
     if found is not None:
         from core.probes.starting.started_code import program_ways
 
+        if is_cut:
+            found = replace(found, ended_at=f"{at[0]}:{at[1]}", ended_by="percent")
         way = Reached(kind="cron", at=name, state=state, argv=(found.path,), text=text, shell=language(shell, ground))
         yield from program_ways(found, way, ground, pythons)

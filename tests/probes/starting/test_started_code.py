@@ -617,3 +617,27 @@ def test_tests_that_are_named_to_pytest(home: Path) -> None:
     (home / "tools/pytest").chmod(0o755)
     given = here(home, PATH=f"{home}/tools:/usr/bin:/bin")
     assert [(o.lacks, o.sure) for w in task_ways(given, pythons(home)) for o in w.runs] == [(("frame",), True)]
+
+
+PERCENT: dict[str, tuple[str, str]] = {
+    "in a substitution": ("{home}/env/bin/python main.py --date $(date +%F)", "percent"),
+    "between quotation marks": ("{home}/env/bin/python main.py --name 'run of %d'", "percent"),
+    "with a backslash": ("{home}/env/bin/python main.py --date $(date +\\%F)", ""),
+    "behind all words": ("{home}/env/bin/python main.py --share 50%", ""),
+    "with a backslash, between quotation marks": ("{home}/env/bin/python main.py '\\%d'", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", PERCENT)
+def test_a_percent_sign_ends_the_command_of_a_cron_job(home: Path, case: str) -> None:
+    command, fault = PERCENT[case]
+    line = f"cd {home}/work && {command}".replace("{home}", str(home))
+    given = line.split("\\%")  # what cron gives the shell, with the escaped signs (crontab(5))
+    rest = next((n for n, part in enumerate(given) if "%" in part), None)
+    kept = given if rest is None else [*given[:rest], given[rest].partition("%")[0]]
+    real = subprocess.run(["dash", "-c", "%".join(kept)], check=False, capture_output=True, text=True)
+    assert ("yntax error" in real.stderr or "nterminated" in real.stderr) is bool(fault), "the real shell"
+    its = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {line}\n"}).around)
+    (way,) = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.argv]
+    assert way.prefix == str(home / "env")
+    assert [(one.fault, one.source) for one in way.runs] == ([(fault, "/etc/cron.d/x:1")] if fault else [])
