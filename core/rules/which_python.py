@@ -13,7 +13,7 @@ from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
 from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
-from core.model.findings import Evidence, Finding
+from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
@@ -59,14 +59,24 @@ ENDS = (
     "no shell",
     "no conda",
     "percent",
+    "own packages",
     "program not there",
 )
 """Faults of a start that leads to the right Python."""
-OF_EVERY_START = ("no source", "activation ends", "no shell", "no conda", "percent", "program not there")
+OF_EVERY_START = (
+    "no source",
+    "activation ends",
+    "no shell",
+    "no conda",
+    "percent",
+    "own packages",
+    "program not there",
+)
 CAUSES: dict[str, Cause] = {
     "folder not searched": "python_environment_broken",
     "variable not read": "python_environment_broken",
     "activation ends": "wrong_environment_active",
+    "own packages": "wrong_environment_active",
 }
 
 
@@ -103,14 +113,8 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             _own_command(home, one),
             _("Or: conda run -p {prefix} python ...", prefix=one.seems),
         )
-    elif one.fault == "percent":
-        title = _("cron ends the command in {source} at its first %.", source=one.source)
-        why = _(
-            "What stands behind a % is no part of a job's command, so its shell finds no end of a quote or a bracket."
-        )
-        fix = manual_fix(
-            _("Write {escaped} instead of % in {source}", escaped="\\%", source=one.source), "$(date +\\%F)"
-        )
+    elif one.fault in ("percent", "own packages"):
+        title, why, fix = _percent(one) if one.fault == "percent" else _own_packages(home, one)
     elif one.fault == "program not there":
         folder, program = one.source, one.name
         title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
@@ -200,6 +204,31 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
         fix=fix,
     )
     return replace(told, ways=(start.id,))
+
+
+def _percent(one: StartedPython) -> tuple[str, str, Fix]:
+    """Return title, reason and fix for a job whose command cron ends at a percent sign."""
+    title = _("cron ends the command in {source} at its first percent sign.", source=one.source)
+    why = _(
+        "What stands behind a percent sign is no part of a job's command, so its shell finds no end of a quote or a bracket."
+    )
+    fix = manual_fix(
+        _("Write {escaped} instead of {sign} in {source}", escaped="\\%", sign="%", source=one.source), "$(date +\\%F)"
+    )
+    return title, why, fix
+
+
+def _own_packages(home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
+    """Return the same for a program whose metadata do not list what it imports."""
+    names = join_names(one.lacks)
+    title = _("{program} gets an environment of its own, without {names}.", program=one.program, names=names)
+    why = _("uv gives a program with metadata (# /// script) what they list, and nothing of other environments.")
+    fix = manual_fix(
+        _("Add {names} to the metadata of {program}", names=names, program=one.program),
+        f"uv add --script {one.program} {' '.join(_owners(home, one.lacks))}",
+        _("Or start it with the environment's own Python: {command}", command=_own_command(home, one)),
+    )
+    return title, why, fix
 
 
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:

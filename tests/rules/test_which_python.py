@@ -365,7 +365,7 @@ def test_a_blank_that_set_keeps_is_told_as_the_cause(name: str, value: str, says
     [
         ("no shell", "service", "No shell reads the command in /u/x.service:5: cd is no program.", f"{PREFIX}/bin/python main.py"),
         ("no conda", "cron", "/u/x.service:5 ends before it starts Python", f"{PREFIX}/bin/python main.py"),
-        ("percent", "cron", "cron ends the command in /u/x.service:5 at its first %.", "$(date +\\%F)"),
+        ("percent", "cron", "cron ends the command in /u/x.service:5 at its first percent sign.", "$(date +\\%F)"),
         ("program not there", "service", "cd is not in /u/x.service:5, where this starts.", "WorkingDirectory=main.py"),
         ("program not there", "launcher", "cd is not in", "Path=main.py"),
     ],
@@ -380,6 +380,18 @@ def test_a_start_that_does_not_come_to_its_python(fault, kind: StartKind, says: 
     assert (found.severity, found.cause, says in found.title) == (Severity.ERROR, "process_env_not_inherited", True)
     assert found.fix is not None
     assert types in found.fix.advice.splitlines()
+
+
+def test_a_program_whose_metadata_do_not_list_what_it_imports():
+    one = StartedPython(
+        name="main.py", path=f"{PREFIX}/bin/python", prefix="", seems=PREFIX, why="imports", source="/w/main.py",
+        program="/w/main.py", lacks=("torch",), fault="own packages",
+    )  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:/w/run.sh", kind="script", at="/w/run.sh", runs=(one,))))
+    assert (found.severity, found.cause) == (Severity.ERROR, "wrong_environment_active")
+    assert "/w/main.py gets an environment of its own, without torch." in found.title
+    assert found.fix is not None
+    assert "uv add --script /w/main.py torch" in found.fix.advice.splitlines()
 
 
 def test_a_notebook_gets_the_kernel_that_it_asks_for_written_anew():

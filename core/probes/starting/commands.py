@@ -28,6 +28,7 @@ from core.probes.starting.runners import (
     take_options,
     words_of,
 )
+from core.probes.starting.script_metadata import own_requirements
 from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
@@ -62,6 +63,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """With ``ended_at``: why it does not come to this start."""
     without_conda: bool = False
     """A shell on the way to it met ``conda activate``, and nothing had given it conda's function."""
+    requires: tuple[str, ...] | None = None
+    """Of a program with metadata of its own: the distributions that they list, which its environment has, and nothing else."""
     first: str = ""
     """Of no shell: the first word, which is no program."""
     launcher: str = ""
@@ -134,6 +137,8 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
                 other_users.as_another_user(name, words[1:], (at.file, at.number), state, ground)
             take_options(name, words[1:], (at.file, at.number), state, ground)
             words = command_behind(words[1:], state, ground)
+        elif name == "uv" and (own := own_requirements(words[1:], state.values.get("PWD", "/"), ground.where)):
+            return StartedFile("", "", arguments=(own[0],), requires=own[1])
         elif name in RUNNERS:
             words = run_behind(name, words[1:], state, ground, (at.file, at.number))
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):

@@ -22,7 +22,7 @@ from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, Star
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook, read_notebook
-from core.probes.python.distributions import normalise_name
+from core.probes.python.distributions import normalise_name, required_name
 from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
@@ -33,6 +33,8 @@ from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 from core.probes.sysroot import Sysroot
 
+MOST_DEPTH = 4
+"""Steps from a listed requirement to what it brings."""
 MOST_MODULES = 30
 """Modules of the program's own that are read."""
 CHANGES_SEARCH = late_pattern(
@@ -147,6 +149,9 @@ def lacking_pythons(
 
     ``gone_counts``: one that is gone is told of this way in any case.
     """
+    if found.requires is not None:
+        yield from _with_own_packages(found, way, ground, pythons)
+        return
     where = ground.where
     homes = [
         p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
@@ -181,6 +186,34 @@ def lacking_pythons(
             brought_by=path_text(_brought_by(found, seems, ground)),
             dead=path_text(dead),
             fault="opens the Store" if found.opens_store else "",
+        )
+
+
+def _with_own_packages(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield a program with metadata of its own if they do not list what it imports and an environment here has."""
+    homes = [p for p in pythons if p.distributions and p.kind in ("venv", "conda")]
+    program, lacks = _lacking(found, way, ground, homes) if homes else ("", ())
+    brought = set(found.requires or ())
+    known = [d for p in homes for d in p.distributions]
+    if brought - {d.name for d in known}:
+        return  # what else these bring is not known
+    for _depth in range(MOST_DEPTH):
+        brought |= {required_name(w) for d in known if d.name in brought for w in (*d.requires, *d.pins)}
+    relevant = tuple(n for n in lacks if n not in modules_of(brought))
+    having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
+    if having:
+        yield StartedPython(
+            name=ground.where.name(program),
+            path=path_text(having[0].executable),
+            prefix="",
+            seems=having[0].prefix,
+            why="imports",
+            source=path_text(program),
+            program=path_text(program),
+            lacks=relevant,
+            fault="own packages",
         )
 
 
@@ -527,7 +560,7 @@ def _search(
     found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], *, isolated: bool
 ) -> ModuleSearch | None:
     """Return the search of the started Python; None if reading does not show all of it."""
-    if found.is_gone:
+    if found.is_gone or found.requires is not None:
         interpreter = read_interpreter(homes[0].prefix, homes[0].executable, ground.where)
         own = PythonSearch((SearchEntry(path=folder, origin="start"),))
         return ModuleSearch(interpreter, own, homes[0].architecture, ground.where) if interpreter else None

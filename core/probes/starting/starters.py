@@ -162,7 +162,7 @@ def first_line_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
             if about is None or not about.st_mode & 0o111:
                 continue
             head = (ground.where.read(path, 256) or b"").partition(b"\n")[0]
-            if not re.match(rb"#!.*\bpython[\d.]*(?:\s|$)", head):
+            if not re.match(rb"#!.*\b(?:python[\d.]*(?:\s|$)|uv\s+run\b)", head):
                 continue
             state = State(dict(ground.env), set(ground.env))
             state.values["PWD"] = ground.folder

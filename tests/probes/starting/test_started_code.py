@@ -641,3 +641,31 @@ def test_a_percent_sign_ends_the_command_of_a_cron_job(home: Path, case: str) ->
     (way,) = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.argv]
     assert way.prefix == str(home / "env")
     assert [(one.fault, one.source) for one in way.runs] == ([(fault, "/etc/cron.d/x:1")] if fault else [])
+
+
+METADATA = '# /// script\n# requires-python = ">=3.11"\n# dependencies = [{listed}]\n# ///\n'
+WITH_METADATA: dict[str, tuple[str, str, tuple[str, ...]]] = {
+    "nothing is listed": ("", "uv run main.py", ("frame",)),
+    "it is listed": ('\n#   "frame>=1,<2",\n# ', "uv run main.py", ()),
+    "by an option": ("", "uv run --with frame main.py", ()),
+    "what it brings is not known": ('"other"', "uv run main.py", ()),
+    "with options": ("", "uv run --quiet --script main.py --epochs 3", ("frame",)),
+    "by python": ("", "uv run python main.py", ()),
+    "by the environment": ("", "{home}/env/bin/python main.py", ()),
+}
+
+
+@pytest.mark.parametrize("case", WITH_METADATA)
+def test_a_program_with_metadata_of_its_own(home: Path, case: str) -> None:
+    listed, command, lacks = WITH_METADATA[case]
+    first = "#!/usr/bin/env -S uv run --script\n" + METADATA.replace("{listed}", listed)
+    write(home, {"work/main.py": first + PROGRAM, "work/run.sh": f"#!/bin/sh\n{command}\n"})
+    (home / "work/main.py").chmod(0o755)
+    found = [(o.lacks, o.sure) for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([(lacks, True)] if lacks else [])
+
+
+def test_a_program_by_whose_first_line_uv_runs_it(home: Path) -> None:
+    write(home, {"work/main.py": "#!/usr/bin/env -S uv run --script\n" + METADATA.replace("{listed}", "") + PROGRAM})
+    (home / "work/main.py").chmod(0o755)
+    assert [o.fault for w in first_line_ways(here(home), pythons(home)) for o in w.runs] == ["own packages"]
