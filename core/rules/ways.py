@@ -145,12 +145,19 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
     if any(s.id in finding.ways or s.prefix in active for s in theirs):
         return finding
     whole = [s for s in theirs if _gives(s, _decisive(finding, (s.id,), compared, there=False))]
+    whole += [s for s in _meant_activations(finding, seen) if s not in whole]
     if not whole:
         return finding
     ways = way_words(seen, (s.id for s in whole))
     return replace(
         finding, severity=Severity.NOTE, title=_("Only outside {ways}: {title}", ways=ways, title=finding.title)
     )
+
+
+def _meant_activations(finding: Finding, seen: Snapshot) -> list[Start]:
+    """Return the activations without the fault that a file here means to make, and does not: that is told by itself."""
+    meant = {one.seems for s in seen.starts or () for one in s.runs if one.dead and _concerns(finding, one.seems)}
+    return [s for s in seen.starts or () if s.kind == "activation" and s.prefix in meant and s.id not in finding.ways]
 
 
 def _concerns(finding: Finding, prefix: str) -> bool:

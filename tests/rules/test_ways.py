@@ -12,6 +12,7 @@ from core.model.facts import (
     PythonEnvironment,
     Snapshot,
     Start,
+    StartedPython,
     StartLine,
     StartLook,
     System,
@@ -272,6 +273,7 @@ def lost_libraries(
     here: dict[str, str] | None = None,
     whose: str = "python/x:/env",
     system: System = "linux",
+    further: tuple[Start, ...] = (),
 ) -> list[Finding]:
     """Return what is told where the libraries of an environment are found by LD_LIBRARY_PATH alone; each of these ways starts it with
     its own variables, this session with those of ``here``."""
@@ -291,7 +293,9 @@ def lost_libraries(
         there = its.loads == () and its.loads != made.loads
         return [] if (own.get(loaders) if there else finds) else [bad]
 
-    its = replace(made, starts=starts, start_looks=(look,), pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),))
+    its = replace(
+        made, starts=(*starts, *further), start_looks=(look,), pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),)
+    )
     its = replace(its, machine=replace(its.machine, system=system))
     return with_other_ways(judge(made), its, judge)
 
@@ -306,6 +310,19 @@ def test_what_a_service_gives_its_environment_itself_is_no_fault_of_a_terminal()
     assert found.severity is Severity.ERROR, "nothing starts the environment so"
     (found,) = lost_libraries("service", own={"NCCL_DEBUG": "INFO"})
     assert found.severity is Severity.ERROR, "the service lacks it, too"
+
+
+@pytest.mark.parametrize(("dead", "severity"), [("conda activate m1", Severity.NOTE), ("", Severity.ERROR)])
+def test_what_an_activation_gives_that_a_file_means_to_make_is_no_fault_of_a_terminal(
+    dead: str, severity: Severity
+) -> None:
+    """That the file does not activate it is told by itself."""
+    runs = StartedPython(
+        name="python", path="/base/python", prefix="/base", seems="/env", why="imports", lacks=("x",), dead=dead
+    )
+    script = Start(id="script:/run", kind="script", at="/run", prefix="/base", runs=(runs,))
+    (found,) = lost_libraries("activation", own={"LD_LIBRARY_PATH": "/a"}, further=(script,))
+    assert found.severity is severity
 
 
 @pytest.mark.parametrize(("system", "severity"), [("windows", Severity.NOTE), ("linux", Severity.ERROR)])
