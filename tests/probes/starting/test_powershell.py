@@ -105,6 +105,8 @@ def test_an_activation_without_effect_leaves_the_python_of_path(machine: Path, s
 @pytest.mark.parametrize(
     "script",
     [
+        "conda activate ml\npython train.py",
+        "cd $root\n.\\venv\\Scripts\\Activate.ps1\npython train.py",
         "& $python train.py",
         "& (Get-Command python).Source train.py",
         "python train.py | iex",

@@ -357,6 +357,9 @@ class _Follower:
     def _program(self, words: list[str], file: str, line: int, *, sure: bool) -> StartedFile | None:
         """Follow a script, an activation, or a program."""
         place = self._within(words[0]) if re.search(r"[\\/]", words[0]) else words[0]
+        if UNKNOWN in place:  # it lies in a folder that is not known, and may activate an environment
+            self._open_path()
+            return None
         scripts = [p for p in (place, f"{place}{SCRIPT}") if p.lower().endswith(SCRIPT)]
         script = next((p for p in scripts if self.ground.where.is_file(p)), "")
         if script:
