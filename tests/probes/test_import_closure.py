@@ -312,6 +312,35 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import importlib.util\nHAS = importlib.util.find_spec('no_such_module') is not None\nif HAS:\n    import gone\nelse:\n    import gone_too\n"},
         ("absent", "gone_too", ""),
     ),
+    "by a call": ({"user/__init__.py": "__import__('gone').declare_namespace(__name__)\n"}, ("absent", "gone", "")),
+    "by a call of what imports by name": (
+        {"user/__init__.py": "import importlib\nimport torch\nold = importlib.import_module('torch.old')\n"},
+        ("absent", "torch.old", ""),
+    ),
+    "by a call of a function of a module": (
+        {"user/__init__.py": "from importlib import import_module\nimport_module('gone')\n"},
+        ("absent", "gone", ""),
+    ),
+    "by a call of what a module there imports": (
+        {"user/__init__.py": "from torch import a\n", "torch/a.py": "", "user/b.py": "__import__('gone')\n"},
+        None,
+    ),
+    "by a call that is tried": ({"user/__init__.py": "try:\n    __import__('gone')\nexcept ImportError:\n    pass\n"}, None),
+    "by a call in a text": ({"user/__init__.py": "X = '__import__(\"gone\")'\n"}, None),
+    "by a call in a function": ({"user/__init__.py": "def f():\n    return __import__('gone')\n"}, None),
+    "by a call that another value saves": (
+        {"user/__init__.py": "import os\nx = os.name and 1 or __import__('gone')\ny = [__import__('gone') for _ in ()]\n"},
+        None,
+    ),
+    "by a call of a function of that name": (
+        {"user/__init__.py": "def __import__(name):\n    return name\n__import__('gone')\n"},
+        None,
+    ),
+    "by a call with a name that is made": ({"user/__init__.py": "n = 'o' + 's'\n__import__(n)\n"}, None),
+    "by a call for a module of its own": (
+        {"user/__init__.py": "import importlib\nimportlib.import_module('.a', __name__)\n", "user/a.py": ""},
+        None,
+    ),
     "where nothing tells": ({"user/__init__.py": "import os\nif os.environ.get('NOBODY_SETS_THIS'):\n    import gone\n"}, None),
     "an attribute in a default": (
         {"user/__init__.py": "import torch.nn as nn\ndef f(x, kind=nn.GivenUp):\n    return x\n", "torch/nn.py": "x = 1\n"},

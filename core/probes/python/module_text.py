@@ -36,7 +36,7 @@ _DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
 
 
 _BLOCK = late_pattern(
-    r"\n(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|raise\b|assert\b.*[vV]ersion|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
+    r"\n(?:try[ \t]*:|else[ \t]*:|elif\b|with\b|\w+\(\)[ \t]*(?:#[^\n]*)?\r?$|(?:\w+[ \t]*=[ \t]*)?(?:__import__|(?:importlib\.)?import_module)\(|raise\b|assert\b.*[vV]ersion|if\b(?!.*TYPE_CHECKING[ \t]*:|[ \t]*\(?__name__))",
     re.MULTILINE,
 )
 
@@ -89,7 +89,7 @@ def fills_modules(text: str) -> bool:
 
 
 def has_blocks(text: str) -> bool:
-    """Whether the top level of a module has more than imports, definitions and assignments."""
+    """Whether the top level of a module has more than import statements, definitions and assignments."""
     return _BLOCK.search(f"\n{text}") is not None
 
 

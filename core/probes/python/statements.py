@@ -8,12 +8,12 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
-from core.common.syntax_tree import statements_of
+from core.common.syntax_tree import chain_of, statements_of
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
 from core.probes.python.absence import Absence
 from core.probes.python.bound_names import stored_names
-from core.probes.python.called_code import CalledCode
+from core.probes.python.called_code import CalledCode, sure_calls
 from core.probes.python.calls import Calls
 from core.probes.python.dotted_modules import (
     NONE,
@@ -59,6 +59,9 @@ def _tried_first(again: Ended, e: Ended) -> Ended:
     return Ended(msgspec.structs.replace(again.what, tried_first=e.what.wanted), again.error)
 
 
+IMPORTS_BY_NAME = ("__import__", "import_module")
+"""Functions that import the module whose name they are given."""
+
 _ERRORS = {
     "no name": "ImportError",
     "foreign": "ModuleNotFoundError",
@@ -88,6 +91,8 @@ class Statements:
         """Modules that were entered, each with where its import ends: most of what an import enters was entered before."""
         self._asked: list[str] = []
         """Modules whose release the evaluation of expressions came to."""
+        self._by_name: dict[str, bool] = {}
+        """Files -> whether they spell a function that imports by name."""
         self._proofs: dict[str, frozenset[int]] = {}
         """Files -> the lines on which statements of the top level begin."""
         self._calls = Calls(CalledCode(found, self), self)
@@ -201,7 +206,7 @@ class Statements:
             case ast.Import() | ast.ImportFrom():
                 yield from self._import_statement(node, frame)
             case ast.Return(value=value):
-                yield from self._calls.made_by(value, frame)
+                yield from self._called(value, frame)
                 if value is not None:
                     self._look_up(value, frame)
                 return False
@@ -229,21 +234,43 @@ class Statements:
                 yield from self.block(its_body, frame.inner(stored_names(its_body)))
             case _:
                 yield from self._late(node, frame)
-                yield from self._calls.made_by(evaluated(node), frame)
+                yield from self._called(evaluated(node), frame)
                 self._others(node, frame)
                 self._calls.note_object(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
         return True
 
+    def _called(self, node: ast.expr | None, frame: Frame) -> Steps:
+        """Make the calls that evaluating an expression surely makes: imports by name, and others where they are followed."""
+        if frame.path not in self._by_name:
+            self._by_name[frame.path] = any(way in frame.text for way in IMPORTS_BY_NAME)
+        for call in sure_calls(node, lambda test: truth_of(test, frame.known, self)) if self._by_name[frame.path] else ():
+            match call:
+                case ast.Call(args=[ast.Constant(value=str(name))], keywords=[]) if self._imports(call, name, frame):
+                    frame.lines[0] = call.lineno
+                    yield from self._import(frame, name, None)
+        yield from self._calls.made_by(node, frame)
+        return True
+
+    @staticmethod
+    def _imports(call: ast.Call, name: str, frame: Frame) -> bool:
+        """Whether a call imports a module of this name: by ``__import__``, or by ``importlib.import_module``."""
+        if not all(part.isidentifier() for part in name.split(".")):
+            return False
+        first, *rest = chain_of(call.func) or ("",)
+        if first == "__import__":
+            return not rest and first not in frame.functions
+        return ".".join((frame.modules.get(first, ""), *rest)) == "importlib.import_module"
+
     def _with(self, node: ast.With, frame: Frame) -> Steps:
         for item in node.items:
-            yield from self._calls.made_by(item.context_expr, frame)
+            yield from self._called(item.context_expr, frame)
         frame.forget(stored_names(item.optional_vars for item in node.items if item.optional_vars))
         return (yield from self.block(node.body, frame))
 
     def _if(self, node: ast.If, frame: Frame) -> Steps:
         """Do the branch that is taken, if that is known."""
-        yield from self._calls.made_by(node.test, frame)
+        yield from self._called(node.test, frame)
         self._look_up(node.test, frame)
         its, releases = self._judged(node.test, frame)
         if its is None:
