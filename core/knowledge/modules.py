@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Literal
 
 from core.knowledge.tables import read_table
@@ -173,9 +174,12 @@ def module_table() -> ModuleTable:
     return read_table("modules", ModuleTable)
 
 
+@cache
 def module_of(distribution: str) -> str:
-    """Return the module that a distribution contains, from the table or by its own name."""
-    return module_table().names.get(distribution) or distribution.replace("-", "_")
+    """Return the module that a distribution contains, from the tables or by its own name."""
+    table = module_table()
+    known = (row.module for row in table.modules if row.follow and re.fullmatch(row.distributions, distribution))
+    return table.names.get(distribution) or next(known, distribution.replace("-", "_"))
 
 
 def distribution_of(module: str) -> str:

@@ -55,6 +55,8 @@ class SystemProgram(Frozen, frozen=True, kw_only=True):
     name: str
     package: str
     """The system's package that has it."""
+    run_by: str = ""
+    """A pattern of what a program spells that starts it; empty where using the package does."""
     source: str = ""
 
 

@@ -83,9 +83,25 @@ def __getattr__(attr):
     raise AttributeError(attr)
 """
 """How NumPy 1.20 to 1.23 do it: the names are there."""
+LISTING = """
+import importlib
+import os
+here = os.path.dirname(os.path.abspath(__file__))
+names = [os.path.splitext(os.path.basename(v))[0] for v in os.listdir(here) if v.endswith('{end}')]
+_modules = [importlib.import_module(f'{package}.{{name}}') for name in names]
+"""
 INSTALLED = {
     "oldest/__init__.py": DEPRECATED,
     "older/__init__.py": LOOKED_UP,
+    "cuda/pathfinder/__init__.py": "",
+    "cuda_python-13.0.1.dist-info/METADATA": "Name: cuda-python\nVersion: 13.0.1\n",
+    "parts/__init__.py": LISTING.format(package="parts", end="_part.py"),
+    "kinds/__init__.py": LISTING.format(package="kinds", end="_kind.py"),
+    "kinds/one_kind.py": "",
+    "kinds/two_part.py": "from clip import load\n",
+    "parts/one_part.py": "import clip\n",
+    "parts/two_part.py": "from clip import load\n",
+    "gives/__init__.py": "class Net:\n    pass\nNet.cudart = 1\nsetattr(Net, 'cudart', 2)\n",
     "clip/__init__.py": "def copy():\n    pass\n",
     "open/__init__.py": "def __getattr__(name):\n    return len(name)\n",
     "made/__init__.py": "globals().update({n: 1 for n in ('one', 'two')})\n",
@@ -205,6 +221,9 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a name of a lazy package whose module ends": ("from lazy import Old\n", ("no name", "clip", "load")),
     "a name of a lazy package": ("from lazy import Whole\n", None),
     "a name that a lazy package replaces": ("from lazy import Other\n", None),
+    "a name that a later release of CUDA Python gave up": ("import clip, gives\nfrom cuda import cudart\n", ("absent", "cuda", "cudart")),
+    "modules that a package lists": ("import parts\n", ("no name", "clip", "load")),
+    "modules that a package lists, of another ending": ("import kinds\n", None),
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),
@@ -230,6 +249,33 @@ def test_a_program_ends_where_it_is_told_to(tmp_path: Path, case: str):
     assert [s for e in found for s in e.starts] == ([str(tmp_path / "work/main.py")] if expected else [])
     if expected or case not in ("a package that is not installed", "a program that searches elsewhere"):
         assert python_fails(tmp_path) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("program", "files", "expected"),
+    [
+        ("import clip\nfrom runs import start\n", {"runs/a.csv": "1\n"}, ("absent", "runs", "start")),
+        ("import clip, runs\nruns.init()\n", {"runs/a/b.yaml": ""}, ("no name", "runs", "init")),
+        ("import clip\nfrom runs import start\n", {"runs/inner/start.py": ""}, None),
+        ("from runs import start\n", {"runs/a.csv": "1\n"}, None),
+        ("import clip, elsewhere\nfrom runs import start\n", {"runs/a.csv": "1\n"}, None),
+        ("import clip\nimport runs\n", {"runs/a.csv": "1\n"}, None),
+    ],
+    ids=[
+        "a name",
+        "an attribute",
+        "code in it",
+        "nothing of this environment",
+        "something of another",
+        "nothing taken",
+    ],
+)
+def test_a_folder_of_data_in_the_place_of_a_package(
+    program: str, files: dict[str, str], expected: tuple[str, str, str] | None, tmp_path: Path
+):
+    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED)
+    assert [(e.kind, e.wanted, e.name) for e in ends_in(tmp_path)] == ([expected] if expected else [])
+    assert python_fails(tmp_path) or program.endswith("import runs\n")
 
 
 def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_them(tmp_path: Path):

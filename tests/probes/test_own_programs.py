@@ -73,6 +73,15 @@ def test_what_fetches_models_and_no_program_uses(program: str, idle: bool, tmp_p
     assert ("huggingface-hub" in idle_frameworks(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
 
 
+def test_a_program_names_cupy_by_its_module_and_not_by_the_wheel(tmp_path: Path):
+    its = asked(tmp_path, *SPEECH, Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE))
+    main = write(tmp_path, "/home/ada/work/main.py", "import numba\n")
+    assert "cupy-cuda12x" in idle_frameworks(its.seen.pythons[0], its, sysroot_of_path(tmp_path))
+    main.write_text("import numba, cupy\ncupy.zeros(3)\n")
+    fresh = asked(tmp_path, *SPEECH, Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE))
+    assert "cupy-cuda12x" not in idle_frameworks(fresh.seen.pythons[0], fresh, sysroot_of_path(tmp_path))
+
+
 SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"
 CUDA_FIRST = SESSION.replace("['CPU", "['CUDAExecutionProvider', 'CPU")
 WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device='cpu', compute_type='int8')\n"
@@ -116,6 +125,9 @@ WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device=
         ("cupy-cuda12x", {"main.py": "import tempfile, cupy\nprint(cupy.__version__)\n"}, True),
         ("cupy-cuda12x", {"main.py": "import cupy as xp\nxp.zeros(3)\n"}, False),
         ("cupy-cuda12x", {"main.py": "from cupy import zeros\n"}, False),
+        ("cupy-cuda12x", {"main.py": "import cupy\nfrom cupyx.scipy.sparse import csr_matrix\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime, faces\nfaces.FaceAnalysis()\n"}, False),
+        ("onnxruntime-gpu", {"main.py": "import onnxruntime, numba\n"}, True),
     ],
 )  # fmt: skip
 def test_a_framework_of_which_programs_ask_nothing_on_a_gpu(
@@ -127,6 +139,9 @@ def test_a_framework_of_which_programs_ask_nothing_on_a_gpu(
         Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE),
     )
     its = asked(tmp_path, *SPEECH, *others)
+    write(tmp_path, f"{SITE}/faces/__init__.py", "import onnxruntime\n")  # and its metadata do not say so
+    write(tmp_path, f"{SITE}/faces-0.7.dist-info/METADATA", "Name: faces\nVersion: 0.7\n")
+    write(tmp_path, f"{SITE}/faces-0.7.dist-info/RECORD", "faces/__init__.py,,\n")
     for file, text in files.items():
         write(tmp_path, f"/home/ada/work/{file}", text)
     assert (name in on_cpu_alone(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is on_cpu

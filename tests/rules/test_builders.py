@@ -99,6 +99,20 @@ def test_a_package_that_works_by_a_program_of_the_systems_lacks_it(
     assert [(t.name, bool(t.asked_by)) for t in tools.look(here) if t.package] == lacks
 
 
+@pytest.mark.parametrize(
+    ("program", "lacks"),
+    [("import ffmpeg\nffmpeg.input('a.wav')\n", []), ("import ffmpeg\nffmpeg.input('a').run()\n", ["ffmpeg"]), ("", ["ffmpeg"])],
+)  # fmt: skip
+def test_a_package_that_only_describes_commands_lacks_nothing(tmp_path: Path, program: str, lacks: list[str]) -> None:
+    write(tmp_path, f"{SITE}/ffmpeg_python-0.2.0.dist-info/METADATA", "Name: ffmpeg-python\n")
+    if program:
+        write(tmp_path, "/home/ada/work/main.py", program)
+    here = request(tmp_path, {"PATH": "/usr/local/bin:/usr/bin"})
+    python = PythonEnvironment(prefix="/opt/env", executable="/opt/env/bin/python", version="3.11.2", site_packages=(SITE,), kind="venv")  # fmt: skip
+    here = replace(here, seen=replace(here.seen, pythons=(python,)), script_folder="/home/ada/work")
+    assert [t.name for t in tools.look(here) if t.package] == lacks
+
+
 @pytest.mark.parametrize(("asked_by", "severity"), [("", Severity.WARNING), ("torchviz 0.0.3", Severity.NOTE)])
 def test_a_lacking_program_is_a_note_where_another_package_brought_its_reader(
     asked_by: str, severity: Severity

@@ -130,6 +130,18 @@ def test_a_clone_that_is_installed_where_it_lies_is_not_renamed():
     assert found.remedy is None
 
 
+def test_a_folder_of_data_in_the_place_of_a_package_may_stay():
+    main, folder = "/home/ada/work/main.py", "/home/ada/work/wandb"
+    found = card(
+        seen(ended(starts=(main,), importer=main, wanted="wandb", kind="no name", name="init", path=folder, entry=0))
+    )
+    assert (found.cause, found.severity) == ("module_shadowed", Severity.WARNING)
+    assert "holds no code" in found.why
+    assert found.fix is not None
+    assert "install wandb" in found.fix.advice
+    assert "mv " not in found.fix.advice
+
+
 OF_THE_INDEX = f"{SITE}/utils/__init__.py"
 OF_A_CLONE = "/home/ada/work/yolov5/utils/__init__.py"
 
@@ -505,6 +517,16 @@ def test_a_program_is_given_the_last_release_that_has_the_name_and_a_package_is_
     )
     assert of_package.fix is not None
     assert "huggingface-hub<0.26" not in of_package.fix.advice
+
+
+def test_a_part_of_a_namespace_that_was_given_up_is_no_interrupted_installation() -> None:
+    its = ended(starts=(MAIN,), importer=MAIN, line=2, wanted="cuda", name="cudart", path=f"{SITE}/cuda", entry=3)
+    found = card(seen(its))
+    assert found.cause == "requirement_broken"
+    assert found.title.endswith("cuda has no cudart.")
+    assert found.fix is not None
+    assert found.fix.title == "Write cuda.bindings.runtime for cuda.cudart"
+    assert found.fix.advice.endswith("cuda-python<13")
 
 
 def test_of_two_distributions_of_a_module_the_required_one_is_installed() -> None:

@@ -424,6 +424,9 @@ class DottedModules:
         """Whether a file of the package, or a module read so far, may set this name on the module from outside."""
         whole, spelt = dotted.partition(".")[0], name.encode()
         top = self.find(whole)
+        if self.find(dotted).kind == "namespace":  # no text is its own; what is set on it is set by its whole name
+            given = re.compile(rf"(?<![\w.]){re.escape(dotted)}\.{name}[ \t]*=(?!=)")
+            return any(name in text and given.search(text) for text in self.texts.values())
         asks = re.compile(rf"(?m)^[ \t]*from[ \t]+{re.escape(dotted)}[ \t]+import\b[^\n]*\b{name}\b")
         quoted = re.compile(rf"[\"']{name}[\"']")
         reads = re.compile(rf"(?m)^\w+[ \t]*=[ \t]*{re.escape(dotted)}\.{name}[ \t]*$")

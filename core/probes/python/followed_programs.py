@@ -37,6 +37,9 @@ MOST_BYTES = 24 << 20
 MOST_SECONDS, MOST_WAITING = 4.0, 25.0
 """Processor time for all programs of one environment, and seconds by the clock."""
 
+MOST_NAMES, MOST_FOLDERS = 5000, 20
+"""Names in a folder of data, and folders in it, that are looked at for modules."""
+
 OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|__\w+__|test_\w+|\w+_tests?")
 """Programs that some tool runs, in an environment of its own."""
 
@@ -109,7 +112,7 @@ def _followed(
     where: Sysroot,
 ) -> tuple[_Ends, bool]:
     frameworks = _frameworks(distributions)
-    asked = frozenset(name for text in programs.values() for name in packages_spelt(text))
+    asked = frozenset(name for one in programs.values() for name in packages_spelt(one))
     follower = Follower(
         search,
         distributions,
@@ -121,9 +124,13 @@ def _followed(
         calls=True,
     )
     found: dict[EndedImport, list[str]] = {}
-    for name in programs:
+    for name, text in programs.items():
         ended = follower.follow(name)
-        if ended is not None and (_is_dropped(ended, search, where) or _is_told(ended, folder, search, where)):
+        if ended is not None and (
+            _is_dropped(ended, search, where)
+            or _is_told(ended, folder, search, where)
+            or _is_of_data(ended, text, folder, search, where)
+        ):
             found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
             break
@@ -158,6 +165,32 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
     return not (asked_by_program and ended.kind == "absent" and "." not in ended.wanted)
 
 
+def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a program takes a folder beside it that holds no code for a package that is not installed, and finds all else that it imports:
+    then it belongs to this environment.
+    """
+    top = ended.wanted.partition(".")[0]
+    path = where.join(folder, top)
+    if (
+        ended.kind not in ("absent", "no name")
+        or ended.hidden
+        or ended.path != path
+        or ended.importer.rpartition(where.path_module.sep)[0] != folder
+    ):
+        return False
+    others = [search.find(name).kind for name in {*packages_spelt(program)} - STANDARD - {top}]
+    return all(kind not in ("none", "namespace") for kind in others) and bool(others) and not _holds_code(path, where)
+
+
+def _holds_code(folder: str, where: Sysroot, depth: int = 2) -> bool:
+    """Whether a folder, or one in it, has a module; a folder with more than can be looked at may have one."""
+    names = where.names(folder) or ()
+    if len(names) > MOST_NAMES or any(n.endswith((".py", ".pyc", ".so", ".pyd")) for n in names):
+        return True
+    inner = [path for n in names if "." not in n and where.is_folder(path := where.join(folder, n))][:MOST_FOLDERS]
+    return bool(depth) and any(_holds_code(path, where, depth - 1) for path in inner)
+
+
 def _with_owners(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> EndedImport:
     """Return an end at an installed module that hides another one, with the distributions that they belong to."""
     if not ended.hidden or not _is_installed(ended.path, search, where):
@@ -179,7 +212,7 @@ def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:
 
 def _is_dropped(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> bool:
     """Whether a program asks for a module that the installed release of a distribution no longer brings."""
-    its = given_up(ended.wanted) if ended.kind == "absent" else None
+    its = given_up(f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted) if ended.kind == "absent" else None
     name = re.split(r"[<>=!~ ]", its.last)[0] if its else ""
     folders = (e.path for e in search.search.entries if e.origin in PACKAGES)
     infos = (n for f in folders for n in where.names(f) or () if n.endswith(".dist-info")) if name else ()

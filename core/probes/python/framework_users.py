@@ -59,7 +59,7 @@ def framework_users(
     asked_for = frozenset().union(*wanted.values())
     frameworks = "|".join(re.escape(row.module) for row, _d in starts)
     line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+(?:{frameworks})\b")
-    using |= {d.name for d in every if d.name not in asked_for and _has_line(d, line, where)}
+    using |= {d.name for d in every if d.name not in asked_for and has_line(d, line, where)}
     for _depth in range(6):
         using |= {name for name, names in wanted.items() if names & using}
     requested = {d.name for d in every if _is_requested(d, where)}
@@ -122,7 +122,7 @@ def _is_requested(its: Distribution, where: Sysroot) -> bool:
     return where.is_file(where.join(its.location, info, "REQUESTED"))
 
 
-def _has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
+def has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
     """Whether one of the first modules of a distribution has such a line: some use a framework without requiring it."""
     if its.name.startswith("nvidia-"):
         return False

@@ -9,9 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, constant, last_name, parsed, walk
+from core.knowledge.modules import module_of, module_table
 from core.model.facts import Frozen, PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import required_name
+from core.probes.python.framework_users import has_line
+from core.probes.python.gone_files import every_distribution
+from core.probes.python.module_text import packages_spelt
 from core.probes.python.own_programs import is_spelt, own_texts
 from core.probes.sysroot import Sysroot
 
@@ -34,14 +38,14 @@ class Engine(Frozen, frozen=True):
     idle: tuple[str, ...] = ()
     """Names that do nothing on a GPU."""
     through: tuple[str, ...] = ()
-    """Packages whose own makers are among these."""
+    """Further modules that use it, and whose makers are among these."""
 
 
 OF_CTRANSLATE2 = ("Translator", "Generator", "Encoder", "Whisper", "Wav2Vec2", "Wav2Vec2Bert")
 ENGINES = (
     Engine("onnxruntime-gpu", "onnxruntime", ("InferenceSession",), "providers", 2, "CPUExecutionProvider"),
-    Engine("ctranslate2", "ctranslate2", (*OF_CTRANSLATE2, "WhisperModel"), "device", 1, "cpu", OF_CTRANSLATE2, through=("faster-whisper",)),
-    Engine(r"cupy(?:-cuda\d+x)?", "cupy", idle=("__version__", "is_available", "ndarray", "get_array_module")),
+    Engine("ctranslate2", "ctranslate2", (*OF_CTRANSLATE2, "WhisperModel"), "device", 1, "cpu", OF_CTRANSLATE2, through=("faster_whisper",)),
+    Engine(r"cupy(?:-cuda\d+x)?", "cupy", idle=("__version__", "is_available", "ndarray", "get_array_module"), through=("cupyx",)),
 )  # fmt: skip
 """Sources: ONNX Runtime's, CTranslate2's and CuPy's documentation of their Python interfaces, and faster_whisper/transcribe.py of 1.2."""
 
@@ -62,13 +66,13 @@ def on_cpu_alone(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
     if not texts:
         return ()
     found = ((d.name, e) for d in python.distributions for e in ENGINES if re.fullmatch(e.distributions, d.name))
-    return tuple(dict.fromkeys(name for name, engine in found if _is_on_cpu(name, engine, python, texts)))
+    return tuple(dict.fromkeys(name for name, engine in found if _is_on_cpu(name, engine, python, texts, where)))
 
 
-def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict[str, str]) -> bool:
+def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict[str, str], where: Sysroot) -> bool:
     if any(ELSEWHERE.search(text) for path, text in texts.items() if not path.endswith(".txt")):
         return False
-    own = {name, engine.module, *engine.through}
+    own = {name, engine.module, *(module.replace("_", "-") for module in engine.through)}
     users = set(own)
     for _depth in range(3):
         users |= {
@@ -79,7 +83,21 @@ def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict
     naming = {path: text for path, text in texts.items() if not path.endswith(LISTS) and is_spelt(own, text)}
     if not naming or not all(path.endswith(".py") for path in naming):
         return False
-    return all(_asks_no_gpu(text, engine) for text in naming.values())
+    return all(_asks_no_gpu(text, engine) for text in naming.values()) and not _is_used_by_others(
+        engine, python, texts, where
+    )
+
+
+def _is_used_by_others(engine: Engine, python: PythonEnvironment, texts: dict[str, str], where: Sysroot) -> bool:
+    """Whether another package that the programs import uses the framework without requiring it. Other frameworks only offer to."""
+    frameworks = [row.distributions for row in module_table().modules if row.follow]
+    named = {name for text in texts.values() for name in packages_spelt(text)} - {engine.module, *engine.through}
+    line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{engine.module}\b")
+    return any(
+        module_of(d.name) in named and has_line(d, line, where)
+        for d in every_distribution(python, where)
+        if not any(re.fullmatch(pattern, d.name) for pattern in frameworks)
+    )
 
 
 def _asks_no_gpu(text: str, engine: Engine) -> bool:
@@ -88,7 +106,7 @@ def _asks_no_gpu(text: str, engine: Engine) -> bool:
     if tree is None:
         return False
     nodes = [*walk(tree)]
-    modules = {engine.module, *(package.replace("-", "_") for package in engine.through)}
+    modules = {engine.module, *engine.through}
     names = {
         alias.asname or alias.name.partition(".")[0]
         for node in nodes

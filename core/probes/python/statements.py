@@ -38,6 +38,7 @@ from core.probes.python.evaluation import (
     value_of,
 )
 from core.probes.python.followed_frame import Ended, Frame, Steps
+from core.probes.python.listed_modules import listed_modules
 from core.probes.python.module_text import (
     absolute_name,
     behind_docstring,
@@ -116,6 +117,16 @@ class Statements:
                     if frame.where in self._proofs[frame.path]:
                         raise
         self._look_at_the_margin(frame, start, names_of)
+        yield from self._listed(frame)
+        return True
+
+    def _listed(self, frame: Frame) -> Steps:
+        """Enter what a package imports because it lies in its folder."""
+        folder = self._where.parent(frame.path)
+        for line, module in listed_modules(frame.text, frame.package, self._search.names(folder)):
+            frame.lines[0] = line
+            yield from self._import(frame, module, None)
+        frame.lines[0] = 0
         return True
 
     def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
@@ -183,7 +194,8 @@ class Statements:
         """Do what a module surely does."""
         body = statements_of(frame.text)
         frame.annotated = not has_future_annotations(body) and self.python < (3, 14)
-        yield from self.block(body, frame)
+        if (yield from self.block(body, frame)):
+            yield from self._listed(frame)
         return True
 
     def program(self, frame: Frame) -> Steps:

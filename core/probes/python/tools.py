@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
-from core.knowledge.tools import Builder, Tool, known_compilers, known_tools, system_programs
+from core.knowledge.tools import Builder, SystemProgram, Tool, known_compilers, known_tools, system_programs
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
@@ -21,6 +21,7 @@ from core.probes.python.gone_files import every_distribution
 from core.probes.python.model_files import unfit_models
 from core.probes.python.numba_parts import missing_libdevice
 from core.probes.python.opened_by_programs import absent_libraries
+from core.probes.python.own_programs import PROGRAMS, own_texts
 from core.probes.python.program_calls import lacking_for_calls
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -118,7 +119,7 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
     for program in system_programs():
         reader = next((d for d in installed if re.fullmatch(program.reader, d.name)), None)
         looked = [where.join(folder, program.name) for folder in folders]
-        if reader and not any(_may_run(p, where) for p in looked):
+        if reader and not any(_may_run(p, where) for p in looked) and _is_started(program, request, where):
             brought = _brought_along(reader, installed, where)
             yield UnfitTool(
                 prefix=python.prefix,
@@ -132,6 +133,12 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
                 package=program.package,
                 source=program.source,
             )
+
+
+def _is_started(program: SystemProgram, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether a program of the folder may start a program of the system's; where the folder has none, the next one may."""
+    texts = [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
+    return not (texts and program.run_by) or any(re.search(program.run_by, text) for text in texts)
 
 
 def _brought_along(reader: Distribution, installed: Iterable[Distribution], where: Sysroot) -> str:

@@ -234,7 +234,7 @@ def _call_title(ended: EndedImport, values: dict[str, str]) -> str:
 def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
     if ended.call or ended.kind == "no parameter":
         return _call_title(ended, values)
-    if ended.kind == "no name":
+    if ended.kind == "no name" or (ended.kind == "absent" and ended.name):
         return _(
             "{who} ends at its start with the Python of {prefix}: {module} has no {name}.", name=ended.name, **values
         )
@@ -307,7 +307,7 @@ def _cause_and_why(
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
-    if ended.kind in ("no name", "no parameter") or _asks_another(home, ended):
+    if ended.kind in ("no name", "no parameter") or _asks_another(home, ended) or _is_part_given_up(ended):
         return "requirement_broken", _(
             "The program was written for another release of {package}, or for another project's module of that name.",
             package=package,
@@ -343,6 +343,8 @@ def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImpor
         )
     if entry is None or entry.origin not in BEFORE_THE_PACKAGES or ended.kind == "foreign" or not ended.path:
         return ""
+    if _is_folder_of_data(home, ended):
+        return _("{path} holds no code. Python takes it for the package, which is not installed.", path=ended.path)
     if _is_outer_folder(home, ended):
         return _(
             "Python asks an editable installation (pip install -e) last. Before that it takes {path}, a folder of the same name without "
@@ -365,6 +367,14 @@ def _is_outer_folder(home: EnvironmentView, ended: EndedImport) -> bool:
     return bool(ended.path and ended.hidden) and is_inside(
         system, normalise(system, ended.hidden), normalise(system, ended.path)
     )
+
+
+def _is_folder_of_data(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a program's own folder stands in for a package that is not installed: only one without code is told, and an installed
+    package would come before it.
+    """
+    bare = file_name(home.seen.machine.system, ended.path) == ended.wanted.partition(".")[0]
+    return bare and not (ended.hidden or ended.owner) and _is_of_programs(home, ended)
 
 
 def _in_another_folder(home: EnvironmentView, ended: EndedImport) -> Fix:
@@ -529,6 +539,8 @@ def _of_a_hidden_package(
         return _in_another_folder(home, ended), None
     if entry is None:
         return None
+    if _is_folder_of_data(home, ended):
+        return install_package(home, _package_of(home, ended)), None
     system = home.seen.machine.system
     inner = file_name(system, ended.path).startswith("__init__.")
     own = parent(system, ended.path) if inner else ended.path
@@ -536,13 +548,19 @@ def _of_a_hidden_package(
     return fix, None if ended.added else removal_remedy(home, entry)
 
 
+def _given_up(ended: EndedImport) -> GivenUp | None:
+    return given_up(f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted)
+
+
+def _is_part_given_up(ended: EndedImport) -> bool:
+    return (its := _given_up(ended)) is not None and "." in its.name
+
+
 def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
     """Return what to install where the importer, or the tables, name it: the module that it tries first, or the last release with one."""
     if ended.tried_first and ended.kind == "refused":
         return install_package(home, distribution_of(ended.tried_first))
-    its = given_up(f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted) or given_up(
-        ended.wanted.partition(".")[0]
-    )
+    its = _given_up(ended) or given_up(ended.wanted.partition(".")[0])
     if its is None or ended.kind not in ("absent", "no name"):
         return None
     if its.now:
