@@ -27,7 +27,7 @@ def named_notebook_ways(
     ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...]
 ) -> Iterator[Reached]:
     """Yield each named notebook with the variables of its kernel, the Python that lacks what it imports, or the kernel that is not here;
-    of the others in the working folder those whose kernel lacks a framework.
+    of the others in the working folder those whose kernel lacks a framework, or starts a Python that is gone.
     """
     likely = sorted(
         (p for p in pythons if p.kind in ("venv", "conda")), key=lambda p: (not p.is_named, not p.is_wanted)
@@ -86,7 +86,7 @@ def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are sta
     terminal: State,
     pythons: tuple[PythonEnvironment, ...],
 ) -> Reached:
-    """Return a notebook with the variables of its kernel, and the Python that lacks what it imports."""
+    """Return a notebook with the variables of its kernel, and the Python that lacks what it imports, or is gone."""
     spec = next((w for w in notebook_ways(ground, terminal, pythons) if w.at == kernel.file), None)
     if spec is not None:
         spec.state.values["PWD"] = ground.where.parent(path)
@@ -100,8 +100,8 @@ def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are sta
     )
     way = spec or _way(path, terminal, ground)
     way = Reached(kind="notebook", at=path, state=way.state, prefix=own_prefix(found, pythons))
-    known = there and kernel.python and not notebook.installs
-    runs = lacking_pythons(found, way, ground, pythons) if known else ()
+    known = kernel.python and not notebook.installs
+    runs = lacking_pythons(found, way, ground, pythons, gone_counts=True) if known else ()
     return replace(way, runs=tuple(replace(one, source=path_text(kernel.file or path)) for one in runs))
 
 

@@ -101,6 +101,14 @@ def test_a_kernel_of_another_python(home: Path):
     assert (one.prefix, one.seems, one.lacks) == (str(home / "bare"), str(home / "work/.venv"), ("frame",))
 
 
+def test_a_kernel_whose_python_is_gone(home: Path):
+    kernel(home, ".local/share/jupyter", "vision", "{home}/miniconda3/envs/vision/bin/python")
+    notebook(home, "vision")
+    ((one,),) = [way.runs for way in ways(home)]
+    its = str(home / "miniconda3/envs/vision/bin/python")
+    assert (one.name, one.path, one.seems, one.lacks) == (its, "", str(home / "work/.venv"), ("frame",))
+
+
 @pytest.mark.parametrize("rows", [("!pip install frame", "import frame"), ("%pip install frame\nimport frame",)])
 def test_a_notebook_that_installs_what_it_imports(home: Path, rows: tuple[str, ...]):
     kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
@@ -148,6 +156,7 @@ def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
     kernel(home, ".local/share/jupyter", "python3", "{home}/bare/bin/python")
     kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
     kernel(home, ".local/share/jupyter", "mine", "{home}/work/.venv/bin/python")
+    kernel(home, ".local/share/jupyter", "old", "{home}/gone/bin/python")
     notebook(home, name, *rows)
     found = named_notebook_ways(in_project(home), begin(home), (bare, own), ())
     runs = [one for way in found for one in way.runs]
@@ -160,12 +169,25 @@ def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
     [
         ("vision", "import torch", [("bare", True)]),
         ("python3", "import torch", [("bare", False)]),
+        ("old", "import torch", [("", True)]),
+        ("old", "import frame", []),
+        ("old", "!pip install torch\nimport torch", []),
         ("mine", "import torch", []),
         ("elsewhere", "import torch", []),
         ("vision", "import frame", []),
         ("vision", "!pip install torch\nimport torch", []),
     ],
-    ids=["another Python's kernel", "everybody's kernel", "its own", "of another machine", "no framework", "installs"],
+    ids=[
+        "another Python's kernel",
+        "everybody's kernel",
+        "one that is gone",
+        "gone, and no framework",
+        "gone, and installs",
+        "its own",
+        "of another machine",
+        "no framework",
+        "installs",
+    ],
 )
 def test_a_notebook_that_nobody_named(home: Path, name: str, row: str, told: list[tuple[str, bool]]):
     assert near(home, name, row) == told

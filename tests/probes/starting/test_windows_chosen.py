@@ -75,6 +75,8 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "a kernel": ({KERNEL: json.dumps({"argv": [TOOLS, "-m", "ipykernel_launcher"]}), "a.ipynb": notebook("ML", "import torch")}, "notebook"),
     "a kernel for other notebooks": ({KERNEL: json.dumps({"argv": [TOOLS]}), "a.ipynb": notebook("ml", "import numpy"), "b.ipynb": notebook("other", "import torch")}, ""),
     "a kernel of the right environment": ({KERNEL: json.dumps({"argv": ["C:/lab/ml/Scripts/python.exe"]}), "a.ipynb": notebook("ml", "import torch")}, ""),
+    "a kernel whose Python is gone": ({KERNEL: json.dumps({"argv": ["C:/lab/gone/python.exe", "-m", "ipykernel_launcher"]}), "a.ipynb": notebook("ML", "import torch")}, "notebook"),
+    "a dead kernel for other notebooks": ({KERNEL: json.dumps({"argv": ["C:/lab/gone/python.exe"]}), "a.ipynb": notebook("ml", "import os"), "b.ipynb": notebook("other", "import torch")}, ""),
     "a batch file and PATH": ({"run.bat": "@echo off\ncd /d \"%~dp0\"\npython train.py\n"}, "script"),
     "an activation that is not there": ({"run.bat": "cd /d \"%~dp0\"\r\ncall venv\\Scripts\\activate.bat\r\npython train.py\r\n"}, "script"),
     "one of two activations": ({"run.bat": "if exist venv\\x (\n  call venv\\Scripts\\activate.bat\n) else (\n  call ..\\ml\\Scripts\\activate\n)\npython train.py\n", "C:/lab/ml/Scripts/activate.bat": "rem\n"}, ""),
@@ -90,6 +92,15 @@ def test_a_chosen_python_that_lacks_a_framework(tmp_path: Path, files: dict[str,
     assert [k for k, _one in found] == ([kind] if kind else [])
     assert all(one.lacks == ("torch",) and one.seems == "C:\\lab\\ml" for _kind, one in found)
     assert all(one.sure for k, one in found if "Thonny" not in one.source)
+
+
+@pytest.mark.parametrize("has_its_own", [True, False])
+def test_a_dead_kernel_of_the_name_that_each_environment_has(tmp_path: Path, has_its_own: bool) -> None:
+    write(tmp_path, KERNEL.replace("/ml/", "/python3/"), json.dumps({"argv": ["C:/lab/gone/python.exe"]}))
+    write(tmp_path, "C:/lab/project/a.ipynb", notebook("python3", "import torch"))
+    if has_its_own:
+        write(tmp_path, "C:/lab/ml/Lib/site-packages/ipykernel/__init__.py")
+    assert [(kind, one.path, one.sure) for kind, one in told(tmp_path)] == [("notebook", "", not has_its_own)]
 
 
 def test_the_activation_that_is_not_there_is_named(tmp_path: Path) -> None:

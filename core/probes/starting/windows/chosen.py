@@ -18,7 +18,7 @@ from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State, fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
-from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
 from core.probes.starting.chosen_pythons import (
     MOST_PROGRAMS,
     Chosen,
@@ -60,9 +60,11 @@ def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
 
 
 def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Reached:
-    """Return a kernel's way, with its Python where that lacks what a notebook of the working folder imports that asks for the kernel."""
+    """Return a kernel's way, with its Python where that is gone, or lacks what a notebook of the working folder imports that asks for the
+    kernel.
+    """
     name = ntpath.basename(ntpath.dirname(way.at))
-    if not ntpath.isabs(python) or not ground.where.is_file(python):
+    if not ntpath.isabs(python):
         return way
     state = way.state.copy()
     state.values["PWD"] = ground.folder
@@ -72,7 +74,12 @@ def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[Pyt
         notebook = read_notebook(path, ground.where)
         if notebook is None or notebook.installs or notebook.kernel.lower() != name.lower():
             continue
-        if runs := tuple(_lacking(python, path, at_work, ground, pythons)):
+        lacking = _lacking(python, path, at_work, ground, pythons, gone_counts=True)
+        # a dead "python3" of the person's does not matter to an environment that has that kernel itself
+        replaced = name.lower() in NATIVE and not ground.where.is_file(python)
+        if runs := tuple(
+            replace(one, sure=one.sure and not (replaced and has_kernel(one.seems, ground.where))) for one in lacking
+        ):
             return replace(way, runs=runs)
     return way
 
@@ -95,15 +102,21 @@ def _way(kind: str, at: str, ground: Ground) -> Reached:
 
 
 def _lacking(
-    python: str, program: str, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+    python: str,
+    program: str,
+    way: Reached,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    *,
+    gone_counts: bool = False,
 ) -> Iterator[StartedPython]:
-    """Yield what a Python lacks of the frameworks that a program imports."""
+    """Yield what a Python lacks of the frameworks that a program imports; ``gone_counts``: one that is gone lacks all."""
     found = python_of_line(f'"{python}" "{program}"', Place(way.at), way.state, ground)
-    if found is None or found.is_gone or (prefix_among(found, pythons) and not found.prefix):
+    if found is None or (found.is_gone and not gone_counts) or (prefix_among(found, pythons) and not found.prefix):
         return
     frameworks = {row.module for row in module_table().modules}
     its = Reached(kind=way.kind, at=way.at, state=way.state, argv=(found.path, *found.arguments))
-    for one in lacking_pythons(found, its, ground, pythons):
+    for one in lacking_pythons(found, its, ground, pythons, gone_counts=gone_counts):
         if frameworks.intersection(one.lacks):
             yield one
 
