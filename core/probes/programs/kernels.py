@@ -16,6 +16,8 @@ from core.probes.sysroot import Sysroot
 
 NATIVE = ("python", "python3")
 """Names that stand for the kernel of Jupyter's own Python where no kernelspec has them."""
+SERVERS = ("jupyter", "jupyter-lab", "jupyter-notebook")
+"""Programs that start Jupyter."""
 MOST_NOTEBOOK = 32 << 20
 """Maximum number of bytes read of a notebook; pictures are kept in it."""
 MOST_SPEC = 1 << 16
@@ -122,13 +124,18 @@ def has_kernel(prefix: str, where: Sysroot) -> bool:
 
 
 def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:
-    """Return the environments of the session: the active one, and that of the ``jupyter`` on PATH."""
+    """Return the environments of the session: the active one, and that of each Jupyter on PATH, or among the person's own programs, where
+    ``uv tool`` and pipx link it (``.local/bin``).
+    """
+    windows = where.system == "windows"
     found = [env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", "")]
-    name = "jupyter.exe" if where.system == "windows" else "jupyter"
-    value = variable_in(env, "PATH")
-    for folder in value.split(";" if where.system == "windows" else ":"):
-        if where.path_module.isabs(folder) and where.is_file(where.join(folder, name)):
-            found.append(where.parent(where.parent(where.real_path(where.join(folder, name)))))
+    folders = variable_in(env, "PATH").split(";" if windows else ":")
+    own = [] if windows else [where.join(env.get("HOME", ""), ".local", "bin")]
+    for folder in (*folders, *own):
+        for name in SERVERS if where.path_module.isabs(folder) else ():
+            path = where.join(folder, f"{name}.exe" if windows else name)
+            if where.is_file(path):
+                found.append(where.parent(where.parent(where.real_path(path))))
     return found
 
 

@@ -201,6 +201,20 @@ def test_everybodys_kernel_where_the_environment_has_none(home: Path):
     )
 
 
+def test_the_jupyter_that_has_an_environment_of_its_own(home: Path) -> None:
+    """As ``uv tool install jupyterlab`` makes it: its kernel lacks what the notebook imports."""
+    shutil.rmtree(home / "work/.venv/lib" / VERSION / "site-packages/ipykernel")
+    tool = home / ".local/share/uv/tools/jupyterlab"
+    shutil.copytree(home / "bare", tool, symlinks=True)
+    kernel(home, ".local/share/uv/tools/jupyterlab/share/jupyter", "python3", "python")
+    (tool / "bin/jupyter-lab").write_text("")
+    (home / ".local/bin").mkdir(parents=True)
+    (home / ".local/bin/jupyter-lab").symlink_to(tool / "bin/jupyter-lab")
+    notebook(home, "python3", "import frame")
+    (way,) = ways(home)
+    assert [(one.path, one.lacks) for one in way.runs] == [(str(tool / "bin/python"), ("frame",))]
+
+
 def test_what_lies_in_the_home_is_not_read(home: Path):
     kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
     notebook(home, "vision", "import torch").rename(home / "train.ipynb")
