@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import islice
 
 import msgspec
 
@@ -382,10 +383,13 @@ INTERFERES = late_pattern(r"\bmeta_path\b|\bsys\.modules\[[^\]\n]{1,80}\][ \t]*=
 KNOWN_FINDERS = late_pattern(r"_distutils_hack|_virtualenv|__editable__\w+|importlib|sys|os|site")
 """Modules whose finders are known: setuptools', virtualenv's, and those of editable installations."""
 
+MOST_IMPORTED = 100
+"""Maximum number of modules beside start-up code that are read."""
+
 
 def _imported_beside(file: str, text: str, where: Sysroot) -> Iterator[str]:
     """Yield the texts of the modules beside start-up code that it imports."""
-    for name in re.findall(r"\bimport[ \t]+([A-Za-z_]\w*)", text):
+    for name in islice(dict.fromkeys(re.findall(r"\bimport[ \t]+([A-Za-z_]\w*)", text)), MOST_IMPORTED):
         if not KNOWN_FINDERS.fullmatch(name):
             for inner in (f"{name}.py", f"{name}/__init__.py"):
                 yield where.text(where.join(where.parent(file), *inner.split("/")), MAX_START_CODE_BYTES) or ""

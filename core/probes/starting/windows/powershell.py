@@ -113,40 +113,47 @@ class _Reader:
     def block(self, depth: int) -> list[Statement]:
         """Return the statements up to the bracket that ends this block."""
         found: list[Statement] = []
-        words, begin, level, tables = "", self.at, 0, 0
+        parts: list[str] = []
+        last, begin, level, tables = "", self.at, 0, 0
+
+        def add(text: str) -> None:
+            nonlocal last
+            parts.append(text)
+            last = text.rstrip()[-1:] or last
 
         def end(body: tuple[Statement, ...] | None = None) -> None:
-            nonlocal words
-            if words.strip() or body is not None:
+            nonlocal last
+            if last or body is not None:
                 line = self.text.count("\n", 0, begin) + 1
-                found.append(Statement(words.strip(), line, body))
-            words = ""
+                found.append(Statement("".join(parts).strip(), line, body))
+            parts.clear()
+            last = ""
 
         while self.at < len(self.text) and len(found) < MOST_STATEMENTS:
             piece = _PIECE.search(self.text, self.at)
             plain = self.text[self.at : piece.start() if piece else len(self.text)]
-            if plain.strip() and not words.strip():
+            if plain.strip() and not last:
                 begin = self.at + len(plain) - len(plain.lstrip())
-            words += plain
+            add(plain)
             if piece is None:
                 self.at = len(self.text)
                 break
-            if not words.strip():
+            if not last:
                 begin = piece.start()
             self.at = piece.end()
             kind = piece.lastgroup or ""
             if kind in ("comment", "goes_on"):
-                words += " "
+                add(" ")
             elif kind == "end" and level == 0 and tables == 0:
                 end()
-            elif kind == "open" and words.rstrip().endswith(("@", "$")):
-                tables, words = tables + 1, words + "{"
-                if words.endswith("${"):
-                    words, tables = self._braced(words), tables - 1
+            elif kind == "open" and last and last in "@$":
+                if plain.endswith("$"):
+                    add("{" + self._braced())
+                else:
+                    tables += 1
+                    add("{")
             elif kind == "open" and level == 0 and tables == 0 and depth < MOST_STEPS * 4:
-                head, words = words, ""
                 body = tuple(self.block(depth + 1))
-                words = head
                 end(body)
             elif kind == "close" and tables == 0 and level == 0:
                 end()
@@ -154,16 +161,15 @@ class _Reader:
             else:
                 tables -= 1 if kind == "close" and tables else 0
                 level = max(0, level + (kind == "in") - (kind == "out"))
-                words += "\n" if kind == "end" else piece[0]
+                add("\n" if kind == "end" else piece[0])
         end()
         return found
 
-    def _braced(self, words: str) -> str:
+    def _braced(self) -> str:
         """Take a variable's name in braces."""
-        stop = self.text.find("}", self.at)
-        stop = len(self.text) if stop < 0 else stop
-        words, self.at = words + self.text[self.at : stop + 1], stop + 1
-        return words
+        begin, stop = self.at, self.text.find("}", self.at)
+        self.at = len(self.text) if stop < 0 else stop + 1
+        return self.text[begin : self.at]
 
 
 # --- following -----------------------------------------------------------------------------------------------------------
