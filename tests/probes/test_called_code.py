@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
+from core.probes.python.followed_frame import MOST_CALLS, Frame
 from tests.probes.following import ends_in, lay_out, python_fails
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -279,3 +280,15 @@ def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
         assert end.asked_by == asked_by
         line = int(end.called_at.rpartition(":")[2]) if end.kind == "absent" else end.line
         assert end.kind != "absent" or "(" in program.splitlines()[line - 1]
+
+
+def test_functions_that_call_each_other_twice_are_followed_some_times(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    """Each level would double the calls."""
+    chain = "".join(f"def f{n}():\n    f{n + 1}()\n    f{n + 1}()\n" for n in range(12))
+    code = f"{chain}def f12():\n    import json\nf0()\nimport none_of_it\n"
+    lay_out(tmp_path, {"main.py": "import speech\n"}, {"speech/__init__.py": code})
+    inner, calls = Frame.inner, []
+    monkeypatch.setattr(Frame, "inner", lambda frame, own: (calls.append(own), inner(frame, own))[1])
+    (end,) = ends_in(tmp_path, Distribution(name="speech", version="1"))
+    assert end.wanted == "none_of_it"
+    assert 12 < len(calls) <= 2 * MOST_CALLS

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from core.host.startup.state import UNKNOWN
 from core.probes.driver.libraries import is_driver_stub
 from core.probes.python.path_expressions import PathNames
 from core.probes.python.start_code import libraries_loaded, path_changes, variable_lines, variables_set
@@ -55,6 +56,25 @@ SET = {
     "after it is set": "os.environ['A'] = 'x'\nos.environ['C'] = os.environ['A'] + 'y'",
     "in two steps": "OLD = os.environ['A']\nos.environ.update({'A': 'x', 'C': f'{OLD}:y'})",
 }
+
+
+DOUBLED = {
+    "added": "v = v + v",
+    "a text with names": "v = f'{v}{v}'",
+    "joined": "v = ''.join([v, v])",
+    "a path": "v = os.path.join(v, v)",
+    "a path of pathlib's": "v = str(Path(v) / v)",
+}
+
+
+@pytest.mark.parametrize("line", DOUBLED.values(), ids=DOUBLED)
+def test_a_text_that_doubles_itself_is_not_told(line: str):
+    told = variable_lines("v = 'xx'\n" + f"{line}\n" * 24 + "os.environ['C'] = v\n", PathNames("", env={}))
+    assert [(name, value) for name, value, _line in told] in ([], [("C", UNKNOWN)])
+
+
+def test_a_place_that_python_refuses_is_no_change_of_the_search():
+    assert path_changes(f"import sys\nsys.path.insert(0x{'f' * 40}, '/x')\n", "/a/sitecustomize.py") == ()
 
 
 @pytest.mark.parametrize("code", SET.values(), ids=SET)

@@ -14,6 +14,8 @@ UNKNOWN = "\ufffc"
 """Placeholder in a value for a part that reading cannot determine; no real variable contains this character."""
 MOST_LETTERS = 1 << 17
 """No program gets a longer variable (Linux: MAX_ARG_STRLEN; on Windows 32767). A file of forty lines can double a value forty times."""
+MOST_SCRIPTS = 100
+"""Maximum number of scripts and functions that are read for one start: one that starts itself twice would be read without end."""
 MOST_ROWS = 200
 """Maximum number of lines kept for one variable."""
 
@@ -61,6 +63,8 @@ class State(msgspec.Struct):
     """Lines that would set a variable, in a form that their reader ignores."""
     separator: str = ":"
     """Separator of the entries of a list: ";" on Windows."""
+    reads: list[int] = msgspec.field(default_factory=lambda: [0])
+    """How many scripts were read for the present start, over all copies of this state."""
 
     def apart(self, *files: str) -> State:
         """Return an independent copy whose files are its own, with further ones: a copy alone notes them for both."""
@@ -81,7 +85,17 @@ class State(msgspec.Struct):
             list(self.gone),
             list(self.ignored),
             self.separator,
+            self.reads,
         )
+
+    def begin(self) -> None:
+        """Follow another start from here: what was read for an earlier one does not count."""
+        self.reads = [0]
+
+    def may_read(self) -> bool:
+        """Count a script; return whether it may still be read."""
+        self.reads[0] += 1
+        return self.reads[0] <= MOST_SCRIPTS
 
     def miss(self, path: str, file: str, line: int, *, ends: bool = False) -> None:
         """Record a file of variables that is not there."""

@@ -15,6 +15,10 @@ Steps = Generator[str, bool, bool]
 """What a module does: yields the modules that it enters, and is told whether each can be followed."""
 
 
+MOST_CALLS = 200
+"""Maximum number of calls of a module's own functions, at its left margin, that are followed."""
+
+
 class Frame(msgspec.Struct):
     """A module whose text is being followed."""
 
@@ -27,6 +31,8 @@ class Frame(msgspec.Struct):
     """Where in the text of a framework the import stands that is being followed."""
     lines: list[int] = msgspec.field(default_factory=lambda: [0])
     """The line that is being followed; one with the frames of its functions and classes."""
+    calls: list[int] = msgspec.field(default_factory=lambda: [0])
+    """How many calls of its own functions were followed, one number like ``lines``."""
     modules: dict[str, str] = msgspec.field(default_factory=dict)
     """Names that stand for modules -> these."""
     late: dict[str, str] = msgspec.field(default_factory=dict)
@@ -64,6 +70,11 @@ class Frame(msgspec.Struct):
     def known(self) -> Values:
         """What its names stand for."""
         return Values(self.modules, self.values, self.functions)
+
+    def may_call(self) -> bool:
+        """Count a call; return whether it is followed: functions that call each other twice would be followed without end."""
+        self.calls[0] += 1
+        return self.calls[0] <= MOST_CALLS
 
     def bind(self, name: str, module: str) -> None:
         """Let a name stand for a module."""

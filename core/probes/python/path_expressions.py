@@ -5,11 +5,11 @@ from __future__ import annotations
 import ast
 import ntpath
 import posixpath
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import ModuleType
 
 from core.common.syntax_tree import is_environ, last_name, literal_text, walk
-from core.host.startup.state import UNKNOWN
+from core.host.startup.state import MOST_LETTERS, UNKNOWN
 from core.probes.python.bound_names import stored_names
 
 READ_FILES = ("load_dotenv", "read_env")
@@ -88,7 +88,24 @@ class PathNames:
         its = self.value_of(node)
         return UNKNOWN if its is None else its
 
+    def _several(self, nodes: Iterable[ast.expr]) -> list[str]:
+        """Return what expressions come to; together they are no longer than a value may be, which lines can double again and again."""
+        found: list[str] = []
+        size = 0
+        for node in nodes:
+            found.append(self._text(node))
+            size += len(found[-1])
+            if size > MOST_LETTERS:
+                raise _UnknownError
+        return found
+
     def _text(self, node: ast.expr) -> str:
+        found = self._any_text(node)
+        if len(found) > MOST_LETTERS:
+            raise _UnknownError
+        return found
+
+    def _any_text(self, node: ast.expr) -> str:
         match node:
             case ast.Constant(value=str(text)):
                 return text
@@ -97,7 +114,7 @@ class PathNames:
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
                 return self._text(inner)
             case ast.JoinedStr(values=parts):
-                return "".join(map(self._text, parts))
+                return "".join(self._several(parts))
             case ast.BinOp(left=left, op=ast.Div() | ast.Add() as way, right=right):
                 one, other = self._text(left), self._text(right)
                 return self._join(one, other) if isinstance(way, ast.Div) else one + other
@@ -139,11 +156,11 @@ class PathNames:
             case "as_posix" | "__str__", _:
                 return self._text(owner)
             case "joinpath", _:
-                return self._join(self._text(owner), *map(self._text, args))
+                return self._join(self._text(owner), *self._several(args))
             case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
-                return self._text(owner).join(map(self._text, parts))
+                return self._text(owner).join(self._several(parts))
             case "join", [first, *rest] if _is_module_of_paths(owner):
-                return str(self._paths.normpath(self._join(self._text(first), *map(self._text, rest))))
+                return str(self._paths.normpath(self._join(self._text(first), *self._several(rest))))
         if named:
             raise _UnknownError
         return self._of_function(name, args)
@@ -167,7 +184,7 @@ class PathNames:
             case "str" | "fspath", [one]:
                 return self._text(one)
             case "Path" | "PurePath", [first, *rest]:
-                return self._join(self._text(first), *map(self._text, rest))
+                return self._join(self._text(first), *self._several(rest))
             case _:
                 raise _UnknownError
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -171,7 +172,7 @@ def _put(how: str, given: list[ast.expr]) -> tuple[int | None, list[ast.expr]] |
     match how, given:
         case "append", [one]:
             return None, [one]
-        case "insert", [ast.Constant(value=int(at)), one]:
+        case "insert", [ast.Constant(value=int(at)), one] if at <= sys.maxsize:  # else Python itself refuses it
             return at, [one]
         case "extend", [ast.List(elts=several) | ast.Tuple(elts=several)]:
             return None, several

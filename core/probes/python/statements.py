@@ -241,6 +241,7 @@ class Statements:
                 not frame.scope
                 and name in frame.functions
                 and not any(ast.iter_child_nodes(frame.functions[name].args))
+                and frame.may_call()
             ):
                 its_body = frame.functions[name].body
                 yield from self.block(its_body, frame.inner(stored_names(its_body)))

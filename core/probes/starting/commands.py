@@ -33,6 +33,8 @@ from core.probes.starting.shells import family, read_shell
 
 MOST_STEPS = 12
 MOST_SCRIPT = 1 << 17
+OF_A_START = 2
+"""Scripts at a lower depth are named by the start itself."""
 MOST_COMMANDS = 80
 """Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
@@ -345,6 +347,10 @@ def _read(  # noqa: PLR0917 - what a script is given
     knows_conda: bool = False,
 ) -> StartedFile | None:
     """Read a script and return the program of its last command that starts one."""
+    if depth < OF_A_START:
+        state.begin()
+    if not state.may_read():
+        return None
     own = name or path
     around = Surroundings(
         lambda file: text if file == own else ground.read(file),

@@ -17,15 +17,16 @@ from core.host.startup.described import MOST_NODES, described
 from core.host.startup.fish import FishReader
 from core.host.startup.plain import json_value, read_assignments, read_dotenv, read_pam, toml_tables
 from core.host.startup.posix import ShellReader
-from core.host.startup.state import MOST_LETTERS, MOST_ROWS, UNKNOWN, State
+from core.host.startup.state import MOST_LETTERS, MOST_ROWS, MOST_SCRIPTS, UNKNOWN, State
 from core.model.facts import Machine, PythonEnvironment, Start
 from core.model.findings import Report
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.programs.kernels import read_notebook
 from core.probes.starting import probe
+from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import ground_of
 from core.probes.starting.tasks import task_ways
-from core.probes.starting.windows.command_lines import python_of_batch
+from core.probes.starting.windows.command_lines import python_of_batch, python_of_ps1
 from core.probes.starting.windows.powershell import python_of_script
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.report.json_form import from_json, to_json
@@ -69,6 +70,11 @@ def powershell(text: str, root: Path) -> State:
     state = State()
     python_of_script(r"C:\x.ps1", state, ground_of(its, sysroot_of(its.host), "C:\\"), lambda *_its: None)
     return state
+
+
+@pytest.mark.parametrize("text", ["$env:A = ()", "$a = () + 'x'; $env:A = $a", "& ()", "$env:A = 'x' + ()"])
+def test_empty_brackets_of_powershell_are_not_known(text: str, tmp_path: Path) -> None:
+    assert "A" not in powershell(f"$env:B = '1'\n{text}\n", tmp_path).values
 
 
 DOUBLED: dict[str, Callable[[Path], State]] = {
@@ -129,6 +135,36 @@ def test_fish_s_range_of_a_thousand_million_places() -> None:
 def test_what_is_nested_too_deep_is_left(text: str) -> None:
     for read in (shell, fish):
         assert UNKNOWN in read(text).values.get("A", UNKNOWN)
+
+
+SELF = {
+    "sh": ("run.sh", "#!/bin/sh\n" + "sh run.sh\n" * 40),
+    "bash, two": ("run.sh", "#!/bin/bash\n" + "bash other.sh\nbash run.sh\n" * 20),
+    "batch": ("run.bat", "call run.bat\r\n" * 40),
+    "batch, parts": ("run.bat", ":a\r\n" + "call :a\r\n" * 40),
+    "PowerShell": ("run.ps1", "& .\\run.ps1\r\n" * 40),
+    "PowerShell, a function": ("run.ps1", "function f {\r\n" + "f\r\n" * 40 + "}\r\nf\r\n"),
+}
+
+
+@pytest.mark.parametrize(("name", "text"), SELF.values(), ids=SELF)
+def test_a_script_that_starts_itself_often_is_read_some_times(name: str, text: str, tmp_path: Path) -> None:
+    """Each level would multiply the readings by forty."""
+    windows = not name.endswith(".sh")
+    folder = r"C:\work" if windows else "/work"
+    for each in (name, "other.sh"):
+        write(tmp_path, f"{'C:' if windows else ''}/work/{each}", text).chmod(0o755)
+    for shell_ in ("bash", "sh"):
+        write(tmp_path, f"/bin/{shell_}", b"\x7fELF").chmod(0o755)
+    its = request(tmp_path, system="windows" if windows else "linux")
+    ground = ground_of(its, sysroot_of(its.host), folder)
+    state = State({"PATH": "/bin", "PWD": folder}, {"PATH"})
+    if windows:
+        found = (python_of_ps1 if name.endswith(".ps1") else python_of_batch)(f"{folder}\\{name}", state, ground)
+    else:
+        found = python_of_command(["/work/run.sh"], Line("/work/x", 1), state, ground)
+    assert found is None
+    assert 1 < state.reads[0] < 100 * MOST_SCRIPTS
 
 
 # --- data ----------------------------------------------------------------------------------------------------------------

@@ -115,6 +115,7 @@ def python_of_line(text: str, at: Place, state: State, ground: Ground) -> Starte
 
     ``state`` gets the variables that are set on the way, and the folder in which the program starts as PWD.
     """
+    state.begin()
     return _program(words_of_line(text), at, state, ground, 0)
 
 
@@ -135,8 +136,10 @@ def python_of_batch(
     """Do the same for a batch file: the first Python that it starts. It is None where the file starts none, and ``state`` has what it
     sets then. ``arguments``: what it is called with; None: that is not known. ``label``: a part of it, as ``call :NAME`` runs it.
     """
+    if not depth:
+        state.begin()
     text = ground.read(path)
-    if text is None or depth >= MOST_STEPS:
+    if text is None or depth >= MOST_STEPS or not state.may_read():
         return None
     state.files += [path] if path not in state.files else []
     arguments = None if MOVES_ARGUMENTS.search(text) else arguments
@@ -440,6 +443,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
 
 def python_of_ps1(path: str, state: State, ground: Ground) -> StartedFile | None:
     """Return the first Python that a script of PowerShell starts, as ``python_of_batch`` does."""
+    state.begin()
     return python_of_script(path, state, ground, _by_powershell(ground, 0))
 
 

@@ -228,7 +228,7 @@ class _Follower:
 
     def text(self, text: str, file: str, line: int) -> StartedFile | None:
         """Follow statements; ``line``: 0 for a command that no file has."""
-        if self.depth >= MOST_STEPS:
+        if self.depth >= MOST_STEPS or not self.state.may_read():
             return None
         before = {n: v for n, v in self.own.items() if n in ("psscriptroot", "pscommandpath")}
         if file:
@@ -340,7 +340,8 @@ class _Follower:
             return None
         if name in self.functions:
             self.depth += 1
-            found = self._all(self.functions[name], file, sure=sure) if self.depth < MOST_STEPS else None
+            follows = self.depth < MOST_STEPS and self.state.may_read()
+            found = self._all(self.functions[name], file, sure=sure) if follows else None
             self.depth -= 1
             return found
         if name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
@@ -473,7 +474,7 @@ class _Follower:
                 value += self._variable(part["variable"])
             elif part["number"]:
                 value += part["number"]
-            elif (inner := self._inner(part["inner"] or part["command"])) is not None:
+            elif (inner := self._inner(part["inner"] or part["command"] or "")) is not None:
                 value += inner
             else:
                 return None
