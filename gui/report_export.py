@@ -36,7 +36,7 @@ def suggested_name() -> str:
     return f"{folder}/convalesce-{QDate.currentDate().toString(Qt.DateFormat.ISODate)}.html"
 
 
-def save_report(report: Report, path: Path, before: Report | None = None) -> Said:
+def save_report(report: Report, path: Path, before: Report | None) -> Said:
     """Write the report in the format of the file's extension; return the message for the person.
 
     ``before``: the computer before a cure; HTML and Markdown show both.

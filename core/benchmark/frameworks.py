@@ -83,9 +83,7 @@ class FrameworkEvent(msgspec.Struct, frozen=True):
     """Seconds since the script started."""
 
 
-def frameworks_to_run(
-    chosen: ChosenConsumer, where: Sysroot, builds: tuple[FrameworkBuild, ...] = ()
-) -> tuple[Trial, ...]:
+def frameworks_to_run(chosen: ChosenConsumer, where: Sysroot, builds: tuple[FrameworkBuild, ...]) -> tuple[Trial, ...]:
     """Return the frameworks of the consumer's environment that can be run, builds without GPU support last."""
     python = chosen.want.python
     if python is None or not python.executable:

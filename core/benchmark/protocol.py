@@ -93,7 +93,7 @@ class EventDecoder:
                 self._heard(said)
 
 
-def report_progress(watch: Progress, prefix: str = "") -> Progress:
+def report_progress(watch: Progress, prefix: str) -> Progress:
     """Return a watch that reports a child's steps through ``watch``; use it with ``following``."""
     return Progress(
         watch.say, heard=EventDecoder(lambda said: watch.say(prefix + _sentence(said.begin)) if said.begin else None)

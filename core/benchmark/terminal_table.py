@@ -15,7 +15,7 @@ BAR_WIDTH = 30
 """Characters of a bar at the card's limit."""
 
 
-def benchmark_table(benchmark: Benchmark | None, *, plain: bool = False) -> str:
+def benchmark_table(benchmark: Benchmark | None, *, plain: bool) -> str:
     """Return the table; ``plain`` restricts it to ASCII. Empty if nothing was run."""
     if benchmark is None or not benchmark.gpus:
         return ""

@@ -34,7 +34,7 @@ def measure_speed(
     *,
     seen: Snapshot | None = None,
     options: ScanOptions = DEFAULT_SCAN,
-    extent: Extent | None = None,
+    extent: Extent | None,
     gpu: int | None = None,
 ) -> Report:
     """Run the benchmark on a ``seen`` machine, and diagnose both; scan first if that is None.

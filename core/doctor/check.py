@@ -13,7 +13,7 @@ from core.common.progress import CancelledError, Progress
 from core.doctor.examine import diagnose_snapshot, examine
 from core.host.interface import Host
 from core.model.findings import Report
-from core.model.scan_options import DEFAULT_SCAN, ScanOptions
+from core.model.scan_options import ScanOptions
 from core.model.steps import Step
 from core.report.check.expectations import Policy, answer_expectations
 from core.report.check.outcome import Outcome, check_outcome, no_answer
@@ -22,11 +22,11 @@ from core.report.redact import Cleaner
 
 def check_machine(
     host: Host,
-    options: ScanOptions = DEFAULT_SCAN,
+    options: ScanOptions,
     *,
     limit: float,
-    policy: Policy | None = None,
-    full_names: bool = False,
+    policy: Policy | None,
+    full_names: bool,
 ) -> tuple[Outcome, Report | None]:
     """Examine the machine and return the outcome, with the report that it was made of.
 

@@ -135,7 +135,7 @@ def _of_finding(report: Report, finding: Finding) -> Headline:
     return Headline(kind="by hand", act=steps, who=who, finding=finding)
 
 
-def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None = None) -> Headline:
+def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None) -> Headline:
     """Return the headline after a cure: ``report`` was made after it, ``finding`` is what was cured, ``outcome``
     how the change ended, where Convalesce made it.
     """

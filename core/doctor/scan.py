@@ -108,7 +108,7 @@ THOROUGH_FACTOR = 20
 """With --thorough whole files are hashed: each time-out is this much longer."""
 
 
-def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...] = PROBES) -> set[str]:
+def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...]) -> set[str]:
     """Return the sections that ``steps`` need, with their dependencies; all sections if there are no steps."""
     if not steps:
         return {p.section for p in probes}

@@ -114,7 +114,7 @@ def link_sentence(shown: MachineFault) -> str:
     }[shown.link]
 
 
-def what_to_do(e: Explanation, width: int = TEXT_WIDTH) -> list[str]:
+def what_to_do(e: Explanation, width: int) -> list[str]:
     """Return the fix of what is proved or likely, else the steps for what the text suggests, and what would decide.
 
     A question that separates the causes comes before the steps for what is only possible.

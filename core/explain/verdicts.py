@@ -137,8 +137,8 @@ Fields = dict[str, dict[str, Any]]
 def judge_causes(
     reading: ParsedText,
     seen: Snapshot | None,
-    findings: tuple[Finding, ...] = (),
-    failures: list[Finding] | None = None,
+    findings: tuple[Finding, ...],
+    failures: list[Finding] | None,
 ) -> Judgement:
     """Compare a text with a machine and its findings (worst first, as in a Report).
 

@@ -22,7 +22,7 @@ _locks: dict[Path, int] = {}
 """Folder of ``make_scratch`` -> the descriptor that holds its lock. One per process, as descriptors and ``atexit`` are."""
 
 
-def make_scratch(parent: str | os.PathLike[str] | None = None) -> Path:
+def make_scratch(parent: str | os.PathLike[str] | None) -> Path:
     """Create a private temporary folder below ``parent`` (None: the system's place for these).
 
     It is removed when the program ends; call ``drop_scratch`` to remove it earlier.

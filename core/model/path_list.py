@@ -110,7 +110,7 @@ def count_before_end(entries: list[str], system: System) -> int:
     return len(entries) - (system == "windows" and entries[-1:] == [""])
 
 
-def check_entry(entry: str, system: System, name: str = "PATH") -> None:
+def check_entry(entry: str, system: System, name: str) -> None:
     """Check that a text can be one entry.
 
     Raises:
@@ -149,7 +149,7 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
     return _join_parts(entries, between)
 
 
-def remove_from_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
+def remove_from_path(value: str, entry: str, index: int, system: System, *, name: str) -> str:
     """Return ``value`` without the entry at ``index``, which must read ``entry``.
 
     Raises:
@@ -164,7 +164,7 @@ def remove_from_path(value: str, entry: str, index: int, system: System, *, name
     return _join_parts(entries, between)
 
 
-def move_in_path(value: str, entry: str, index: int, to: int, system: System, *, name: str = "PATH") -> str:
+def move_in_path(value: str, entry: str, index: int, to: int, system: System, *, name: str) -> str:
     """Return ``value`` with the entry at ``index`` moved so that it ends up at ``to``.
 
     Raises:
@@ -185,7 +185,7 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
     return _join_parts(entries, between)
 
 
-def put_back(value: str, entry: str, index: int, model: str, system: System, *, name: str = "PATH") -> str:
+def put_back(value: str, entry: str, index: int, model: str, system: System, *, name: str) -> str:
     """Return ``value`` with ``entry`` restored to its position in ``model`` (at ``index``), as closely as later edits
     allow.
 

@@ -46,8 +46,8 @@ def not_judged(
     *,
     id: str = "newer-than-known",
     severity: Severity = UNKNOWN,
-    evidence: Iterable[Evidence] = (),
-    subject: str = "",
+    evidence: Iterable[Evidence],
+    subject: str,
 ) -> Finding:
     """Return the finding that something is beyond the tables."""
     return make_finding(

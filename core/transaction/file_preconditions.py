@@ -23,7 +23,7 @@ _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 # --- preconditions -------------------------------------------------------------------------------------------
 
 
-def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None = None) -> tuple[str, ...]:
+def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None) -> tuple[str, ...]:
     """Return a sentence for each reason against the change; empty if it can be made. Changes nothing. ``trusted``: only
     these user numbers may be able to write a source (None: only a source that everybody can write is refused).
     """
@@ -133,7 +133,7 @@ def _source_problems(item: FileItem, trusted: frozenset[int] | None) -> list[str
     return [] if size == item.size else [_("The source {source} has changed since it was shown.", source=item.source)]
 
 
-def writable_by_others(path: str, trusted: frozenset[int] | None = None) -> str:
+def writable_by_others(path: str, trusted: frozenset[int] | None) -> str:
     """Return the first part of a path, links resolved, that somebody else may change; empty when there is none.
 
     ``trusted``: nobody but these user numbers (and root) may; None: only what everybody may change counts. On Windows

@@ -204,7 +204,7 @@ class FixDialog(ChangeDialog):
         theme: Theme,
         parent: QWidget,
         *,
-        source: str = "",
+        source: str,
     ) -> None:
         title = finding.fix.title if finding.fix else finding.title
         super().__init__(shown_text(title), controller, theme, parent)

@@ -69,10 +69,10 @@ class AnswerScreen(Screen):
         theme: Theme,
         *,
         back: Callable[[], object],
-        again: str = "",
-        checked: tuple[str, ...] = (),
-        undo: bool = False,
-        code: str = "",
+        again: str,
+        checked: tuple[str, ...],
+        undo: bool,
+        code: str,
     ) -> None:
         super().__init__(headline_word(head.kind), theme, help_word=help_word(head), back=back)
         self.head = head

@@ -122,7 +122,7 @@ class Road(QWidget):
             said = " ".join(t for t in (self.current.title, self.current.accessibleDescription()) if t)
             announce(self, said)
 
-    def rebuild(self, theme: Theme, *, other_language: bool = False) -> None:
+    def rebuild(self, theme: Theme, *, other_language: bool) -> None:
         """Rebuild the screen after a change of colours, text size or language."""
         self.theme = theme
         if other_language and self.report is not None:

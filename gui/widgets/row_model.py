@@ -40,7 +40,7 @@ class RowModel(QAbstractItemModel):
         rows: tuple[TableRow, ...],
         theme: Theme,
         *,
-        paths: tuple[int, ...] = (),
+        paths: tuple[int, ...],
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)

@@ -35,7 +35,7 @@ class RowTable(QTreeView):
         rows: tuple[TableRow, ...],
         theme: Theme,
         *,
-        paths: tuple[int, ...] = (),
+        paths: tuple[int, ...],
     ) -> None:
         super().__init__()
         self._rows = model = RowModel(columns, rows, theme, paths=paths, parent=self)

@@ -58,7 +58,7 @@ class StepList(QFrame):
         titles: tuple[str, ...],
         settings: QSettings,
         doors: tuple[Callable[[], object], ...],
-        leave: Callable[[], object] | None = None,
+        leave: Callable[[], object] | None,
     ) -> None:
         """``doors``: actions to examine again and to explain an error message.
 
@@ -129,7 +129,7 @@ class StepList(QFrame):
         """Store a setting, and announce it."""
         self.settings_button.choose(key, value)
 
-    def fit_to(self, window: int, height: int = 1000) -> None:
+    def fit_to(self, window: int, height: int) -> None:
         """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their
         words.
         """

@@ -78,7 +78,7 @@ class Library:
 
 
 def load_first(
-    tries: tuple[str, ...], forms: Mapping[str, str], by: Loader, named: Callable[[Library, int], str] | None = None
+    tries: tuple[str, ...], forms: Mapping[str, str], by: Loader, named: Callable[[Library, int], str] | None
 ) -> Library:
     """Load the first of some names or paths.
 

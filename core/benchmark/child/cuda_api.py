@@ -52,7 +52,7 @@ CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR = 13, 16, 75, 76
 """CUdevice_attribute of cuda.h."""
 
 
-def load_driver(library: str = "") -> Library:
+def load_driver(library: str) -> Library:
     """Load the CUDA driver's library.
 
     Raises:

@@ -61,7 +61,7 @@ class _Try:
 
 
 def time_problem(
-    bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float = 0.0
+    bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float
 ) -> Iterator[BenchmarkEvent]:
     """Time one problem for at most about ``seconds``; yield its check and its timing.
 

@@ -426,7 +426,7 @@ def _try_out(  # noqa: PLR0917 - the change, its twin, and the machine before an
     host: Host,
     later: Host,
     watch: Progress,
-    asked: tuple[str, ...] = (),
+    asked: tuple[str, ...],
 ) -> tuple[tuple[FrameworkTrial, ...], str, str]:
     """Import each framework of the twin, and convolve where there is a GPU; one that fails or crashes here must have done so
     before. Return the trials, what fails in a sentence, and which package that is.
@@ -481,7 +481,7 @@ def _extension_problem(  # noqa: PLR0917 - the change, its copy, the machine, an
     seen: Snapshot,
     host: Host,
     watch: Progress,
-    asked: tuple[str, ...] = (),
+    asked: tuple[str, ...],
 ) -> tuple[str, str]:
     """Return in a sentence that a package cannot be imported in the twin, and its name: an extension of a framework that came (torchvision, xformers), or
     one that the finding is about, whose import is the finding's own evidence.

@@ -69,9 +69,7 @@ _MAY_LAST = late_pattern(r"python|\.py\b|\.sh\b|\bsh\s|/bin/activate|env/bin/")
 """In the one of several commands (Type=oneshot) that does the work; the last one without such words."""
 
 
-def apply_unit(
-    rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool = True
-) -> Unit:
+def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: Mapping[str, str], *, own: bool) -> Unit:
     """Apply the assignments of configuration, unit and drop-ins to ``state`` in systemd's order, and return what is
     started.
 

@@ -86,7 +86,7 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
 
 
 def start_process(
-    argv: Sequence[str], env: Mapping[str, str] | None, handles: tuple[int, ...] = ()
+    argv: Sequence[str], env: Mapping[str, str] | None, handles: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
     """Start a process with three pipes (two where it also gets ``handles``), no window, no error dialogs and the system's own DLL search order.
 

@@ -54,7 +54,7 @@ class CacheEntry(Frozen, frozen=True, kw_only=True):
 CACHE_FILE = "/etc/ld.so.cache"
 
 
-def read_cache(*, root: str = "/") -> tuple[CacheEntry, ...] | None:
+def read_cache(*, root: str) -> tuple[CacheEntry, ...] | None:
     """Return the cache's entries in its own order; None if there is no readable cache."""
     return _read_cache(CACHE_FILE, root=root)
 
@@ -150,7 +150,7 @@ class ConfFolder(Frozen, frozen=True, kw_only=True):
     """File and line: "/etc/ld.so.conf.d/cuda.conf:1"."""
 
 
-def conf_folders(*, root: str = "/") -> tuple[ConfFolder, ...]:
+def conf_folders(*, root: str) -> tuple[ConfFolder, ...]:
     """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including
     file).
     """

@@ -32,7 +32,7 @@ class LdSo(msgspec.Struct, frozen=True):
     """The program's current folder: the meaning of an empty or relative entry."""
 
 
-def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "") -> str:
+def platform_of(flags: Iterable[str], *, architecture: str, vendor: str) -> str:
     """Return glibc's name for this processor ($PLATFORM): Intel's have names of their own.
 
     Source: glibc, sysdeps/x86/cpu-features.c, the end of init_cpu_features.
@@ -46,9 +46,7 @@ def platform_of(flags: Iterable[str], *, architecture: str = "x86_64", vendor: s
     return architecture
 
 
-def hwcaps_folders(
-    flags: Iterable[str], *, architecture: str = "x86_64", vendor: str = "", legacy: bool = False
-) -> tuple[str, ...]:
+def hwcaps_folders(flags: Iterable[str], *, architecture: str, vendor: str, legacy: bool) -> tuple[str, ...]:
     """Return the sub-folders for a processor with these /proc/cpuinfo flags, best first.
 
     ``legacy``: also those of glibc before 2.37 (tls, the processor's name, avx512_1, x86_64, and each of their

@@ -48,7 +48,7 @@ class Experiments(Frozen, frozen=True, kw_only=True):
     read: tuple[str, ...] = ()
     """Other files in the person's home folder that it opened."""
 
-    def refutes(self, kind: SuspectKind, name: str = "") -> bool:
+    def refutes(self, kind: SuspectKind, name: str) -> bool:
         """Return whether the import fails in the same way without this."""
         return any(
             run.outcome == "same" and any(s.kind == kind and (not name or s.name == name) for s in run.without)

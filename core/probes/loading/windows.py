@@ -60,7 +60,7 @@ def consumer_dll_policy(
 
 
 def trace_dlls(
-    main: str, major: int, policy: DllPolicy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...] = ()
+    main: str, major: int, policy: DllPolicy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...]
 ) -> tuple[Resolution, ...]:
     """Resolve the main library (a bare name or a path) and all its cuDNN and CUDA dependencies.
 

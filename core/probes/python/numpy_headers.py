@@ -43,7 +43,7 @@ def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str
 
 
 @cached_by_file
-def has_types_of_numpy_1(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> bool | None:
+def has_types_of_numpy_1(path: str | os.PathLike[str], *, root: str | os.PathLike[str]) -> bool | None:
     """Return whether a module of Cython compares the sizes of NumPy 1's types; None if unreadable."""
     named = _named((OLD_TYPES, NEW_TYPES, NEW, COMPARES), path, root)
     return None if named is None else named == {OLD_TYPES, COMPARES}

@@ -15,7 +15,7 @@ MAX_START_CODE_BYTES = 64 << 10
 """Maximum number of bytes read of a sitecustomize."""
 
 
-def variables_set(text: str, file: str = "") -> tuple[tuple[str, str], ...]:
+def variables_set(text: str, file: str) -> tuple[tuple[str, str], ...]:
     """Return the variables that the code of a file sets to what its text tells, in order; none if it cannot be parsed."""
     return tuple((name, value) for name, value, _line in variable_lines(text, PathNames(file)))
 

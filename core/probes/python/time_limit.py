@@ -22,7 +22,7 @@ STEPS = 30
 class TimeLimit:
     """The end of this thread's processor time, and of the clock's; ``end``: both moments, else from now on."""
 
-    def __init__(self, end: tuple[float, float] | None = None) -> None:
+    def __init__(self, end: tuple[float, float] | None) -> None:
         self._end_of_work, self._end_of_time = end or (
             time.thread_time() + MOST_SECONDS,
             time.monotonic() + MOST_WAITING,

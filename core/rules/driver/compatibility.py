@@ -192,7 +192,7 @@ def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> b
     return any(code // 10 == gpu // 10 and code < gpu and f"sm_{code}a" not in bound for code in sass)
 
 
-def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> bool:
+def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...]) -> bool:
     """Whether the driver can compile PTX for a GPU: for any newer one; family-specific PTX within the family,
     architecture-specific PTX only there.
     """

@@ -188,7 +188,7 @@ SHARED = ("numpy", "protobuf", "ml-dtypes")
 
 
 def releases_that_fit(
-    home: EnvironmentView, askers: Sequence[str], other: str, version: str = "", *, stays: bool = False
+    home: EnvironmentView, askers: Sequence[str], other: str, version: str, *, stays: bool = False
 ) -> tuple[Fix, InstallPackages | None]:
     """Return how packages get releases that fit each other: a framework stays as it is, and what asks for it changes.
 

@@ -101,7 +101,7 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
 
 
 def diagnose_import(
-    home: EnvironmentView, failures: Sequence[ImportFailure], experiments: Experiments | None = None
+    home: EnvironmentView, failures: Sequence[ImportFailure], experiments: Experiments | None
 ) -> ImportDiagnosis | None:
     """Return what the experiments prove; else the first cause that can be named, starting with the exception raised first; None if no
     message names one.
