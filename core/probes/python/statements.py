@@ -257,7 +257,9 @@ class Statements:
         """Make the calls that evaluating an expression surely makes: imports by name, and others where they are followed."""
         if frame.path not in self._by_name:
             self._by_name[frame.path] = any(way in frame.text for way in IMPORTS_BY_NAME)
-        for call in sure_calls(node, lambda test: truth_of(test, frame.known, self)) if self._by_name[frame.path] else ():
+        for call in (
+            sure_calls(node, lambda test: truth_of(test, frame.known, self)) if self._by_name[frame.path] else ()
+        ):
             match call:
                 case ast.Call(args=[ast.Constant(value=str(name))], keywords=[]) if self._imports(call, name, frame):
                     frame.lines[0] = call.lineno

@@ -12,9 +12,9 @@ import msgspec
 
 from core.common.syntax_tree import chain_of
 from core.probes.variables.following.values import (
+    LIST_METHODS,
     MOST_PARTS,
-    OF_LISTS,
-    TEXTS,
+    TEXT_METHODS,
     UNKNOWN,
     Around,
     CodeRaises,
@@ -24,12 +24,12 @@ from core.probes.variables.following.values import (
     Kind,
     Module,
     Place,
-    applied,
-    called,
-    compared,
+    apply_function,
+    apply_operator,
+    call_path_method,
+    call_standard,
     is_plain,
-    of_module,
-    of_place,
+    module_attribute,
 )
 
 MOST_STEPS = 20_000
@@ -38,7 +38,7 @@ MOST_DEPTH = 14
 
 
 class Left(Exception):  # noqa: N818 - control flow
-    """A function returns, or may have."""
+    """A function returns ``value``, or may have returned."""
 
     def __init__(self, value: Any) -> None:
         super().__init__()
@@ -46,7 +46,7 @@ class Left(Exception):  # noqa: N818 - control flow
 
 
 class LoopEnd(Exception):  # noqa: N818 - control flow
-    """break or continue; ``is_open`` where it may have come."""
+    """break, which ``ends`` the loop, or continue."""
 
     def __init__(self, *, ends: bool) -> None:
         super().__init__()
@@ -165,8 +165,10 @@ class Expressions:
             case ast.BinOp(left=left, op=way, right=right):
                 one, other = self.value(left, scope), self.value(right, scope)
                 if isinstance(one, Place) and isinstance(way, ast.Div):
-                    return of_place(one, "joinpath", (other,), self.around) if isinstance(other, str) else UNKNOWN
-                return compared(one, way, other, node.lineno)
+                    return (
+                        call_path_method(one, "joinpath", (other,), self.around) if isinstance(other, str) else UNKNOWN
+                    )
+                return apply_operator(one, way, other, node.lineno)
             case ast.Compare(left=left, ops=[way], comparators=[right]):
                 return self._compare(self.value(left, scope), way, self.value(right, scope), node.lineno)
             case ast.IfExp(test=test, body=body, orelse=other):
@@ -231,7 +233,7 @@ class Expressions:
                 return UNKNOWN
             self.read[left] = None
             return (left in self.env) is isinstance(way, ast.In)
-        return compared(left, way, right, line)
+        return apply_operator(left, way, right, line)
 
     def _several(self, several: list[ast.expr], scope: dict[str, Any]) -> Any:
         found = []
@@ -264,7 +266,7 @@ class Expressions:
     def _attribute(self, value: Any, attr: str) -> Any:
         match value:
             case Module(name=name):
-                return of_module(name, attr, self.around)
+                return module_attribute(name, attr, self.around)
             case Kind() if attr in value.members:
                 return value.members[attr]
             case Place(path=path) if attr in ("name", "suffix", "stem", "parent"):
@@ -333,11 +335,11 @@ class Expressions:
             if isinstance(owner, Module):
                 return self._standard(f"{owner.name}.{name}", values, keywords, node.lineno, whole=whole)
             if isinstance(owner, Place):
-                return of_place(owner, name, tuple(values) if whole else (), self.around, node.lineno)
-            if isinstance(owner, str) and name in TEXTS and whole:
-                return applied(getattr(owner, name), tuple(values), node.lineno, keywords)
+                return call_path_method(owner, name, tuple(values) if whole else (), self.around, node.lineno)
+            if isinstance(owner, str) and name in TEXT_METHODS and whole:
+                return apply_function(getattr(owner, name), tuple(values), node.lineno, keywords)
             if isinstance(owner, list | tuple | dict | set | frozenset) and whole:
-                if name in OF_LISTS and hasattr(owner, name):
+                if name in LIST_METHODS and hasattr(owner, name):
                     return (
                         [*getattr(owner, name)()]
                         if name in ("keys", "values", "items")
@@ -379,7 +381,7 @@ class Expressions:
             raise Left(UNKNOWN)
         if name in ("os.putenv", "os.unsetenv"):
             self.forget_variable(values[0] if values else UNKNOWN)
-        return called(name, tuple(values), keywords, line, self.around)
+        return call_standard(name, tuple(values), keywords, line, self.around)
 
     def _of_environ(self, name: str, values: list[Any], keywords: dict[str, Any], line: int) -> Any:
         match name:

@@ -26,10 +26,10 @@ from core.probes.variables.following.values import (
     Function,
     Kind,
     Module,
-    compared,
+    apply_operator,
     is_known,
     is_plain,
-    of_module,
+    module_attribute,
 )
 
 MOST_OTHERS = 10
@@ -154,13 +154,13 @@ class ModuleRun(Expressions):
                 self.assign(target, self.value(value, scope), scope)
             case ast.AugAssign(target=ast.Name(id=name) as target, op=way, value=value):
                 self.assign(
-                    target, compared(scope.get(name, UNKNOWN), way, self.value(value, scope), node.lineno), scope
+                    target, apply_operator(scope.get(name, UNKNOWN), way, self.value(value, scope), node.lineno), scope
                 )
             case ast.AugAssign(target=ast.Subscript(value=place) as target, op=way, value=value) if isinstance(
                 self.value(place, scope), Environ
             ):
                 old = self.value(target, scope)
-                self.assign(target, compared(old, way, self.value(value, scope), node.lineno), scope)
+                self.assign(target, apply_operator(old, way, self.value(value, scope), node.lineno), scope)
             case ast.If(test=test):
                 self._if(self.truth(test, scope), node, scope)
             case ast.Assert(test=test):
@@ -363,7 +363,7 @@ class ModuleRun(Expressions):
     def _fits(self, subject: Any, pattern: ast.pattern, scope: dict[str, Any]) -> bool | None:
         match pattern:
             case ast.MatchValue(value=value):
-                found = compared(subject, ast.Eq(), self.value(value, scope), pattern.lineno)
+                found = apply_operator(subject, ast.Eq(), self.value(value, scope), pattern.lineno)
                 return None if found is UNKNOWN else bool(found)
             case ast.MatchSingleton(value=single):
                 return None if subject is UNKNOWN else subject is single
@@ -451,7 +451,7 @@ class ModuleRun(Expressions):
                 other = None if standard else self._other(module)
                 scope.update({n: v for n, v in other.scope.items() if n.isupper()} if other else {})
             elif standard:
-                scope[one.asname or one.name] = of_module(module, one.name, self.around)
+                scope[one.asname or one.name] = module_attribute(module, one.name, self.around)
             else:
                 scope[one.asname or one.name] = Elsewhere(module, one.name)
 

@@ -115,16 +115,16 @@ STANDARD = frozenset(
         "platform",
     )
 )
-TEXTS = frozenset((
+TEXT_METHODS = frozenset((
     "lower", "upper", "strip", "lstrip", "rstrip", "split", "rsplit", "startswith", "endswith", "replace", "partition", "rpartition", "isdigit",
     "isdecimal", "isnumeric", "isalpha", "isalnum", "isidentifier", "casefold", "title", "capitalize", "join", "removeprefix", "removesuffix", "find",
     "index", "rindex", "count", "splitlines", "encode", "islower", "isupper", "swapcase",
 ))  # fmt: skip
-OF_LISTS = frozenset(
+LIST_METHODS = frozenset(
     ("index", "count", "copy", "keys", "values", "items", "get", "union", "intersection", "issubset", "difference")
 )
 """Methods of texts and lists that change nothing."""
-PLAIN: Mapping[str, Callable[..., Any]] = {
+PLAIN_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "int": int, "float": float, "bool": bool, "str": str, "len": len, "min": min, "max": max, "sorted": sorted, "list": list, "tuple": tuple,
     "set": set, "frozenset": frozenset, "dict": dict, "any": any, "all": all, "abs": abs, "sum": sum,
     "round": lambda x, n=None: round(x, n) if n is None or abs(n) < MOST_REPEATED else UNKNOWN, "enumerate": lambda x: list(enumerate(x)),
@@ -139,8 +139,8 @@ _OPERATORS: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
 }  # fmt: skip
-SIMPLE = (str, int, float, bool, type(None), list, tuple, dict, set, frozenset, bytes, SplitResult)
-OF_SUBPROCESS = ("run", "call", "check_call", "check_output", "Popen")
+PLAIN_TYPES = (str, int, float, bool, type(None), list, tuple, dict, set, frozenset, bytes, SplitResult)
+SUBPROCESS_FUNCTIONS = ("run", "call", "check_call", "check_output", "Popen")
 
 
 def is_known(value: object) -> bool:
@@ -161,10 +161,14 @@ def is_known(value: object) -> bool:
 
 def is_plain(value: object) -> bool:
     """Whether Python's own functions may be applied to a value."""
-    return isinstance(value, SIMPLE) and is_known(value) and not (isinstance(value, str) and len(value) > MOST_LETTERS)
+    return (
+        isinstance(value, PLAIN_TYPES)
+        and is_known(value)
+        and not (isinstance(value, str) and len(value) > MOST_LETTERS)
+    )
 
 
-def applied(
+def apply_function(
     function: Callable[..., Any], values: tuple[Any, ...], line: int, keywords: Mapping[str, Any] | None = None
 ) -> Any:
     """Return a function's result on plain values.
@@ -196,7 +200,7 @@ def applied(
     return found if is_plain(found) or isinstance(found, SplitResult) else UNKNOWN
 
 
-def compared(left: Any, way: ast.AST, right: Any, line: int) -> Any:
+def apply_operator(left: Any, way: ast.AST, right: Any, line: int) -> Any:
     """Return the value of a comparison or of arithmetic on two values."""
     if isinstance(way, ast.Is | ast.IsNot | ast.Eq | ast.NotEq) and (left is None or right is None):
         if UNKNOWN in (left, right) if not isinstance(left, list | dict | set) else right is UNKNOWN:
@@ -206,10 +210,10 @@ def compared(left: Any, way: ast.AST, right: Any, line: int) -> Any:
     if isinstance(way, ast.In | ast.NotIn) and isinstance(right, Environ):
         return UNKNOWN
     function = _OPERATORS.get(type(way))
-    return applied(function, (left, right), line) if function else UNKNOWN
+    return apply_function(function, (left, right), line) if function else UNKNOWN
 
 
-def of_module(module: str, name: str, around: Around) -> Any:
+def module_attribute(module: str, name: str, around: Around) -> Any:
     """Return an attribute of a module of Python's own."""
     whole = f"{module}.{name}"
     linux = around.where.system == "linux"
@@ -226,7 +230,7 @@ def of_module(module: str, name: str, around: Around) -> Any:
     return Module(whole) if module in STANDARD else UNKNOWN
 
 
-def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line: int, around: Around) -> Any:  # noqa: C901, PLR0912 - one line for each function
+def call_standard(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line: int, around: Around) -> Any:  # noqa: C901, PLR0912 - one line for each function
     """Return the result of a function of Python's own library.
 
     Raises:
@@ -236,8 +240,8 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
     paths = around.where.path_module
     if isinstance(first, Place):
         first, values = first.path, (first.path, *values[1:])
-    if name in PLAIN:
-        return applied(PLAIN[name], values, line, keywords)
+    if name in PLAIN_FUNCTIONS:
+        return apply_function(PLAIN_FUNCTIONS[name], values, line, keywords)
     text = first if isinstance(first, str) else None
     match name:
         case "os.getenv" | "os.environ.get":
@@ -287,7 +291,7 @@ def called(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line
         case "isinstance" if len(values) == 2 and is_plain(first) and isinstance(values[1], Module):
             kind = getattr(builtins, values[1].name, None)
             return isinstance(first, kind) if isinstance(kind, type) else UNKNOWN
-    if name.startswith("subprocess.") and name.rpartition(".")[2] in OF_SUBPROCESS and not keywords.get("shell"):
+    if name.startswith("subprocess.") and name.rpartition(".")[2] in SUBPROCESS_FUNCTIONS and not keywords.get("shell"):
         program = first[0] if isinstance(first, list | tuple) and first else first
         if isinstance(program, str) and program and " " not in program and not _program(program, around):
             raise CodeRaises("FileNotFoundError", line, f"No such file or directory: {program!r}")
@@ -328,14 +332,14 @@ def _made(path: str, line: int, around: Around) -> None:
         raise CodeRaises(kind, line, f"{place!r}")
 
 
-def of_place(place: Place, name: str, values: tuple[Any, ...], around: Around, line: int = 0) -> Any:
+def call_path_method(place: Place, name: str, values: tuple[Any, ...], around: Around, line: int = 0) -> Any:
     """Return the result of a method of a path."""
     paths = around.where.path_module
     match name:
         case "exists" | "is_file" | "is_dir":
             return _asked(name.replace("_", ""), place.path, around)
         case "expanduser":
-            found = called("os.path.expanduser", (place.path,), {}, 0, around)
+            found = call_standard("os.path.expanduser", (place.path,), {}, 0, around)
             return Place(found) if isinstance(found, str) else UNKNOWN
         case "resolve" | "absolute" if paths.isabs(place.path):
             return Place(paths.normpath(place.path))
