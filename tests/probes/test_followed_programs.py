@@ -286,6 +286,17 @@ def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_the
     assert python_fails(tmp_path)
 
 
+@pytest.mark.parametrize("program", ["import clip\nclip.copy()\n", "from clip import copy\n"])
+@pytest.mark.parametrize("own", ["import json\n", "def copy():\n    pass\n"])
+def test_a_module_of_the_persons_own_that_hides_the_package_a_program_means(tmp_path: Path, program: str, own: str):
+    lay_out(tmp_path, {"main.py": program, "clip.py": own}, INSTALLED)
+    work, site = tmp_path / "work", tmp_path / "site"
+    assert [(e.kind, e.name, e.path, e.hidden) for e in ends_in(tmp_path)] == (
+        [("no name", "copy", str(work / "clip.py"), str(site / "clip/__init__.py"))] if "json" in own else []
+    )
+    assert python_fails(tmp_path) is ("json" in own)
+
+
 @pytest.mark.parametrize("there", [False, True])
 def test_what_is_tried_first_is_named_where_its_handler_refuses_another(tmp_path: Path, there: bool):
     user = """try:

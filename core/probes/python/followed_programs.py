@@ -150,10 +150,8 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
         return bool(ended.owner)  # of what is installed; a text of one's own may be half written
     if ended.kind not in ("absent", "no name", "no parameter", "refused"):
         return False  # what else is damaged is told whoever asks
-    if (
-        ended.hidden
-    ):  # and so is what hides a package, unless only this program puts it there, or it is installed itself
-        return _is_added(ended.path, search, where) or _is_installed(ended.path, search, where)
+    if ended.hidden:
+        return True  # where the look at what hides packages tells it as well, the rules take one of both
     inner = where.path_module.sep
     if (
         ended.path.startswith(folder + inner)
