@@ -18,11 +18,14 @@ from core.model.changes import ExchangePackages
 from tests.windows.faultlab.machine import Machine
 from tests.windows.worldlab.scenes import pip, torch
 
+OF_ANOTHER_CUDA = ("cusolver-12.9",)
+"""Wheels that fit none of the lab's others, which are of CUDA 12.4: an installer would bring all of one release."""
+
 
 def install_from_wheels(change: ExchangePackages, m: Machine) -> bool:
     """Do what the change says; False where the lab has no such wheel."""
     site = Path(change.folder or Path(change.prefix, "Lib\\site-packages"))
-    known = {name: _of_wheel(Path(place)) for name, place in m.places.items()}
+    known = {name: _of_wheel(Path(place)) for name, place in m.places.items() if name not in OF_ANOTHER_CUDA}
     wanted = [Requirement(text) for text in change.install]
     wanted += [Requirement(f"{name}=={_installed(site, name)}") for name in change.restore if _installed(site, name)]
     if len(wanted) < len(change.install) + len(change.restore):
