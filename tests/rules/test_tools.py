@@ -8,6 +8,7 @@ from msgspec.structs import replace
 from core.model.facts import (
     CdiSpecification,
     CudaInit,
+    CudnnCopy,
     EndedImport,
     Environment,
     ImportSearch,
@@ -286,6 +287,28 @@ def test_a_library_that_a_program_opens(name: str, elsewhere: str, cause: str) -
     assert [(c.cause, c.severity) for c in cards] == ([(cause, Severity.WARNING)] if cause else [])
     assert all("/w/main.py:2" in c.title for c in cards)
     assert not [*what_calls_lack(seen), *unfit_tools(seen)]
+
+
+@pytest.mark.parametrize(
+    ("name", "environment", "cause", "said"),
+    [
+        ("libcudnn.so.9", m.PREFIX, "cudnn_major_mismatch", "here is only cuDNN 8.9.7"),
+        ("libcudnn.so.9", "", "cudnn_major_mismatch", "here is only cuDNN 8.9.7"),
+        ("libcudnn.so.9", "/srv/another", "cudnn_not_installed", "which is not there"),
+        ("libcudnn_ops_infer.so.8", m.PREFIX, "cudnn_not_installed", "which is not there"),
+        ("libcublas.so.11", m.PREFIX, "cuda_runtime_missing", "which is not there"),
+    ],
+    ids=["its own of another major", "the machine's", "another environment's", "of the same major", "no cuDNN"],
+)
+def test_a_cudnn_that_a_program_opens(name: str, environment: str, cause: str, said: str) -> None:
+    copy = CudnnCopy(folder="/w/cudnn", origin="folder", major=8, version="8.9.7", environment=environment)
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="ctypes", name=name, path="/w/main.py", state="absent", runs=False, opened=True,
+        asked_by="ctypes.CDLL(NAME)", called="/w/main.py:2",
+    )  # fmt: skip
+    (card,) = libraries_that_programs_open(replace(m.wheel_machine(), framework_tools=(one,), cudnn=(copy,)))
+    assert (card.cause, said in card.title) == (cause, True)
+    assert any(e.source == "/w/cudnn" for e in card.evidence) is (cause == "cudnn_major_mismatch")
 
 
 def test_a_library_that_a_service_finds_in_its_own_folders_is_not_told_of_it() -> None:

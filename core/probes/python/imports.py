@@ -18,6 +18,7 @@ from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.locations import working_folder
+from core.probes.python.made_clients import without_makers
 from core.probes.python.misfits import misfits
 from core.probes.python.modules import ModuleSearch, known_modules
 from core.probes.python.numpy_headers import built_for_numpy_1
@@ -141,7 +142,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         unrecorded=tuple(_unrecorded(python, required, modules, where)),
         left=compiled_remains(python, request, where),
         misfits=misfits(python, request, where),
-        idle=idle_frameworks(python, request, where),
+        idle=without_makers(idle_frameworks(python, request, where), request, modules, where),
         on_cpu=on_cpu_alone(python, request, where),
         on_cudnn=callers_of_cudnn(python, request, where),
     )

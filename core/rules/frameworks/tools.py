@@ -8,15 +8,16 @@ from collections.abc import Iterator
 from core.common.i18n import N_, _, join_sentences, translate_fact
 from core.common.shell import quote
 from core.knowledge.causes import Cause
-from core.knowledge.library_names import parse_library_name
+from core.knowledge.library_names import LibraryName, parse_library_name
 from core.knowledge.modules import distribution_of, module_of
 from core.knowledge.tools import known_calls
-from core.model.facts import Snapshot
+from core.model.facts import CudnnCopy, Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
+from core.rules.consumer_loads import describe_copy
 from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
@@ -190,15 +191,23 @@ def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
             is_path = one.name.startswith("/")
             if not is_path and theirs - {ours.value if ours else ""}:
                 continue
-            is_cuda = parse_library_name(one.name.rpartition("/")[2]) is not None
+            known = parse_library_name(one.name.rpartition("/")[2])
+            others = _other_cudnn(home, known) if known and known.family == "cudnn" else []
             yield make_finding(
                 Step.FRAMEWORKS,
                 min(home.severity, WARNING),
                 "opened-by-program",
-                _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name),
-                cause="cuda_runtime_missing" if is_cuda else "system_library_missing",
+                _("{call} opens the library {name}; here is only {copy}.", call=one.called, name=one.name, copy=describe_copy(others[0]))
+                if others
+                else _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name),
+                cause=_cause_of_absence(known, others),
                 why=_("The program ends at this line, whatever the packages need."),
-                evidence=[observation(_("Requested by"), one.asked_by, one.called), observation(_("Known from"), one.source), home.concerns()],
+                evidence=[
+                    observation(_("Requested by"), one.asked_by, one.called),
+                    *(observation(_("On this machine"), describe_copy(copy), copy.folder) for copy in others),
+                    observation(_("Known from"), one.source),
+                    home.concerns(),
+                ],
                 subject=one.called,
                 fix=manual_fix(
                     _("Let the program open a library that is here"),
@@ -206,6 +215,22 @@ def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
                     restart="program",
                 ),
             )  # fmt: skip
+
+
+def _other_cudnn(home: EnvironmentView, wanted: LibraryName) -> list[CudnnCopy]:
+    """Return the copies of cuDNN of another major version that are no other environment's, its own first."""
+    mine = home.python.prefix
+    here = [c for c in home.seen.cudnn or () if c.environment in ("", mine) and wanted.major not in (None, c.major)]
+    return sorted(here, key=lambda c: c.environment != mine)
+
+
+def _cause_of_absence(wanted: LibraryName | None, others: list[CudnnCopy]) -> Cause:
+    """Return why a library is not there that a program opens by its name."""
+    if wanted is None:
+        return "system_library_missing"
+    if wanted.family != "cudnn":
+        return "cuda_runtime_missing"
+    return "cudnn_major_mismatch" if others else "cudnn_not_installed"
 
 
 def lacking_builders(seen: Snapshot) -> Iterator[Finding]:

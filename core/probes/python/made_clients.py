@@ -1,0 +1,91 @@
+"""Whether programs that do not name httpx make a client of it, by what they import or call: it reads its variables there."""
+
+from __future__ import annotations
+
+import re
+
+from core.common.late_pattern import late_pattern
+from core.knowledge.contracts import variable_contracts
+from core.knowledge.modules import module_table
+from core.probes.probe import ProbeRequest
+from core.probes.python.dotted_modules import DottedModules, package_of
+from core.probes.python.module_text import behind_docstring, imported_names, imports_at_the_margin, packages_spelt
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.own_programs import PROGRAMS, own_texts
+from core.probes.sysroot import Sysroot
+
+MAKER = "httpx"
+"""The distribution, and the module."""
+
+MOST_BYTES, MOST_MODULES = 8 << 20, 600
+"""Source that is read for all programs of one environment, and modules."""
+
+_MADE = late_pattern(
+    r"(?m)^(?:\w+[ \t]*(?::[^=\n]*)?=[ \t]*)?(?P<whose>httpx\.|)(?:Async)?Client\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\)"
+)
+"""A client that is made at the left margin; its source: httpx/_client.py, where __init__ makes a transport for each proxy."""
+_BY_NAME = late_pattern(r"(?m)^from[ \t]+httpx[ \t]+import\b[^\n]*\b(?:Async)?Client\b")
+_OWN_TRANSPORT = late_pattern(r"\btransport[ \t]*=[ \t]*(\w+)")
+_NO_VARIABLES = late_pattern(r"\b(?:trust_env[ \t]*=[ \t]*False|proxy[ \t]*=(?![ \t]*None))")
+
+
+_DERIVED = late_pattern(r"(?m)^[ \t]*class[ \t]+\w+\((?:[\w.]+[ \t]*,[ \t]*)*httpx\.(?:Async)?Client\b")
+"""A package's own client, which its classes make: openai, anthropic."""
+
+
+def without_makers(
+    idle: tuple[str, ...], request: ProbeRequest, search: ModuleSearch, where: Sysroot
+) -> tuple[str, ...]:
+    """Return the idle distributions, without one whose client is made as the programs of the folder import another package, or make an
+    object of a class of one that derives its own client.
+    """
+    variables = {c.variable for c in variable_contracts() if c.readers and re.fullmatch(c.readers, MAKER)}
+    if MAKER not in idle or variables.isdisjoint(name.upper() for name in request.env):
+        return idle
+    texts = [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
+    frameworks = {row.module.partition(".")[0] for row in module_table().modules}
+    tops = {top for text in texts for top in packages_spelt(text)} - frameworks
+    made_of = frozenset(top for top in tops if any(_makes_object(text, top) for text in texts))
+    return tuple(n for n in idle if n != MAKER) if _make_clients(tops, made_of, search, where) else idle
+
+
+def _makes_object(text: str, top: str) -> bool:
+    """Whether a program calls a class of a package, by the name that it has there."""
+    if re.search(rf"\b{top}(?:\.\w+)*\.[A-Z]\w*\(", text):
+        return True
+    taken = re.findall(rf"(?m)^[ \t]*from[ \t]+{top}\b[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)", text)
+    names = {name for one in taken for name in re.findall(r"\b[A-Z]\w*", one)}
+    return any(re.search(rf"\b{name}\(", text) for name in names)
+
+
+def _make_clients(tops: set[str], made_of: frozenset[str], search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a module of these packages makes a client, or derives one in a package of ``made_of``: one to which the lines at the left
+    margin lead.
+    """
+    found = DottedModules(search, where, MOST_BYTES)
+    waiting, seen = sorted(tops), set(tops)
+    while waiting and len(seen) < MOST_MODULES and found.left > 0:
+        dotted = waiting.pop()
+        its, top = found.find(dotted), dotted.partition(".")[0]
+        text = found.text(its) if its.kind in ("package", "module") else ""
+        if MAKER in text and (makes_client(text) or (top in made_of and _DERIVED.search(text))):
+            return True
+        for step in imports_at_the_margin(text, behind_docstring(text)):
+            for module, names in imported_names(step, package_of(dotted, its)):
+                parts = module.split(".") if module.partition(".")[0] == top else []
+                above = [".".join(parts[: n + 1]) for n in range(len(parts))]
+                more = dict.fromkeys((*above, *(f"{module}.{name}" for name in (names or ()) if parts)))
+                waiting += [m for m in more if m not in seen]
+                seen |= set(more)
+    return False
+
+
+def makes_client(text: str) -> bool:
+    """Whether a module makes a client of httpx at its left margin that takes its proxies from variables."""
+    by_name = bool(_BY_NAME.search(text))
+    for made in _MADE.finditer(text):
+        transport = _OWN_TRANSPORT.search(made["given"])
+        own = transport and transport[1] != "None" and not re.search(rf"(?m)^{transport[1]}[ \t]*=[ \t]*None\b", text)
+        if (made["whose"] or by_name) and not own and not _NO_VARIABLES.search(made["given"]):
+            return True
+    return False

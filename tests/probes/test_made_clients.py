@@ -1,0 +1,67 @@
+"""Programs that do not name httpx, and make a client of it by what they import or call; the real statements are the measure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.model.facts import Distribution, SearchEntry
+from core.probes.python.made_clients import without_makers
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.sysroot import Sysroot
+from tests.machines import SITE, python
+from tests.probes.request import request, write
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
+
+HTTPX = """
+class Client:
+    def __init__(self, *, trust_env=True, transport=None, proxy=None, limits=None):
+        if trust_env and transport is None and proxy is None:
+            raise ImportError("Using SOCKS proxy, but the 'socksio' package is not installed.")
+class AsyncClient(Client):
+    pass
+def Limits():
+    pass
+"""
+"""What httpx 0.28 does where a variable names a proxy of SOCKS."""
+IMPORTED = {"ui/__init__.py": "import ui.parts\nfrom .work import run\n", "ui/parts/__init__.py": ""}
+CALLED = {"api/__init__.py": "from .own import Api\n", "api/own.py": "import httpx\nclass Own(httpx.Client):\n    pass\nclass Api:\n    def __init__(self):\n        self.client = Own()\n"}  # fmt: skip
+CASES: dict[str, tuple[str, dict[str, str], bool]] = {
+    "as it is imported": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nrun = httpx.Client()\n"}, True),
+    "with a transport that is none": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nt = None\nrun = httpx.AsyncClient(transport=t, limits=httpx.Limits())\n"}, True),
+    "with a transport": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nt = object()\nrun = httpx.Client(transport=t)\n"}, False),
+    "without variables": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nrun = httpx.Client(limits=httpx.Limits(), trust_env=False)\n"}, False),
+    "by its name": ("import ui\n", IMPORTED | {"ui/work.py": "from httpx import Client\nrun = Client()\n"}, True),
+    "another client": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nclass Client:\n    pass\nrun = Client()\n"}, False),
+    "in a function": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\ndef run():\n    return httpx.Client()\n"}, False),
+    "in a module that is not imported": ("import ui\n", IMPORTED | {"ui/work.py": "run = 1\n", "ui/more.py": "import httpx\nx = httpx.Client()\n"}, False),
+    "by a class that is called": ("from api import Api\nApi()\n", CALLED, True),
+    "by a class of the package": ("import api\nx = api.Api()\n", CALLED, True),
+    "by a class that is not called": ("from api import Api\n", CALLED, False),
+    "by a class of another": ("from api import Api\nclass Mine:\n    pass\nMine()\n", CALLED, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_client_of_a_program_that_does_not_name_it(case: str, tmp_path: Path):
+    program, files, made = CASES[case]
+    for name, text in (files | {"httpx.py": HTTPX}).items():
+        write(tmp_path, f"{SITE}/{name}", text)
+    write(tmp_path, "/home/ada/work/main.py", program)
+    where = Sysroot("linux", str(tmp_path))
+    entries = (SearchEntry(path=SITE, origin="site-packages"),)
+    search = ModuleSearch(Interpreter("/", "/", (3, 11)), PythonSearch(entries), "x86_64", where)
+    here = request(
+        tmp_path, pythons=(python(distributions=(Distribution(name="httpx", version="0.28.1", location=SITE),)),)
+    )
+    its = replace(here, script_folder="/home/ada/work", env={"all_proxy": "socks5://proxy:1080"})
+    assert without_makers(("httpx", "torch"), its, search, where) == (("torch",) if made else ("httpx", "torch"))
+    assert without_makers(("httpx",), replace(its, env={}), search, where) == ("httpx",)
+    argv = [sys.executable, "-I", "-B", "-c", f"import sys; sys.path.append({str(tmp_path) + SITE!r})\n{program}"]
+    assert (b"SOCKS" in subprocess.run(argv, capture_output=True, check=False).stderr) is made
