@@ -32,6 +32,9 @@ def Limits():
 """What httpx 0.28 does where a variable names a proxy of SOCKS."""
 IMPORTED = {"ui/__init__.py": "import ui.parts\nfrom .work import run\n", "ui/parts/__init__.py": ""}
 CALLED = {"api/__init__.py": "from .own import Api\n", "api/own.py": "import httpx\nclass Own(httpx.Client):\n    pass\nclass Api:\n    def __init__(self):\n        self.client = Own()\n"}  # fmt: skip
+MANY = {"api/__init__.py": "from . import types\nfrom .own import Api\n"}
+MANY |= {"api/types/__init__.py": "".join(f"from .t{n} import T{n}\n" for n in range(700))}
+MANY |= {f"api/types/t{n}.py": f"class T{n}:\n    pass\n" for n in range(700)}
 CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "as it is imported": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nrun = httpx.Client()\n"}, True),
     "with a transport that is none": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nt = None\nrun = httpx.AsyncClient(transport=t, limits=httpx.Limits())\n"}, True),
@@ -43,6 +46,7 @@ CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "in a module that is not imported": ("import ui\n", IMPORTED | {"ui/work.py": "run = 1\n", "ui/more.py": "import httpx\nx = httpx.Client()\n"}, False),
     "by a class that is called": ("from api import Api\nApi()\n", CALLED, True),
     "by a class of the package": ("import api\nx = api.Api()\n", CALLED, True),
+    "by a class of a package with many modules": ("from api import Api\nApi()\n", CALLED | MANY, True),
     "by a class that is not called": ("from api import Api\n", CALLED, False),
     "by a class of another": ("from api import Api\nclass Mine:\n    pass\nMine()\n", CALLED, False),
 }  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import variable_contracts
@@ -17,8 +18,8 @@ from core.probes.sysroot import Sysroot
 MAKER = "httpx"
 """The distribution, and the module."""
 
-MOST_BYTES, MOST_MODULES = 8 << 20, 600
-"""Source that is read for all programs of one environment, and modules."""
+MOST_BYTES, MOST_NAMES = 8 << 20, 20_000
+"""Source that is read for all programs of one environment, and names that may be modules: openai has 1500 modules."""
 
 _MADE = late_pattern(
     r"(?m)^(?:\w+[ \t]*(?::[^=\n]*)?=[ \t]*)?(?P<whose>httpx\.|)(?:Async)?Client\((?P<given>[^()]*(?:\([^()]*\)[^()]*)*)\)"
@@ -63,9 +64,9 @@ def _make_clients(tops: set[str], made_of: frozenset[str], search: ModuleSearch,
     margin lead.
     """
     found = DottedModules(search, where, MOST_BYTES)
-    waiting, seen = sorted(tops), set(tops)
-    while waiting and len(seen) < MOST_MODULES and found.left > 0:
-        dotted = waiting.pop()
+    waiting, seen = deque(sorted(tops)), set(tops)
+    while waiting and len(seen) < MOST_NAMES and found.left > 0:
+        dotted = waiting.popleft()
         its, top = found.find(dotted), dotted.partition(".")[0]
         text = found.text(its) if its.kind in ("package", "module") else ""
         if MAKER in text and (makes_client(text) or (top in made_of and _DERIVED.search(text))):
