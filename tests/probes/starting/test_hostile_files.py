@@ -77,6 +77,12 @@ def test_empty_brackets_of_powershell_are_not_known(text: str, tmp_path: Path) -
     assert "A" not in powershell(f"$env:B = '1'\n{text}\n", tmp_path).values
 
 
+@pytest.mark.parametrize(("count", "set_"), [(2000, True), (2001, False)])
+def test_a_condition_of_powershell_that_is_denied_often(count: int, set_: bool, tmp_path: Path) -> None:
+    state = powershell(f"$env:B = '1'\nif ({'-not ' * count}$env:B) {{ $env:A = '1' }}\n", tmp_path)
+    assert ("A" in state.values) is set_
+
+
 DOUBLED: dict[str, Callable[[Path], State]] = {
     "a file of variables": lambda _: by(
         functools.partial(read_assignments, expands=True), "A=xx\n" + "A=$A$A\n" * TIMES

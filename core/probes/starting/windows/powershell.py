@@ -274,10 +274,12 @@ class _Follower:
 
     def _holds(self, condition: str) -> bool | None:
         """Return whether a condition holds that asks for a file or for a variable; None for any other."""
-        condition = condition.strip()
-        if denied := _NOT.fullmatch(condition):
-            inner = self._holds(re.sub(r"\A\((.*)\)\Z", r"\1", denied[1].strip(), flags=re.DOTALL))
-            return None if inner is None else not inner
+        condition, denies = condition.strip(), False
+        while denied := _NOT.fullmatch(condition):
+            condition, denies = re.sub(r"\A\((.*)\)\Z", r"\1", denied[1].strip(), flags=re.DOTALL).strip(), not denies
+        if denies:
+            holds = self._holds(condition)
+            return None if holds is None else not holds
         if asked := _TEST_PATH.fullmatch(condition):
             path = self._value(asked["path"]) or next(iter(self._words(asked["path"])), UNKNOWN)
             if name := re.fullmatch(r"(?i)env:\\?(\w+)", path):
