@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import re
+from collections.abc import Mapping
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import UNKNOWN, State, Surroundings, fill
@@ -26,6 +27,16 @@ def load_modules(words: list[str], around: Surroundings, state: State) -> None:
         path = find_module(name, around, state.values.get("MODULEPATH", ""))
         if path and (text := around.read(path)) is not None:
             read_module(text, path, state)
+
+
+_OF_MODULES = ("MODULEPATH", "MODULESHOME", "LMOD_CMD", "BASH_ENV")
+_SETS_UP = re.compile(r"modul|lmod", re.IGNORECASE)
+
+
+def has_modules(around: Surroundings, values: Mapping[str, str]) -> bool:
+    """Whether anything may give shells the command ``module``: a variable, a function handed on, or a file of the login shells."""
+    told = any(values.get(n) for n in _OF_MODULES) or any(n.startswith("BASH_FUNC_m") for n in values)
+    return told or any(_SETS_UP.search(n) for n in around.names("/etc/profile.d"))
 
 
 def find_module(name: str, around: Surroundings, places: str) -> str:

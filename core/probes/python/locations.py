@@ -138,7 +138,8 @@ class ToolRoot(msgspec.Struct, frozen=True):
     """Relative to a folder: "" is the folder itself, ``*`` each of its sub-folders."""
 
 
-_CONDA = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
+CONDAS_FOLDERS = ("miniconda3", "anaconda3", "miniforge3", "mambaforge", "micromamba")
+"""Where conda's installers put it, below the home or /opt."""
 TOOL_ROOTS: dict[str, tuple[ToolRoot, ...]] = {
     "linux": (
         ToolRoot(
@@ -146,11 +147,11 @@ TOOL_ROOTS: dict[str, tuple[ToolRoot, ...]] = {
             (
                 "$MAMBA_ROOT_PREFIX",
                 "$CONDA_EXE/../..",
-                *(f"~/{n}" for n in _CONDA),
+                *(f"~/{n}" for n in CONDAS_FOLDERS),
                 "~/.conda",
                 "~/.local/share/mamba",
                 "/opt/conda",
-                *(f"/opt/{n}" for n in _CONDA),
+                *(f"/opt/{n}" for n in CONDAS_FOLDERS),
             ),
             ("", "envs/*"),
         ),
@@ -174,9 +175,9 @@ TOOL_ROOTS: dict[str, tuple[ToolRoot, ...]] = {
             "conda's usual folders",
             (
                 "$MAMBA_ROOT_PREFIX",
-                *(f"~\\{n}" for n in _CONDA),
-                *(f"$LOCALAPPDATA\\{n}" for n in _CONDA),
-                *(f"$ProgramData\\{n}" for n in _CONDA),
+                *(f"~\\{n}" for n in CONDAS_FOLDERS),
+                *(f"$LOCALAPPDATA\\{n}" for n in CONDAS_FOLDERS),
+                *(f"$ProgramData\\{n}" for n in CONDAS_FOLDERS),
                 "~\\.conda",
             ),
             ("", "envs\\*"),

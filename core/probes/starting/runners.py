@@ -342,11 +342,16 @@ def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
     told = options.get("-p") or options.get("--prefix") or ""
     if told:
         return posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), told))
-    name = options.get("-n") or options.get("--name") or ""
+    return environment_of_conda(options.get("-n") or options.get("--name") or "", state, ground)
+
+
+def environment_of_conda(name: str, state: State, ground: Ground, further: tuple[str, ...] = ()) -> str:
+    """Return conda's environment of this name; ``further``: installations of conda beside those that the variables name."""
     listed = (ground.read(ground.at_home(".conda/environments.txt")) or "").split()
     roots = [
         state.values.get("MAMBA_ROOT_PREFIX", ""),
         posixpath.dirname(posixpath.dirname(state.values.get("CONDA_EXE", ""))),
+        *further,
     ]
     places = [*listed, *(f"{root}/envs/{name}" for root in roots if root)]
     return next((p for p in places if name and posixpath.basename(p) == name and ground.around.kind(p) == "folder"), "")

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_main, statements_of
+from core.host.startup.modulefiles import has_modules
 from core.host.startup.state import State
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
@@ -23,12 +24,14 @@ from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.distributions import normalise_name, required_name
+from core.probes.python.locations import CONDAS_FOLDERS
 from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
 from core.probes.starting.commands import LETS_CONDA_ACTIVATE, StartedFile, language
 from core.probes.starting.machine import Ground
 from core.probes.starting.named_pythons import lines_naming
+from core.probes.starting.runners import environment_of_conda
 from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 from core.probes.sysroot import Sysroot
@@ -293,6 +296,8 @@ def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
                 continue
             by_itself = way.kind != "script" or head is not None
             left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
+            if found.without_conda and "m" in left and _is_of_this_machine_without_modules(text, way, ground):
+                left = LOADS_MODULES.sub(" ", left)
             if ACTIVATES.search(_without_followed(left, followed)):
                 return True
     return False
@@ -302,6 +307,24 @@ SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|
 CONDA_ACTIVATES = late_pattern(
     r"(?:^|[;&|({'\"])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
+
+
+LOADS_MODULES = late_pattern(r"(?:^|[;&|({'\"])[ \t]{0,40}(?:module|ml)[ \t][^;&|]{0,200}")
+ASKS_CONDA = late_pattern(r"\b(?:conda|mamba|micromamba)[ \t]{1,9}activate[ \t]{1,9}[\"']?([\w./-]{1,200})")
+
+
+def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground) -> bool:
+    """Whether a script asks conda for an environment that is here, and nothing here gives it the command ``module``, which so does nothing.
+
+    A script for another machine, a cluster, names an environment that only that machine has.
+    """
+    if has_modules(ground.around, {**ground.env, **way.state.values}):
+        return False
+    if any(LETS_CONDA_ACTIVATE.search(row) for row in text.splitlines()):
+        return False
+    roots = (*(f"{place}/{n}" for n in CONDAS_FOLDERS for place in (ground.person.home, "/opt")), "/opt/conda")
+    roots += (ground.at_home(".conda"),)
+    return any(environment_of_conda(found[1], way.state, ground, roots) for found in ASKS_CONDA.finditer(text))
 
 
 def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:

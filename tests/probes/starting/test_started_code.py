@@ -669,3 +669,36 @@ def test_a_program_by_whose_first_line_uv_runs_it(home: Path) -> None:
     write(home, {"work/main.py": "#!/usr/bin/env -S uv run --script\n" + METADATA.replace("{listed}", "") + PROGRAM})
     (home / "work/main.py").chmod(0o755)
     assert [o.fault for w in first_line_ways(here(home), pythons(home)) for o in w.runs] == ["own packages"]
+
+
+JOB = "#!/bin/bash\n#SBATCH --gres=gpu:1\nmodule load cuda/12.4\n{line}\npython3 main.py\n"
+ACTIVATES = "conda activate ml"
+HERE = {"miniconda3/envs/ml/conda-meta/history": ""}
+WITH_MODULES: dict[str, tuple[str, dict[str, str], dict[str, str], str, bool]] = {
+    "none here, and an environment that is here": (ACTIVATES, HERE, {}, "", True),
+    "an environment of another machine": (ACTIVATES, {}, {}, "", False),
+    "no environment is asked for": ("", HERE, {}, "", False),
+    "modules in the shell": (ACTIVATES, HERE, {"MODULEPATH": "/apps/modules"}, "", False),
+    "a function handed on": (ACTIVATES, HERE, {"BASH_FUNC_module%%": "() { :; }"}, "", False),
+    "modules of login shells": (ACTIVATES, HERE, {}, "/etc/profile.d/z00_lmod.sh", False),
+    "a file that may give them": (". {home}/site.sh\n" + ACTIVATES, {**HERE, "site.sh": "module() { :; }\n"}, {}, "", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", WITH_MODULES)
+def test_a_job_that_loads_modules_and_activates_nothing(home: Path, case: str) -> None:
+    line, files, env, machines, told = WITH_MODULES[case]
+    write(home, {"work/train.sbatch": JOB.replace("{line}", line), **files})
+    around = ground(home, {machines: "x=1\n"} if machines else {}).around
+    if told:
+        real = subprocess.run(
+            ["bash", "-c", "module load x; conda activate ml; echo on"],
+            check=False,
+            env={"PATH": "/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+        )
+        assert (real.stdout, real.stderr.count("command not found")) == ("on\n", 2), "the real shell"
+    given = replace(here(home, **env), around=around)
+    runs = [one for way in script_ways(given, pythons(home)) for one in way.runs]
+    assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if told else [])
