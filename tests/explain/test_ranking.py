@@ -9,6 +9,8 @@ from msgspec.structs import replace
 
 from core.explain import explain
 from core.explain.questions import LIKELY_SCORE
+from core.explain.ranking import MAX_UNCLEAR_BELIEF, rank_causes
+from core.explain.reading import read_text
 from core.explain.render import render_text, worth_showing
 from tests.explain.cases import CASES
 
@@ -110,3 +112,9 @@ def test_what_the_machine_proves_is_read_however_the_text_ranks_it() -> None:
 def test_where_the_text_suggests_nothing_strongly_its_first_cause_stays() -> None:
     faint = tuple(replace(r, score=0.01) for r in explain(LINKER).causes)
     assert worth_showing(faint) == faint[:1]
+
+
+def test_words_that_decide_between_two_causes_of_the_clues_leave_no_sure_answer() -> None:
+    ranked = rank_causes(read_text("OS: container\nError 804: forward compatibility was attempted on non supported HW"))
+    assert {cause for cause, _score, _because in ranked[:2]} == {"cuda_compat_unsupported", "driver_too_old"}
+    assert ranked[0][1] <= MAX_UNCLEAR_BELIEF
