@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -59,6 +59,7 @@ ENDS = (
     "no shell",
     "no conda",
     "percent",
+    "blank",
     "own packages",
     "program not there",
 )
@@ -77,6 +78,7 @@ CAUSES: dict[str, Cause] = {
     "variable not read": "python_environment_broken",
     "activation ends": "wrong_environment_active",
     "own packages": "wrong_environment_active",
+    "blank": "install_path_characters",
 }
 
 
@@ -113,8 +115,8 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
             _own_command(home, one),
             _("Or: conda run -p {prefix} python ...", prefix=one.seems),
         )
-    elif one.fault in ("percent", "own packages"):
-        title, why, fix = _percent(one) if one.fault == "percent" else _own_packages(home, one)
+    elif describe := TOLD.get(one.fault):
+        title, why, fix = describe(home, one)
     elif one.fault == "program not there":
         folder, program = one.source, one.name
         title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
@@ -206,7 +208,7 @@ def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPyth
     return replace(told, ways=(start.id,))
 
 
-def _percent(one: StartedPython) -> tuple[str, str, Fix]:
+def _percent(_home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
     """Return title, reason and fix for a job whose command cron ends at a percent sign."""
     title = _("cron ends the command in {source} at its first percent sign.", source=one.source)
     why = _(
@@ -229,6 +231,21 @@ def _own_packages(home: EnvironmentView, one: StartedPython) -> tuple[str, str, 
         _("Or start it with the environment's own Python: {command}", command=_own_command(home, one)),
     )
     return title, why, fix
+
+
+def _blank(_home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
+    """Return the same for a path that cmd.exe ends at a blank."""
+    title = _("{source} names {path} without quotation marks.", source=one.source, path=one.program)
+    why = _("A blank ends the name of a file, so {name} is looked for, which is not there.", name=one.name)
+    fix = manual_fix(_("Put quotation marks around this path in {source}", source=one.source), f'"{one.program}"')
+    return title, why, fix
+
+
+TOLD: dict[str, Callable[[EnvironmentView, StartedPython], tuple[str, str, Fix]]] = {
+    "percent": _percent,
+    "own packages": _own_packages,
+    "blank": _blank,
+}
 
 
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:

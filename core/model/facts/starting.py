@@ -125,6 +125,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "no shell",
         "no conda",
         "percent",
+        "blank",
         "own packages",
         "program not there",
     ] = ""
@@ -139,7 +140,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     the same reason PYTHONPATH (``misset``), which names where they are, has no effect. not in this
     folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. not of this
     account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it. opens the Store: the name is
-    that of the Store's alias."""
+    that of the Store's alias. blank: cmd.exe ends a path without quotation marks at its first blank; ``program`` is the path, ``source`` file and line."""
     command: str = ""
     """On Windows: the program of a package's command that names this Python, such as streamlit.exe, where that is what is started."""
     brought_by: str = ""

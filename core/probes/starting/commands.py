@@ -61,7 +61,7 @@ class StartedFile(msgspec.Struct, frozen=True):
     """It is a Python that a command names by its path, and that is not there."""
     ended_at: str = ""
     """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
-    ended_by: Literal["no source", "no shell", "no conda", "percent"] = "no source"
+    ended_by: Literal["no source", "no shell", "no conda", "percent", "blank"] = "no source"
     """With ``ended_at``: why it does not come to this start."""
     without_conda: bool = False
     """A shell on the way to it met ``conda activate``, and nothing had given it conda's function."""

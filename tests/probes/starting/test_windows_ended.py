@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment, StartedPython
 from core.probes.starting.machine import ground_of
@@ -63,6 +64,29 @@ def test_a_batch_file_does_not_come_back_from_another(lines: tuple[str, ...], li
     put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
     told = [(one.fault, one.source) for one in ended(machine)]
     assert told == ([("without call", rf"C:\project\run.bat:{line}")] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "path"),
+    [
+        (r"%ART%\venv\Scripts\python.exe -B train.py", r"C:\AI Art\venv\Scripts\python.exe"),
+        (r'"%ART%\venv\Scripts\python.exe" -B train.py', ""),
+        (rf"{PYTHON} -B %ART%\train.py --epochs 2", r"C:\AI Art\train.py"),
+        (rf'{PYTHON} -B "%ART%\train.py" --epochs 2', ""),
+        (rf"{PYTHON} -B train.py and notes.py", ""),
+    ],
+)
+def test_a_path_without_quotation_marks_ends_at_a_blank(line: str, path: str, machine: Path) -> None:
+    home = r"C:\AI Art\venv"
+    site = home + r"\Lib\site-packages"
+    art = replace(ML, prefix=home, executable=home + r"\Scripts\python.exe", site_packages=(site,))
+    put(machine, site + r"\torch\__init__.py", "")
+    for name in (r"\pyvenv.cfg", r"\Scripts\python.exe"):
+        put(machine, home + name, "home = C:\\Python\n")
+    put(machine, r"C:\AI Art\train.py", "import torch\n")
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", r"set ART=C:\AI Art", line)))
+    told = [(one.fault, one.program, one.source) for one in ended(machine, ENV["Path"], ML, art)]
+    assert told == ([("blank", path, r"C:\project\run.bat:3")] if path else [])
 
 
 OTHER = r"C:\Other"

@@ -45,6 +45,9 @@ SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
 """How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
 LAUNCHER_BYTES = 16 << 10
+PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
+MOST_BLANKS = 12
+"""Words that a path without quotation marks may fall into."""
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -416,28 +419,59 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
         return python_of_powershell(words, state, ground, _by_powershell(ground, depth))
-    path = find_named(
-        words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, state.values.get("PWD") or ground.folder
-    )
+    here = state.values.get("PWD") or ground.folder
+    search_path = {"PATH": value_of(state, "PATH") or ""}
+    path = find_named(words[0], search_path, ground.where, here)
+    if not path and (whole := _cut_path(words, here, ground, PYTHON)):
+        python = find_named(whole, search_path, ground.where, here)
+        started = _program([python, *words[whole.count(" ") + 1 :]], at, state, ground, depth)
+        return started and msgspec.structs.replace(
+            started, ended_at=f"{at.file}:{at.line}", ended_by="blank", first=whole
+        )
     if PYTHON.fullmatch(name):
-        if path and ground.where.is_file(path):
-            prefix = prefix_of(path, ground.where, state.values)
-            if not prefix and _opens_store(path, ground):
-                return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
-            real = ground.where.real_path(prefix) if prefix else ""
-            return StartedFile(
-                path, prefix, real, tuple(words[1:]), by_name="\\" not in words[0] and "/" not in words[0]
-            )
-        gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
-        beside = not path and not ntpath.splitdrive(words[0])[0] and ntpath.dirname(words[0]).strip("\\/")
-        if beside:
-            return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, relative=words[0])
-        return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
+        return _named_python(words, path, here, at, state, ground)
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
     by_name = not ntpath.dirname(words[0])
     return (
         _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None
+    )
+
+
+def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
+    words: list[str], path: str, here: str, at: Place, state: State, ground: Ground
+) -> StartedFile | None:
+    """Return the Python that a command names, found in ``path``, or gone."""
+    if path and ground.where.is_file(path):
+        prefix = prefix_of(path, ground.where, state.values)
+        if not prefix and _opens_store(path, ground):
+            return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
+        real = ground.where.real_path(prefix) if prefix else ""
+        by_name = "\\" not in words[0] and "/" not in words[0]
+        program = next((n for n, word in enumerate(words) if n and not word.startswith("-")), len(words))
+        whole = _cut_path(words[program:], here, ground, PROGRAM)
+        started = StartedFile(path, prefix, real, tuple(words[1:]), by_name=by_name)
+        if not whole:
+            return started
+        rest = (*words[1:program], whole, *words[program + whole.count(" ") + 1 :])
+        ended = f"{at.file}:{at.line}"
+        return msgspec.structs.replace(started, arguments=rest, ended_at=ended, ended_by="blank", first=whole)
+    gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
+    beside = not path and not ntpath.splitdrive(words[0])[0] and ntpath.dirname(words[0]).strip("\\/")
+    if beside:
+        return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, relative=words[0])
+    return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True) if gone else None
+
+
+def _cut_path(words: list[str], here: str, ground: Ground, name: re.Pattern[str]) -> str:
+    """Return the path of a file, of which the first of some words is the part before a blank; empty where that is a file itself, or
+    no words together are.
+    """
+    if not words or ground.where.is_file(ntpath.join(here, words[0])):
+        return ""
+    paths = (" ".join(words[:count]) for count in range(2, min(len(words), MOST_BLANKS) + 1))
+    return next(
+        (p for p in paths if name.fullmatch(ntpath.basename(p)) and ground.where.is_file(ntpath.join(here, p))), ""
     )
 
 

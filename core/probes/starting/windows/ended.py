@@ -1,6 +1,6 @@
 r"""Starts on Windows that end before their program runs, although the environment is there: a batch file that another one replaces, an
 interpreter that was taken away, a task that starts in another folder than its files, an embeddable Python that does not search its
-program's folder, and a service whose account has not the person's own packages.
+program's folder, a path without quotation marks that ends at a blank, and a service whose account has not the person's own packages.
 
 Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's documentation, "Finding modules"
 (a ._pth file names every folder).
@@ -27,8 +27,14 @@ def ended_starts(
 ) -> Iterator[StartedPython]:
     """Yield what ends this start, with the environment that it would have run in."""
     if found.ended_at and way.prefix:
-        its = _its_python(found, way, ground)
-        yield replace(its, name="python", source=path_text(found.ended_at), fault="without call")
+        its, source = _its_python(found, way, ground), path_text(found.ended_at)
+        yield (
+            replace(
+                its, name=found.first.partition(" ")[0], source=source, program=path_text(found.first), fault="blank"
+            )
+            if found.ended_by == "blank"
+            else replace(its, name="python", source=source, fault="without call")
+        )
     if lost := _lost_here(found, way, ground, pythons):
         yield lost
         return
