@@ -197,8 +197,10 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: 
             why = _("It requires {packages}. Other releases have the file elsewhere.", packages=join_names(pinned))
             return "requirement_broken", title, why
         title = _("{who} in {prefix} does not find {names}, although they are installed.", **values)
+        folders = dict.fromkeys(parent(lack.system, e.elsewhere[0]) for e in absent)
         why = _(
-            "The files lie in folders that the loader does not search for this program, and the program does not open them itself."
+            "The files lie in {folders}. The loader does not search there for this program, and the program does not open them itself.",
+            folders=join_names(folders),
         )
         return "cudnn_not_on_search_path" if cudnn else "cuda_not_on_search_path", title, why
     title = _("{who} in {prefix} needs {names}, which its loader does not find.", **values)
