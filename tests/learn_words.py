@@ -63,6 +63,8 @@ LEARNED = (
     "thirtieth",
     "thirty-first",
     "thirty-second",
+    "thirty-third",
+    "thirty-fourth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

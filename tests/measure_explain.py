@@ -54,6 +54,8 @@ TRAINED, HELD_OUT, LATER = (
         "thirtieth",
         "thirty-first",
         "thirty-second",
+        "thirty-third",
+        "thirty-fourth",
     ),
 )
 NOT_NAMED = 99

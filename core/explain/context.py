@@ -285,8 +285,8 @@ def _other_toolkit_missing(
     cuda = versions.get("build", versions.get("cuda", ()))
     if "missing:toolkit" not in so_far or not cuda or _DRIVER_CUDA.search(low):
         return set()
-    # cuFFT and cuSOLVER count their major versions apart from CUDA's
-    asked = {x.major for x in libraries if x.family in ("cudart", "cublas") and x.major}
+    # cuFFT, cuSOLVER and cuSPARSE count their major versions apart from CUDA's
+    asked = {x.major for x in libraries if x.family in ("cudart", "cublas", "nvrtc") and x.major}
     return {"toolkit-other-major"} if len(asked) == 1 and cuda[0] in range(9, 14) and cuda[0] not in asked else set()
 
 

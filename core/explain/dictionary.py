@@ -77,6 +77,10 @@ FAMILY_MEANINGS = {
 }  # fmt: skip
 
 
+CORRECTED_BY = {"oom": "impossible-size", "ort-provider": "ort-lists-cuda"}
+"""Message -> another one which shows that the first one does not mean what it says."""
+
+
 def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     """Return the meaning of every code and message in a text: codes first, then what only one fault prints, then the rest."""
     words = list(dict.fromkeys(m[0].lower() for m in _WORD.finditer(reading.text)))
@@ -94,7 +98,12 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
     told: dict[str, CodeMeaning] = {}
     exact = _exact_marks(reading)
     messages = sorted(
-        (m for m in (*reading.symptoms, *reading.harmless) if m.code not in named), key=lambda m: m.id not in exact
+        (
+            m
+            for m in (*reading.symptoms, *reading.harmless)
+            if m.code not in named and CORRECTED_BY.get(m.id) not in reading.marks
+        ),
+        key=lambda m: m.id not in exact,
     )
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
         told[_matched_phrase(m, reading.low)] = _message_meaning(m, reading.low)

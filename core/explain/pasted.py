@@ -376,9 +376,19 @@ def missing_module(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 def requested_memory(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
     """The requested memory, compared with the free memory in the message."""
     asked, free = _OOM.search(reading.text), _FREE.search(reading.text)
-    if asked and free and _mib(asked) > _mib(free):
+    if "impossible-size" in reading.marks:
+        value = _("more than any GPU has")
+        yield _say("gpu_memory_exhausted", "refuted", _("Memory that was asked for"), value, _("the message itself"))
+    elif asked and free and _mib(asked) > _mib(free):
         value = _("asked for {asked} MiB, free {free} MiB", asked=round(_mib(asked)), free=round(_mib(free)))
         yield _say("gpu_memory_exhausted", "proved", _("Memory of the GPU"), value, _("the message itself"))
+
+
+def lists_cuda_provider(reading: ParsedText, _s: Pasted) -> Iterator[Said]:
+    """The ONNX Runtime that is loaded lists CUDA's provider, so no other package of it has replaced its files."""
+    if "ort-lists-cuda" in reading.marks:
+        name = _("Providers of ONNX Runtime")
+        yield _say("duplicate_framework_packages", "refuted", name, "CUDAExecutionProvider", _("the message itself"))
 
 
 def _mib(found: re.Match[str]) -> float:
@@ -407,6 +417,7 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
     cudnn_of_the_packages,
     missing_module,
     requested_memory,
+    lists_cuda_provider,
     gpu_reports_errors,
 )
 

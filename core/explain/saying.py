@@ -43,6 +43,8 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     pair = compiled_and_loaded(reading.low)
     if pair:
         return version_meaning(*pair)
+    # a status says that memory was short, and a size that no GPU has says more
+    codes = tuple(c for c in codes if not c.kind) if "impossible-size" in reading.marks else codes
     status = next((c for c in codes if c.kind or c.term.startswith("Xid ")), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:

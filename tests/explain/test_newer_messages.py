@@ -223,6 +223,11 @@ TAKEN_FOR = {
         "nvcc_toolkit_mismatch_build",
         "gpu_arch_too_new",
     ),
+    # NVIDIA's Container Toolkit 1.17.0 took an unset NVIDIA_IMEX_CHANNELS of older images for "all"
+    "nvidia-container-cli: error parsing IMEX info: unsupported IMEX channel value: all: unknown": (
+        "upstream_packaging_bug",
+        "driver_module_not_loaded",
+    ),
 }
 
 SEVERAL = {
@@ -243,6 +248,20 @@ SEVERAL = {
     "Could not load library libcublasLt.so.12. Error: libcublasLt.so.12: cannot open shared object file": (
         "cudnn_cuda_major_mismatch",
         "cuda_not_on_search_path",
+    ),
+    # a list of GPUs that is empty, or shorter than the program expects
+    "gpus = tf.config.list_physical_devices('GPU')\n"
+    "tf.config.experimental.set_virtual_device_configuration(gpus[0],\nIndexError: list index out of range": (
+        "framework_cpu_only_build",
+        "program_error",
+    ),
+    "    tf.config.experimental.set_memory_growth(physical_devices[0], True)\nIndexError: list index out of range": (
+        "framework_cpu_only_build",
+        "program_error",
+    ),
+    "  selected_gpus = [available_gpus[i] for i in gpu_ids]\nIndexError: list index out of range": (
+        "framework_cpu_only_build",
+        "program_error",
     ),
     "CUDA backend failed to initialize: Unable to load cuDNN. Is it installed?": (
         "cudnn_not_installed",
@@ -291,6 +310,47 @@ def test_the_same_words_are_explained_once() -> None:
 def test_steps_of_an_unlikely_second_cause_are_left_out() -> None:
     said = render_text(explain("ImportError: numpy.core.multiarray failed to import"))
     assert said.count("If this is the cause") == 1
+
+
+def test_an_index_into_another_list_is_the_program_s_own() -> None:
+    told = explain("    labels = names[0]\nIndexError: list index out of range\nRuntimeError: CUDA error")
+    assert told.causes[0].cause == "program_error"
+    assert all(r.score < 0.1 for r in told.causes if r.cause == "framework_cpu_only_build")
+
+
+@pytest.mark.parametrize(
+    "listed",
+    [
+        ">>> ort.get_available_providers()\n['TensorrtExecutionProvider', 'CUDAExecutionProvider', 'CPUExecutionProvider']",
+        "available providers: ['CUDAExecutionProvider', 'CPUExecutionProvider']",
+        "get_available_providers() lists TensorrtExecutionProvider and CUDAExecutionProvider",
+    ],
+)
+def test_a_build_of_onnx_runtime_that_lists_cuda_is_the_one_for_gpus(listed: str) -> None:
+    told = explain(f"onnxruntime-gpu 1.22\n{listed}\nsession.get_providers()\n['CPUExecutionProvider']")
+    first = {r.cause for r in told.causes[:2]}
+    assert "lists CUDA's provider" in told.says.meaning
+    assert not first & {"duplicate_framework_packages", "framework_cpu_only_build"}
+    assert first <= {
+        "cuda_not_on_search_path",
+        "cuda_toolkit_version_mismatch",
+        "cudnn_major_mismatch",
+        "program_error",
+    }
+
+
+def test_providers_that_a_program_asks_for_are_no_list_of_what_is_there() -> None:
+    asked = "InferenceSession(path, providers=['TensorrtExecutionProvider', 'CUDAExecutionProvider'])"
+    told = explain(f"{asked}\nAvailable providers: 'AzureExecutionProvider, CPUExecutionProvider'")
+    assert told.causes[0].cause in {"duplicate_framework_packages", "framework_cpu_only_build"}
+
+
+def test_the_runtime_compiler_of_another_major_version_speaks_of_versions() -> None:
+    told = explain(
+        "CUDA toolkit 13.0, torch 2.9.1\nImportError: libnvrtc.so.12: cannot open shared object file: No such file"
+    )
+    assert "cuda_toolkit_version_mismatch" in {r.cause for r in told.causes[:2]}
+    assert told.causes[0].score < 0.8
 
 
 FIRST_LINES = {

@@ -171,6 +171,11 @@ def blames_its_module(reading: ParsedText, about: FaultFacts) -> bool:
     )
 
 
+def possible_size(reading: ParsedText, _a: FaultFacts) -> bool:
+    """The text does not ask for more memory than any GPU has."""
+    return "impossible-size" not in reading.marks
+
+
 def about_nccl(_r: ParsedText, about: FaultFacts) -> bool:
     """The finding is about a variable that NCCL reads."""
     return any(text.startswith("NCCL_") for text in about.said)
@@ -282,8 +287,8 @@ COMPLAINTS: dict[str, Complaint] = {
     # the GPU
     "no code for this GPU": _family("no-kernel-image not-compatible-gpu gpu-too-old-words cudnn-arch nvrtc-arch unknown-arch gpu:too-new gpu:too-old"),
     "a new GPU": _family("newest-fails", shared=True),
-    "no memory": _family("oom"),
-    "memory that is held": _family("memory-held", shared=True),
+    "no memory": _family("oom", possible_size),
+    "memory that is held": _family("memory-held", possible_size, shared=True),
     "no GPU in a container": _family("no-gpu-in-container", does_not_start),
     "the whole machine": _family("machine-dies", shared=True),
     "a package that wants another": _family("package-wants numpy-api", shared=True),
