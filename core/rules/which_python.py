@@ -316,7 +316,7 @@ def _finding(
         evidence=[
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
-            *([observation(_dead_label(seen, start, one.dead), one.dead, start.at)] if one.dead else []),
+            *([observation(_dead_label(seen, start, one), one.dead, start.at)] if one.dead else []),
             *_misset_rows(start, one),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_led_away(seen, start, one),
@@ -364,8 +364,11 @@ def _kept_words(row: StartLine) -> str:
     )  # fmt: skip
 
 
-def _dead_label(seen: Snapshot, start: Start, dead: str) -> str:
+def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
     """Return what to say of an activation without effect: a file that is not there, or a line for another shell."""
+    dead = one.dead
+    if one.finds_no_conda:
+        return _("Outside a prompt of conda's, PATH has no program of this name")
     if _is_of_powershell(start) and dead.lower().endswith(".bat"):
         return _("PowerShell runs this in a process of its own, which activates nothing here")
     foreign = seen.machine.system == "windows" and dead.startswith(("source", "."))
@@ -421,8 +424,15 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
     folder, by_powershell = parent(system, home.python.executable), _is_of_powershell(start)
     script = join_path(system, folder, "Activate.ps1" if by_powershell else "activate.bat")
     line = f"& {quote(script, 'powershell')}" if by_powershell else f"call {quote(script, shell_of(system))}"
-    if home.python.kind == "conda":
-        line = f"{'' if by_powershell else 'call '}conda activate {quote(one.seems, shell_of(system))}"
+    prefix = quote(one.seems, shell_of(system))
+    if one.finds_no_conda:
+        having = (p.prefix for p in home.seen.pythons or () if any(d.name == "conda" for d in p.distributions))
+        base = next(having, "")
+        if not base:
+            return ()
+        line = f"call {quote(join_path(system, base, 'Scripts', 'activate.bat'), shell_of(system))} {prefix}"
+    elif home.python.kind == "conda":
+        line = f"{'' if by_powershell else 'call '}conda activate {prefix}"
     return _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead), line
 
 

@@ -266,6 +266,24 @@ def test_an_environment_of_condas_is_activated_by_conda():
     assert found.fix.advice.endswith("in the place of conda activate m1:\ncall conda activate C:\\ml")
 
 
+@pytest.mark.parametrize("has", [("conda",), ()])
+def test_where_path_has_no_conda_its_own_folder_activates(has: tuple[str, ...]):
+    conda = replace(HOME, kind="conda", executable="C:\\ml\\python.exe")
+    one = StartedPython(name="python.exe", path="C:\\tools\\python.exe", prefix="C:\\tools", seems="C:\\ml", why="imports",
+                        source="C:\\p\\run.bat", lacks=("torch",), dead="conda activate ml", finds_no_conda=True)  # fmt: skip
+    start = Start(id="script:run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,))
+    its = python(
+        prefix="C:\\conda", kind="conda", distributions=tuple(Distribution(name=n, version="24.9.2") for n in has)
+    )
+    tools = python(prefix="C:\\tools", distributions=())
+    seen = replace(machine(start, other=tools), machine=WINDOWS, pythons=(replace(conda, prefix="C:\\ml"), its, tools))
+    (found,) = another_python_runs(seen)
+    assert found.fix is not None
+    last = "call C:\\conda\\Scripts\\activate.bat C:\\ml" if has else "C:\\ml\\python.exe"
+    assert found.fix.advice.splitlines()[-1] == last
+    assert "Outside a prompt of conda's, PATH has no program of this name" in [row.label for row in found.evidence]
+
+
 def test_the_same_packages_elsewhere_are_a_note():
     twin = replace(SYSTEM, distributions=(Distribution(name="torch", version="2.6.0"),))
     (found,) = another_python_runs(machine(kernel("/usr/bin/python3", "/usr"), other=twin))

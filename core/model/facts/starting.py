@@ -148,6 +148,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
     would know: it goes on without."""
+    finds_no_conda: bool = False
+    """``dead`` asks conda, which is no program of PATH: only a prompt of conda's has it."""
     named_by: tuple[StartLine, ...] = ()
     """The lines that have to name ``seems``' interpreter instead, their ``value`` as it is written; none where several environments have what
     the program imports, or where other lines of the file speak of that Python, too."""

@@ -169,6 +169,7 @@ def lacking_pythons(
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
         seems, dead = having[0], _dead_activation(way, ground)
+        no_conda = bool(dead) and _finds_no_conda(dead, way, ground)
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -184,10 +185,12 @@ def lacking_pythons(
             else _is_sure(found, way, ground)
             or _is_not_beside(found, seems, ground)
             or (seems.kind != "conda" and _is_double_clicked(way, ground))
-            or (bool(dead) and way.at.lower().endswith(".ps1")),
+            or (bool(dead) and way.at.lower().endswith(".ps1"))
+            or no_conda,
             command=path_text(found.launcher),
             brought_by=path_text(_brought_by(found, seems, ground)),
             dead=path_text(dead),
+            finds_no_conda=no_conda,
             fault="opens the Store" if found.opens_store else "",
         )
 
@@ -433,14 +436,25 @@ CONDA_CALL = late_pattern(r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?([^\r\n&|<>]{0,4
 
 
 def _dead_conda(row: str, way: Reached, ground: Ground) -> str:
-    """Return the command by which a line of a batch file asks conda for an environment that is not there; empty for any other line."""
+    """Return the command by which a line of a batch file asks for an environment of conda's without effect; empty for any other line."""
     from core.probes.starting.windows.conda import activates_nothing  # imported late: it is of Windows alone
 
     if (found := CONDA_CALL.match(row)) is None or way.kind == "notebook":
         return ""
-    words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', found[1])]
-    here = way.state.values.get("PWD") or ground.folder
-    return found[1].strip() if activates_nothing(words, way.state.values, here, ground) else ""
+    return found[1].strip() if activates_nothing(*_in_batch(found[1], way, ground)) else ""
+
+
+def _finds_no_conda(command: str, way: Reached, ground: Ground) -> bool:
+    """Whether a batch file's dead activation asks conda, which is no program there."""
+    from core.probes.starting.windows.conda import is_not_found  # imported late: it is of Windows alone
+
+    return ground.where.system == "windows" and is_not_found(*_in_batch(command, way, ground))
+
+
+def _in_batch(command: str, way: Reached, ground: Ground) -> tuple[list[str], dict[str, str], str, Ground]:
+    """Return the words of a command with the variables, and the folder, in which a batch file runs it."""
+    words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', command)]
+    return words, way.state.values, way.state.values.get("PWD") or ground.folder, ground
 
 
 def _called_activation(row: str, way: Reached, ground: Ground) -> str:

@@ -199,13 +199,15 @@ CONDA_ML = PythonEnvironment(
         ("call conda activate ml", "", None),
         ("call conda activate m1", "envs_dirs:\n  - D:\\envs\n", None),
         ("call conda activate %NAME%", "", None),
-        ("call mamba activate m1", "", None),
+        ("call mamba activate ml", "", "mamba activate ml"),
+        ("call C:\\conda\\Scripts\\activate.bat\r\ncall mamba activate ml", "", None),
+        ("set CONDA_EXE=C:\\conda\\Scripts\\conda.exe\r\ncall mamba activate ml", "", None),
     ],
 )
 def test_an_environment_that_conda_does_not_have_is_not_activated(
     line: str, settings: str, dead: str | None, tmp_path: Path
 ) -> None:
-    """Where another folder may have it, or where conda itself is not found, nothing is told."""
+    """Where another folder may have it, nothing is told; mamba is no program here."""
     for prefix in (r"C:\conda", CONDA_ML.prefix):
         put(tmp_path, prefix + r"\conda-meta\history", "")
         put(tmp_path, prefix + r"\python.exe", "MZ")
@@ -217,8 +219,11 @@ def test_an_environment_that_conda_does_not_have_is_not_activated(
     put(tmp_path, r"C:\conda\.condarc", settings)
     put(tmp_path, PROJECT + r"\train.py", "import torch\n")
     put(tmp_path, PROJECT + r"\run.bat", f"{line}\r\npython train.py\r\n")
-    told = [(one.seems, one.dead, one.sure) for one in ended(tmp_path, r"C:\conda;C:\conda\condabin", CONDA_ML)]
-    assert told == ([(CONDA_ML.prefix, dead, True)] if dead else [])
+    told = [
+        (one.seems, one.dead, one.sure, one.finds_no_conda)
+        for one in ended(tmp_path, r"C:\conda;C:\conda\condabin", CONDA_ML)
+    ]
+    assert told == ([(CONDA_ML.prefix, dead, True, "mamba" in dead)] if dead else [])
 
 
 @pytest.mark.parametrize(

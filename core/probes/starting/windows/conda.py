@@ -30,10 +30,12 @@ def activated_prefix(words: Sequence[str], variables: Mapping[str, str], here: s
 
 
 def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
-    """Whether a command asks conda for an environment that is in none of its folders: conda says so, and the batch file goes on.
+    """Whether a command asks for an environment that is in none of conda's folders, or asks conda, which is not in PATH: the batch file goes on.
 
-    It is known only where conda's own place is, and nothing adds a folder of environments.
+    The former is known only where conda's own place is, and nothing adds a folder of environments.
     """
+    if is_not_found(words, variables, here, ground):
+        return True
     path, asked = _asked(words, variables, here, ground)
     env = {n.upper(): v for n, v in variables.items()}
     bases = [b for b in _bases(path, env) if _is_conda(b, ground)]
@@ -43,6 +45,14 @@ def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: 
     if not asked or "%" in asked or not bases or elsewhere:
         return False
     return not any(ground.where.exists(p) for p in _places(path, asked, variables, here, ground))
+
+
+def is_not_found(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
+    """Whether a command asks conda by its name, which leads to no program; in a prompt of conda's, or behind an activation, it is one."""
+    path, asked = _asked(words, variables, here, ground)
+    by_name = asked is not None and _CONDA.fullmatch(words[0])
+    env = {n.upper(): v for n, v in variables.items()}
+    return bool(by_name) and not path and not env.get("CONDA_PREFIX") and not any(_bases("", env))
 
 
 def _asked(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> tuple[str, str | None]:
