@@ -77,8 +77,8 @@ FAMILY_MEANINGS = {
 }  # fmt: skip
 
 
-CORRECTED_BY = {"oom": "impossible-size", "ort-provider": "ort-lists-cuda"}
-"""Message -> another one which shows that the first one does not mean what it says."""
+CORRECTED_BY = {"oom": ("impossible-size", "memory-grows"), "ort-provider": ("ort-lists-cuda",)}
+"""Message -> others which show that it does not mean what it says by itself."""
 
 
 def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
@@ -101,7 +101,7 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
         (
             m
             for m in (*reading.symptoms, *reading.harmless)
-            if m.code not in named and CORRECTED_BY.get(m.id) not in reading.marks
+            if m.code not in named and reading.marks.isdisjoint(CORRECTED_BY.get(m.id, ()))
         ),
         key=lambda m: m.id not in exact,
     )

@@ -1,4 +1,4 @@
-"""A size that no GPU has is a wrong number: not memory is short, but something computed the size wrongly."""
+"""Memory that is short for another reason than a small GPU: a size that is a wrong number, and memory that is never released."""
 
 from __future__ import annotations
 
@@ -70,3 +70,34 @@ def test_an_extension_that_was_built_on_another_machine_comes_before_the_program
 )
 def test_a_size_that_no_computer_has_is_the_program_s(text: str) -> None:
     assert explain(text).causes[0].cause == "program_error"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "the GPU memory grows with the training iterations until\nRuntimeError: CUDA out of memory",
+        "GPU memory keeps increasing until CUDA out of memory, after about two epochs",
+        "VRAM usage climbs with every generation, then torch.OutOfMemoryError: CUDA out of memory",
+        "I think there is a GPU memory leak: CUDA out of memory after 3000 steps",
+    ],
+)
+def test_memory_that_grows_with_every_step_is_kept_by_the_program(text: str) -> None:
+    told = explain(text)
+    assert {"program_error", "upstream_packaging_bug"} & {r.cause for r in told.causes[:2]}
+    assert {"program_error", "gpu_memory_exhausted"} <= {r.cause for r in told.causes[:3]}
+    assert told.causes[0].score < 0.8
+    assert "grows with every step" in told.says.meaning
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "No available memory for the cache blocks. Try increasing `gpu_memory_utilization` when initializing the engine.",
+        "CUDA out of memory. Tried to allocate 2.00 GiB\nThe memory grows large with big images.",
+        "out of memory: this model needs more memory, increase the size each time you can",
+    ],
+)
+def test_memory_that_a_program_wants_at_once_is_short(text: str) -> None:
+    told = explain(text)
+    assert told.causes[0].cause == "gpu_memory_exhausted"
+    assert told.causes[0].score > 0.8
