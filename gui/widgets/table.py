@@ -8,8 +8,9 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import QModelIndex, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QKeyEvent, QKeySequence, QResizeEvent
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTreeView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QStyle, QTreeView
 
+from core.model.steps import Severity
 from gui.theme import Theme, fixed_font
 from gui.widgets.row_model import RowModel, TableRow
 
@@ -44,6 +45,11 @@ class RowTable(QTreeView):
         self.setModel(self._rows)
         self.setAccessibleName(name)
         self.setRootIsDecorated(any(row.inner for row in rows))
+        icon = any(row.severity >= Severity.UNKNOWN for row in rows) * self._of_style(
+            QStyle.PixelMetric.PM_SmallIconSize
+        )
+        self._beside = self.rootIsDecorated() * self.indentation() + icon
+        """Width of the arrow and the icon in the first column."""
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setTextElideMode(Qt.TextElideMode.ElideMiddle)
@@ -100,16 +106,20 @@ class RowTable(QTreeView):
         bar = self.horizontalScrollBar().sizeHint().height() if wide else 6
         self.setFixedHeight(frame + min(count, MAX_ROWS) * height + bar)
 
+    def _of_style(self, metric: QStyle.PixelMetric) -> int:
+        return self.style().pixelMetric(metric)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Leave room for a horizontal scroll bar, if one is needed."""
         super().resizeEvent(event)
         header = self.header()
         others = sum(header.sectionSize(i) for i in range(header.count()) if i not in self._least)
-        character = QFontMetrics(fixed_font()).averageCharWidth()
+        metrics = QFontMetrics(fixed_font())
+        margins = 4 * (self._of_style(QStyle.PixelMetric.PM_FocusFrameHMargin) + 1)  # of the text, and of an icon
         for i, characters in self._least.items():
-            room = 72 if i == 0 else 0  # the arrow that opens it, and the icon
+            beside = self._beside if i == 0 else 0
             width = (self.viewport().width() - others) // len(self._least)
-            header.resizeSection(i, max(width, character * characters + room))
+            header.resizeSection(i, max(width, metrics.horizontalAdvance("0" * characters) + margins + beside))
         self._fit()
 
     def minimumSizeHint(self) -> QSize:
@@ -129,11 +139,10 @@ def distinct_characters(texts: Iterable[str]) -> int:
     """Return the number of characters from which different texts look different when they are elided in the middle."""
     different, room = set(texts), PATH_CHARACTERS
     while room < MAX_PATH_CHARACTERS and len({_ends(t, room) for t in different}) < len(different):
-        room += 4
+        room += 1
     return room
 
 
 def _ends(text: str, room: int) -> tuple[str, ...]:
-    room -= 2  # the cell's margins
-    side = (room - 1) // 2
+    side = (room - 2) // 2
     return (text,) if len(text) <= room else (text[:side], text[-side:])
