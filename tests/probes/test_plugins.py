@@ -8,13 +8,17 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment, SearchEntry
 from core.probes.python.import_closure import ended_imports
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.plugins import framework_plugins
+from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.unfit_extensions import UnfitExtension
 from core.probes.sysroot import Sysroot
+from tests.probes.request import request
 
 VERSION = sys.version_info[:2]
 HERE = Sysroot(system="linux")
@@ -98,3 +102,24 @@ def test_a_framework_ends_where_its_plugin_does(tmp_path: Path, text: str | None
     code = "import torch_own, torch_own.second"
     done = subprocess.run([sys.executable, "-B", "-c", code], cwd=tmp_path, capture_output=True, check=False)
     assert (done.returncode != 0) == bool(ends)
+
+
+@pytest.mark.parametrize(
+    ("program", "value", "told"),
+    [("import torch\n", "0", 1), ("import torch_own\n", "0", 2), ("import torch\n", "1", 2)],
+)
+def test_what_a_plugin_lacks_that_is_turned_off(
+    tmp_path: Path, program: str, value: str, told: int, monkeypatch: pytest.MonkeyPatch
+):
+    """A device of another maker: nothing loads its library, unless a program names it."""
+    site, work = tmp_path / "site", tmp_path / "work"
+    site.mkdir()
+    plant(site, "")
+    work.mkdir()
+    (work / "main.py").write_text(program)
+    unfit = tuple(UnfitExtension(f"{site}/{n}.so", f"{n} 1.0", str(site)) for n in ("torch-own", "another"))
+    monkeypatch.setattr("core.probes.python.search_parts.unfit_extensions", lambda *_its, **_more: unfit)
+    its = replace(request(Path("/"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": value}), script_folder=str(work))
+    python = environment(site, "2.6.0")
+    parts = SearchParts(python, Interpreter("/env", "/env", VERSION), PythonSearch(()), its, HERE)
+    assert parts.extensions() == (unfit if told == 2 else unfit[1:])

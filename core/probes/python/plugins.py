@@ -29,18 +29,21 @@ class Plugin(Frozen, frozen=True):
         return f"{self.distribution.name} {self.distribution.version}"
 
 
-def framework_plugins(python: PythonEnvironment, env: Mapping[str, str], where: Sysroot) -> tuple[Plugin, ...]:
-    """Return the plug-ins that the frameworks of an environment load, unless a variable turns that off."""
-    groups = [row for row in module_table().plugins if _is_on(row, python, env)]
+def framework_plugins(
+    python: PythonEnvironment, env: Mapping[str, str], where: Sysroot, *, off: bool = False
+) -> tuple[Plugin, ...]:
+    """Return the plug-ins that the frameworks of an environment load; with ``off`` those that they would, did a variable not turn it off."""
+    groups = [r for r in module_table().plugins if _has(r, python) and (env.get(r.switch, "1") != "1") is off]
     if not groups:
         return ()
     return tuple(p for what in every_distribution(python, where) for p in _of_distribution(what, groups, where))
 
 
-def _is_on(row: PluginGroup, python: PythonEnvironment, env: Mapping[str, str]) -> bool:
+def _has(row: PluginGroup, python: PythonEnvironment) -> bool:
+    """Whether the environment has a framework that loads such plug-ins."""
     patterns = [m.distributions for m in module_table().modules if m.module == row.module]
     its = next((d for d in python.distributions for p in patterns if re.fullmatch(p, d.name)), None)
-    return its is not None and is_older(its.version, row.first) is False and env.get(row.switch, "1") == "1"
+    return its is not None and is_older(its.version, row.first) is False
 
 
 def _of_distribution(what: Distribution, groups: list[PluginGroup], where: Sysroot) -> Iterator[Plugin]:

@@ -22,6 +22,7 @@ from core.probes.python.modules import (
     hidden_standard_modules,
     replaced_standard_modules,
 )
+from core.probes.python.own_programs import is_spelt, own_texts
 from core.probes.python.plugins import framework_plugins
 from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
 from core.probes.python.records import unfit_modules
@@ -57,11 +58,15 @@ class SearchParts:
         return tuple(f for f in found if not stands_in(f, self._where))
 
     def extensions(self) -> tuple[UnfitExtension, ...]:
-        """Return the extension modules that do not load."""
+        """Return the extension modules that do not load, without those of a plug-in that is turned off and that no program names."""
         suffixes = extension_suffixes(self._interpreter, self._architecture, self._where)
-        return unfit_extensions(
+        found = unfit_extensions(
             self._python, self._interpreter, suffixes, self._request, self._where, plugins=self.plugins
         )
+        idle = [p for p in framework_plugins(self._python, self._request.env, self._where, off=True) if found]
+        texts = (own_texts(self._request, self._where) if idle else None) or {}
+        spelt = {p.owner for p in idle if any(is_spelt({p.module.partition(".")[0]}, t) for t in texts.values())}
+        return tuple(u for u in found if u.owner in spelt or u.owner not in {p.owner for p in idle})
 
     def byte_code(self) -> tuple[ByteCode, ...]:
         """Return the byte code that ends an import."""
