@@ -23,6 +23,8 @@ NEAREST_WEIGHT = 6.0
 
 A cause such as a faulty release has messages of many kinds, and their mean is near to none of them.
 """
+TELLING_WORDS = 30
+"""Words, pairs and marks from which the nearest message counts in full: a bare symptom is the same text for many causes."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese character is half a word, so only pairs count."""
@@ -59,12 +61,13 @@ def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBe
     """
     table = table or word_table()
     likeness = [0] * len(table.causes)
-    length, about = 0, table.about
+    length, about, known = 0, table.about, 0
     shared: dict[int, int] = defaultdict(int)
     for feature in word_features(reading):
         row = table.features.get(feature)
         if row is not None:
             more, weight, causes, texts = row
+            known += 1
             about += more / 100
             length += weight**2
             for at, share in zip(causes[::2], causes[1::2], strict=True):
@@ -76,6 +79,7 @@ def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBe
     for number, product in shared.items():
         cause, its_length = table.texts[number]
         nearest[cause] = max(nearest[cause], product / (its_length * sqrt(length)))
-    odds = [scale * x + NEAREST_WEIGHT * y for x, y in zip(likeness, nearest, strict=True)]
+    of_nearest = NEAREST_WEIGHT * min(1.0, known / TELLING_WORDS)
+    odds = [scale * x + of_nearest * y for x, y in zip(likeness, nearest, strict=True)]
     whole = log(sum(exp(x) for x in odds))
     return WordBelief({c: x - whole for c, x in zip(table.causes, odds, strict=True)}, about)

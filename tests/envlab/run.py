@@ -97,7 +97,8 @@ def examine(
     thorough: bool = False,
 ) -> Report:
     """Scan these environments."""
-    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": "/proc/nowhere", **variables})
+    home = prefixes[0].parent / "nobodys-home" if prefixes else Path("/nobodys-home")  # not there, and could be made
+    host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(home), **variables})
     seen = take_snapshot(
         host, Progress(), ScanOptions(pythons=tuple(map(str, prefixes)), thorough=thorough), probes=probes
     )
