@@ -15,8 +15,9 @@ from core.probes.programs.kernels import NATIVE, Kernel, Notebook, has_kernel, i
 from core.probes.python.environment import prefix_of
 from core.probes.python.module_text import packages_imported
 from core.probes.starting.commands import StartedFile
+from core.probes.starting.lacking_modules import has_module, modules_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import has_module, lacking_pythons, modules_of, own_prefix
+from core.probes.starting.started_code import lacking_pythons, own_prefix
 from core.probes.starting.ways import Reached, notebook_ways
 
 MOST_NEAR, MOST_BYTES = 20, 2 << 20

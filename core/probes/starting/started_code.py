@@ -1,49 +1,40 @@
 """What a way of starting runs: an environment of this machine, or another Python that lacks what the program imports.
 
-Files are only read. A module counts as lacking if the program imports it at its margin, nothing in its text changes sys.path, and no
-entry of that Python's search has it.
+Files are only read.
 """
 
 from __future__ import annotations
 
-import ast
 import posixpath
 import re
-import sys
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import is_main, statements_of
 from core.host.startup.modulefiles import has_modules
 from core.host.startup.state import State
-from core.knowledge.modules import module_of, module_table
-from core.model.facts import PythonEnvironment, SearchEntry, StartedPython, StartLine, path_text
-from core.model.paths import is_inside
-from core.probes.programs.follow import find_named
-from core.probes.programs.kernels import is_notebook, read_notebook
+from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.python.distributions import normalise_name, required_name
 from core.probes.python.locations import CONDAS_FOLDERS
-from core.probes.python.module_text import modules_imported
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
 from core.probes.starting.commands import LETS_CONDA_ACTIVATE, StartedFile, language
+from core.probes.starting.dead_activations import called_activation, dead_activation, dead_call, finds_no_conda
+from core.probes.starting.lacking_modules import (
+    LAUNCHERS,
+    has_module,
+    modules_of,
+    options_of_python,
+    program_and_lacking_modules,
+    program_file,
+)
 from core.probes.starting.machine import Ground
 from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.runners import environment_of_conda
 from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
-from core.probes.sysroot import Sysroot
 
 MOST_DEPTH = 4
 """Steps from a listed requirement to what it brings."""
-MOST_MODULES = 30
-"""Modules of the program's own that are read."""
-CHANGES_SEARCH = late_pattern(
-    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks"
-)
-"""After this, reading does not show where Python searches, or which Python runs on."""
 ACTIVATES = late_pattern(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|workon|pyenv|mise|asdf|direnv)\s")
 """Words of commands that may lead to another Python in a way that reading did not follow."""
 STARTED_BY_NOBODY = ("service", "cron")
@@ -122,7 +113,7 @@ def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
     It is empty where nothing is searched first (``-I``, ``-P``), or where the command does not show what runs.
     """
     words = found.arguments
-    isolated, kind, named = _options(words)
+    isolated, kind, named = options_of_python(words)
     before = words[: words.index(named)] if named in words else words
     if isolated or not named or any(re.fullmatch(r"-[A-Za-z]*P[A-Za-z]*", w) for w in before):
         return ""
@@ -164,12 +155,12 @@ def lacking_pythons(
     by_path = where.system == "windows" and found.is_gone and not found.by_name
     if found.relative or not runs or not homes or (not by_path and _is_uncertain(found, way, ground)):
         return
-    program, lacks = _lacking(found, way, ground, homes)
+    program, lacks = program_and_lacking_modules(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
-        seems, dead = having[0], _dead_activation(way, ground)
-        no_conda = bool(dead) and _finds_no_conda(dead, way, ground)
+        seems, dead = having[0], dead_activation(way, ground)
+        no_conda = bool(dead) and finds_no_conda(dead, way, ground)
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -200,7 +191,7 @@ def _with_own_packages(
 ) -> Iterator[StartedPython]:
     """Yield a program with metadata of its own if they do not list what it imports and an environment here has."""
     homes = [p for p in pythons if p.distributions and p.kind in ("venv", "conda")]
-    program, lacks = _lacking(found, way, ground, homes) if homes else ("", ())
+    program, lacks = program_and_lacking_modules(found, way, ground, homes) if homes else ("", ())
     brought = set(found.requires or ())
     known = [d for p in homes for d in p.distributions]
     if brought - {d.name for d in known}:
@@ -260,7 +251,7 @@ def program_and_lacks(
     found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the program that a Python of this machine starts, and the modules that its import lacks."""
-    return _lacking(found, way, ground, [*pythons]) if found.prefix else ("", ())
+    return program_and_lacking_modules(found, way, ground, [*pythons]) if found.prefix else ("", ())
 
 
 def _chosen_by(found: StartedFile, way: Reached) -> str:
@@ -292,10 +283,7 @@ def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
         head = re.match(r"#!\s*(/\S+)", text)
         spoken = shell or by_shell or (language(head[1], ground) if head else "")
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
-            if (
-                _dead_call(row, way, ground)
-                or _called_activation(row, way, ground).lower().removesuffix(".bat") in calls
-            ):
+            if dead_call(row, way, ground) or called_activation(row, way, ground).lower().removesuffix(".bat") in calls:
                 continue
             by_itself = way.kind != "script" or head is not None
             left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
@@ -382,91 +370,6 @@ def _is_double_clicked(way: Reached, ground: Ground) -> bool:
     return ground.where.system == "windows" and by_explorer and _nobody_activates(ground)
 
 
-DEAD_CALL = late_pattern(r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400})\"?[ \t]{0,20}")
-
-
-def _dead_activation(way: Reached, ground: Ground) -> str:
-    """Return the batch file that a batch file calls to activate an environment, and that is not there: such a call has no effect."""
-    if ground.where.system != "windows" or way.kind != "script":
-        return ""
-    if way.at.lower().endswith(".ps1"):
-        return _dead_in_powershell(way, ground)
-    batch = [f for f in way.state.files if f.lower().endswith((".bat", ".cmd"))] or [way.at]
-    rows = [row for file in batch for row in (ground.read(file) or "").splitlines()]
-    return next((dead for row in rows if (dead := _dead_call(row, way, ground))), "")
-
-
-ACTIVATES_IN_POWERSHELL = late_pattern(
-    r"(?im)^[ \t]{0,40}(?:[&.][ \t]{1,9})?[\"']?([^\"'\s;|$]{1,300}\\activate(?:\.ps1|\.bat)?)[\"']?[ \t]{0,9}\r?$"
-)
-
-
-def _dead_in_powershell(way: Reached, ground: Ground) -> str:
-    """Return how a script of PowerShell activates an environment without effect: by a file that is not there, or by a batch file, which runs in
-    a process of its own.
-    """
-    paths, here = ground.where.path_module, way.state.values.get("PWD") or ground.folder
-    for found in ACTIVATES_IN_POWERSHELL.finditer(ground.read(way.at) or ""):
-        place = paths.normpath(paths.join(here, found[1].replace("/", "\\")))
-        if place.lower().endswith(".bat") or not any(ground.where.is_file(p) for p in (place, f"{place}.ps1")):
-            return str(place)
-    return ""
-
-
-UNKNOWN_COMMAND = late_pattern(r"[ \t@]{0,40}((source|\.)[ \t]{1,20}[^\s&|]{1,400})")
-"""How shells of Linux activate an environment: cmd.exe says that it has no such command, and goes on."""
-
-
-def _dead_call(row: str, way: Reached, ground: Ground) -> str:
-    """Return the file that one line calls, and that is not there; or such a line of another system's shell, which cmd.exe does not know."""
-    by_cmd = ground.where.system == "windows" and not any(f.lower().endswith(".ps1") for f in way.state.files)
-    foreign = UNKNOWN_COMMAND.match(row) if by_cmd and way.kind != "notebook" else None  # PowerShell has a dot, too
-    if foreign and not find_named(
-        foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
-    ):
-        return foreign[1]
-    if by_cmd and (dead := _dead_conda(row, way, ground)):
-        return dead
-    place = _called_activation(row, way, ground)
-    is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
-    return "" if not place or "%" in place or is_there else place
-
-
-CONDA_CALL = late_pattern(r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?([^\r\n&|<>]{0,400}activate[^\r\n&|<>]{1,400})")
-
-
-def _dead_conda(row: str, way: Reached, ground: Ground) -> str:
-    """Return the command by which a line of a batch file asks for an environment of conda's without effect; empty for any other line."""
-    from core.probes.starting.windows.conda import activates_nothing  # imported late: it is of Windows alone
-
-    if (found := CONDA_CALL.match(row)) is None or way.kind == "notebook":
-        return ""
-    return found[1].strip() if activates_nothing(*_in_batch(found[1], way, ground)) else ""
-
-
-def _finds_no_conda(command: str, way: Reached, ground: Ground) -> bool:
-    """Whether a batch file's dead activation asks conda, which is no program there."""
-    from core.probes.starting.windows.conda import is_not_found  # imported late: it is of Windows alone
-
-    return ground.where.system == "windows" and is_not_found(*_in_batch(command, way, ground))
-
-
-def _in_batch(command: str, way: Reached, ground: Ground) -> tuple[list[str], dict[str, str], str, Ground]:
-    """Return the words of a command with the variables, and the folder, in which a batch file runs it."""
-    words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', command)]
-    return words, way.state.values, way.state.values.get("PWD") or ground.folder, ground
-
-
-def _called_activation(row: str, way: Reached, ground: Ground) -> str:
-    """Return the batch file by which a line of a batch file activates an environment, as it is named there; empty for any other line."""
-    found = DEAD_CALL.fullmatch(row) if ground.where.system == "windows" and way.kind == "script" else None
-    if found is None or not found[1].strip().lower().removesuffix(".bat").endswith("\\activate"):
-        return ""
-    paths = ground.where.path_module
-    named = re.sub(r"(?i)%~dp0\\?", lambda _m: f"{paths.dirname(way.at)}\\", found[1].strip())
-    return str(paths.normpath(paths.join(way.state.values.get("PWD") or ground.folder, named)))
-
-
 def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
     """Yield the lines of a script, or of a recipe, that belong to a way: another recipe may make the environment that it activates."""
     file, _colon, target = way.at.partition(": ")
@@ -494,158 +397,3 @@ def _nobody_activates(ground: Ground) -> bool:
         return False
     join, folder = ground.where.join, ground.folder
     return not any(ground.where.is_file(join(folder, n, "pyvenv.cfg")) for n in ground.around.names(folder))
-
-
-def modules_of(distributions: Iterable[str]) -> frozenset[str]:
-    """Return the modules of distributions: those of frameworks, and those that are named like their distribution."""
-    names = set(distributions)
-    known = {m.module for m in module_table().modules if any(re.fullmatch(m.distributions, n) for n in names)}
-    return frozenset(known | {module_of(n) for n in names})
-
-
-def has_module(python: PythonEnvironment, module: str, ground: Ground) -> bool:
-    """Whether an environment's folders of packages have a module."""
-    return any(name.partition(".")[0] == module for site in python.site_packages for name in ground.around.names(site))
-
-
-# --- the program -------------------------------------------------------------------------------------------------------
-
-
-def _lacking(
-    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment]
-) -> tuple[str, tuple[str, ...]]:
-    """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
-    here = way.state.values.get("PWD") or ground.folder
-    isolated, kind, named = _options(found.arguments)
-    paths = ground.where.path_module
-    if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
-        named = _launched(found.arguments, here, ground) or named
-    elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
-        kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)
-    place = paths.normpath(paths.join(here, named)) if kind == "file" else named
-    text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
-    if not named or text is None:
-        return place, ()
-    folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
-    search = _search(found, way, "" if isolated else folder, ground, homes, isolated=isolated)
-    if search is None:
-        return place, ()
-    followed = _Imports(search, folder)
-    if kind == "module":
-        followed.take(named.partition(".")[0])
-    else:
-        followed.read(text, as_main=True)
-    return place, () if followed.changes_search else tuple(followed.lacks)
-
-
-LAUNCHERS = frozenset(
-    ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
-     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
-)  # fmt: skip
-"""Programs in Python that run a program of the person in their own interpreter."""
-
-
-def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
-    """Return the person's program among the arguments of one that runs it: a file, or the module before ":app"; empty for none."""
-    paths = ground.where.path_module
-    for word in arguments[1:]:
-        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
-        named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
-        if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
-            return named
-    return ""
-
-
-def _text(place: str, where: Sysroot) -> str | None:
-    """Return a program's code."""
-    if is_notebook(place):
-        notebook = read_notebook(place, where)
-        return notebook.code if notebook else None
-    return where.text(place, 1 << 19)
-
-
-def _options(arguments: tuple[str, ...]) -> tuple[bool, str, str]:
-    """Return whether Python leaves its variables aside, and what it runs: a file, a module, or code; empty for neither.
-
-    Source: https://docs.python.org/3/using/cmdline.html.
-    """
-    isolated = False
-    words = list(arguments)
-    while words and words[0].startswith("-") and words[0] != "-":
-        word = words.pop(0)
-        letters = word[1:] if not word.startswith("--") else ""
-        isolated = isolated or bool(set(re.split(r"[cmWX]", letters)[0]) & set("EI"))
-        ends = re.match(r"[^cmWX]*([cmWX])(.*)", letters, re.DOTALL)
-        if word == "--check-hash-based-pycs" or (ends and not ends[2]):
-            value = words.pop(0) if words else ""
-        else:
-            value = ends[2] if ends else ""
-        if ends and ends[1] in "cm":
-            return isolated, "code" if ends[1] == "c" else "module", value
-        if "S" in letters.partition("W")[0].partition("X")[0]:
-            return True, "", ""  # no packages are searched
-    return isolated, "file", words[0] if words and words[0] != "-" else ""
-
-
-def program_file(found: StartedFile) -> str:
-    """Return the program that a Python runs, as its command writes it, where it is a file; else nothing."""
-    _isolated, kind, named = _options(found.arguments)
-    return named if kind == "file" else ""
-
-
-def _search(
-    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], *, isolated: bool
-) -> ModuleSearch | None:
-    """Return the search of the started Python; None if reading does not show all of it."""
-    if found.is_gone or found.requires is not None:
-        interpreter = read_interpreter(homes[0].prefix, homes[0].executable, ground.where)
-        own = PythonSearch((SearchEntry(path=folder, origin="start"),))
-        return ModuleSearch(interpreter, own, homes[0].architecture, ground.where) if interpreter else None
-    interpreter = read_interpreter(found.prefix, found.path, ground.where)
-    if interpreter is None:
-        return None
-    given = {"HOME": ground.person.home, **way.state.environment()}
-    env = {n: v for n, v in given.items() if not isolated or not n.startswith("PYTHON")}
-    path = python_search_path(interpreter, env, folder, ground.where)
-    if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
-        return None
-    search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)
-    return None if search.has_unknown_finders else search
-
-
-class _Imports:
-    """The imports at the margin of a program and of its own modules."""
-
-    def __init__(self, search: ModuleSearch, folder: str) -> None:
-        self.search, self.folder = search, folder
-        self.lacks: dict[str, None] = {}
-        self.seen: set[str] = set()
-        self.changes_search = False
-
-    def read(self, text: str, *, as_main: bool = False) -> None:
-        """Take what a text imports, as far as Python surely comes."""
-        self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
-        self._take_all(statements_of(text), as_main=as_main)
-
-    def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
-        for node in body:
-            for name in modules_imported(node):
-                self.take(name.partition(".")[0])
-            match node:
-                case ast.If(test=test, body=inner) if as_main and is_main(test):
-                    self._take_all(inner, as_main=False)
-                case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
-                    return
-                case _:
-                    pass
-
-    def take(self, module: str) -> None:
-        """Take one module: note that it lacks, or read it if it is the program's own."""
-        if module in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
-            return
-        self.seen.add(module)
-        its = self.search.find(module)
-        if its.kind == "none":
-            self.lacks[module] = None
-        elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
-            self.read(self.search.where.text(its.path, 1 << 19) or "")

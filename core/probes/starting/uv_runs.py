@@ -16,9 +16,10 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
+from core.probes.starting.lacking_modules import modules_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import RUNNERS, environment_of_project
-from core.probes.starting.started_code import lacking_pythons, modules_of
+from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS = 20

@@ -14,10 +14,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
+from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.scheduled import cron_ways
 from core.probes.starting.services import service_ways
-from core.probes.starting.started_code import _options
 from core.probes.starting.starters import first_line_ways, script_ways
 from core.probes.starting.tasks import task_ways
 from core.probes.starting.uv_runs import uv_ways
@@ -343,7 +343,7 @@ def test_the_version_that_pyenv_takes_for_a_folder(version: str, lacks: bool, ho
     ],
 )
 def test_the_options_of_python(words: tuple[str, ...], told: tuple[bool, str, str]):
-    assert _options(words) == told
+    assert options_of_python(words) == told
 
 
 FIRST_LINES: dict[str, tuple[str, dict[str, str], str, bool]] = {

@@ -17,8 +17,9 @@ from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_t
 from core.model.paths import is_inside
 from core.probes.python.search_path import own_pth, read_interpreter
 from core.probes.starting.commands import StartedFile
+from core.probes.starting.lacking_modules import program_file
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import program_and_lacks, program_file
+from core.probes.starting.started_code import program_and_lacks
 from core.probes.starting.ways import Reached
 
 

@@ -13,8 +13,8 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, path_text
+from core.probes.starting.lacking_modules import has_module
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import has_module
 from core.probes.starting.ways import Reached
 
 MOST_PROGRAMS, MOST_BYTES = 40, 1 << 18

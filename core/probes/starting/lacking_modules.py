@@ -1,0 +1,185 @@
+"""Which program a command line of Python runs, and which modules its import lacks there.
+
+A module counts as lacking if the program imports it at its margin, nothing in its text changes sys.path, and no entry of that
+Python's search has it.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+import sys
+from collections.abc import Iterable
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import is_main, statements_of
+from core.knowledge.modules import module_of, module_table
+from core.model.facts import PythonEnvironment, SearchEntry
+from core.model.paths import is_inside
+from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.python.module_text import modules_imported
+from core.probes.python.modules import ModuleSearch
+from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+from core.probes.sysroot import Sysroot
+
+MOST_MODULES = 30
+"""Modules of the program's own that are read."""
+CHANGES_SEARCH = late_pattern(
+    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks"
+)
+"""After this, reading does not show where Python searches, or which Python runs on."""
+
+
+def modules_of(distributions: Iterable[str]) -> frozenset[str]:
+    """Return the modules of distributions: those of frameworks, and those that are named like their distribution."""
+    names = set(distributions)
+    known = {m.module for m in module_table().modules if any(re.fullmatch(m.distributions, n) for n in names)}
+    return frozenset(known | {module_of(n) for n in names})
+
+
+def has_module(python: PythonEnvironment, module: str, ground: Ground) -> bool:
+    """Whether an environment's folders of packages have a module."""
+    return any(name.partition(".")[0] == module for site in python.site_packages for name in ground.around.names(site))
+
+
+def program_and_lacking_modules(
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
+    here = way.state.values.get("PWD") or ground.folder
+    isolated, kind, named = options_of_python(found.arguments)
+    paths = ground.where.path_module
+    if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
+        named = _launched(found.arguments, here, ground) or named
+    elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
+        kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)
+    place = paths.normpath(paths.join(here, named)) if kind == "file" else named
+    text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
+    if not named or text is None:
+        return place, ()
+    folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
+    search = _search(found, way, "" if isolated else folder, ground, homes, isolated=isolated)
+    if search is None:
+        return place, ()
+    followed = _Imports(search, folder)
+    if kind == "module":
+        followed.take(named.partition(".")[0])
+    else:
+        followed.read(text, as_main=True)
+    return place, () if followed.changes_search else tuple(followed.lacks)
+
+
+LAUNCHERS = frozenset(
+    ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
+     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
+)  # fmt: skip
+"""Programs in Python that run a program of the person in their own interpreter."""
+
+
+def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
+    """Return the person's program among the arguments of one that runs it: a file, or the module before ":app"; empty for none."""
+    paths = ground.where.path_module
+    for word in arguments[1:]:
+        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
+        named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
+        if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
+            return named
+    return ""
+
+
+def _text(place: str, where: Sysroot) -> str | None:
+    """Return a program's code."""
+    if is_notebook(place):
+        notebook = read_notebook(place, where)
+        return notebook.code if notebook else None
+    return where.text(place, 1 << 19)
+
+
+def options_of_python(arguments: tuple[str, ...]) -> tuple[bool, str, str]:
+    """Return whether Python leaves its variables aside, and what it runs: a file, a module, or code; empty for neither.
+
+    Source: https://docs.python.org/3/using/cmdline.html.
+    """
+    isolated = False
+    words = list(arguments)
+    while words and words[0].startswith("-") and words[0] != "-":
+        word = words.pop(0)
+        letters = word[1:] if not word.startswith("--") else ""
+        isolated = isolated or bool(set(re.split(r"[cmWX]", letters)[0]) & set("EI"))
+        ends = re.match(r"[^cmWX]*([cmWX])(.*)", letters, re.DOTALL)
+        if word == "--check-hash-based-pycs" or (ends and not ends[2]):
+            value = words.pop(0) if words else ""
+        else:
+            value = ends[2] if ends else ""
+        if ends and ends[1] in "cm":
+            return isolated, "code" if ends[1] == "c" else "module", value
+        if "S" in letters.partition("W")[0].partition("X")[0]:
+            return True, "", ""  # no packages are searched
+    return isolated, "file", words[0] if words and words[0] != "-" else ""
+
+
+def program_file(found: StartedFile) -> str:
+    """Return the program that a Python runs, as its command writes it, where it is a file; else nothing."""
+    _isolated, kind, named = options_of_python(found.arguments)
+    return named if kind == "file" else ""
+
+
+def _search(
+    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], *, isolated: bool
+) -> ModuleSearch | None:
+    """Return the search of the started Python; None if reading does not show all of it."""
+    if found.is_gone or found.requires is not None:
+        interpreter = read_interpreter(homes[0].prefix, homes[0].executable, ground.where)
+        own = PythonSearch((SearchEntry(path=folder, origin="start"),))
+        return ModuleSearch(interpreter, own, homes[0].architecture, ground.where) if interpreter else None
+    interpreter = read_interpreter(found.prefix, found.path, ground.where)
+    if interpreter is None:
+        return None
+    given = {"HOME": ground.person.home, **way.state.environment()}
+    env = {n: v for n, v in given.items() if not isolated or not n.startswith("PYTHON")}
+    path = python_search_path(interpreter, env, folder, ground.where)
+    if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
+        return None
+    search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)
+    return None if search.has_unknown_finders else search
+
+
+class _Imports:
+    """The imports at the margin of a program and of its own modules."""
+
+    def __init__(self, search: ModuleSearch, folder: str) -> None:
+        self.search, self.folder = search, folder
+        self.lacks: dict[str, None] = {}
+        self.seen: set[str] = set()
+        self.changes_search = False
+
+    def read(self, text: str, *, as_main: bool = False) -> None:
+        """Take what a text imports, as far as Python surely comes."""
+        self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
+        self._take_all(statements_of(text), as_main=as_main)
+
+    def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
+        for node in body:
+            for name in modules_imported(node):
+                self.take(name.partition(".")[0])
+            match node:
+                case ast.If(test=test, body=inner) if as_main and is_main(test):
+                    self._take_all(inner, as_main=False)
+                case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
+                    return
+                case _:
+                    pass
+
+    def take(self, module: str) -> None:
+        """Take one module: note that it lacks, or read it if it is the program's own."""
+        if module in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
+            return
+        self.seen.add(module)
+        its = self.search.find(module)
+        if its.kind == "none":
+            self.lacks[module] = None
+        elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
+            self.read(self.search.where.text(its.path, 1 << 19) or "")
