@@ -20,7 +20,9 @@ from core.model.facts import (
 from core.model.findings import Finding
 from core.model.remedies import InstallPackages, PutPackageBack, TakeOutLine
 from core.model.steps import Severity
-from core.rules.frameworks.ended_imports import _leads_outside, _other_byte_code, _why_byte_code, ended_imports
+from core.rules.frameworks.ended.cure import _other_byte_code
+from core.rules.frameworks.ended.finding import _why_byte_code, ended_imports
+from core.rules.frameworks.ended.queries import leads_outside
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.imports import packages_for_another_python
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
@@ -415,10 +417,10 @@ def home(machine: Snapshot) -> EnvironmentView:
 
 def test_only_a_recorded_module_leads_outside_its_environment() -> None:
     outside, here = "/srv/models/typing_extensions.py", home(seen())
-    assert _leads_outside(here, ended(importer="", path=outside))
-    assert not _leads_outside(here, ended(path=outside))
-    assert not _leads_outside(here, ended(importer="", path=OWN))
-    assert not _leads_outside(here, ended(importer=""))
+    assert leads_outside(here, ended(importer="", path=outside))
+    assert not leads_outside(here, ended(path=outside))
+    assert not leads_outside(here, ended(importer="", path=OWN))
+    assert not leads_outside(here, ended(importer=""))
 
 
 def test_an_import_that_worked_in_a_trial_is_a_note() -> None:

@@ -18,7 +18,6 @@ from core.rules.frameworks import (
     broken,
     builds,
     ctranslate2,
-    ended_imports,
     fewer_gpus,
     hardware,
     imports,
@@ -32,6 +31,7 @@ from core.rules.frameworks import (
     unfit_extensions,
 )
 from core.rules.frameworks.builds import on_gpu
+from core.rules.frameworks.ended import finding as ended_imports
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable

@@ -17,7 +17,7 @@ from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
-from core.rules.frameworks.ended_imports import framework_distributions
+from core.rules.frameworks.ended.queries import framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.finding_ids import UNFIT_ID
 from core.rules.frameworks.imports import views_with_imports
