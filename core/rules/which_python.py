@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -11,12 +11,12 @@ from core.common.i18n import N_, _, join_sentences
 from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import module_of
 from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
-from core.model.findings import Evidence, Finding, Fix
+from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
+from core.rules.ended_starts import ENDS, ended_start, misset_rows
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.ways import way_words
@@ -40,222 +40,12 @@ def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
         for one in start.runs:
             home = views.get(one.seems)
             if home is not None and one.fault in ENDS:
-                yield _ended(seen, home, start, one)
+                yield ended_start(seen, home, start, one)
                 break
             if home is not None and one.prefix != one.seems and not (one.path and not one.prefix):
                 runs = views.get(one.prefix)
                 yield _finding(seen, home, start, one, runs.python if runs else None)
                 break
-
-
-ENDS = (
-    "without call",
-    "folder not searched",
-    "variable not read",
-    "not in this folder",
-    "not of this account",
-    "no source",
-    "activation ends",
-    "no shell",
-    "no conda",
-    "percent",
-    "blank",
-    "own packages",
-    "program not there",
-)
-"""Faults of a start that leads to the right Python."""
-OF_EVERY_START = (
-    "no source",
-    "activation ends",
-    "no shell",
-    "no conda",
-    "percent",
-    "own packages",
-    "program not there",
-)
-CAUSES: dict[str, Cause] = {
-    "folder not searched": "python_environment_broken",
-    "variable not read": "python_environment_broken",
-    "activation ends": "wrong_environment_active",
-    "own packages": "wrong_environment_active",
-    "blank": "install_path_characters",
-}
-
-
-def _ended(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
-    if one.fault == "without call":
-        title = _("{source} ends this file: the lines after it do not run.", source=one.source)
-        why = _('A batch file that starts another one without "call" does not continue afterwards.')
-        fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
-    elif one.fault == "activation ends":
-        title = _(
-            "{source} activates {prefix} for its own step alone, and then another Python starts.",
-            source=one.source,
-            prefix=one.seems,
-        )
-        why = _("Each RUN of a Dockerfile has a shell of its own, and what it activates ends with it.")
-        file = one.source.rpartition(":")[0]
-        fix = manual_fix(
-            _("Put the environment first in PATH in {file}", file=file), f'ENV PATH="{one.seems}/bin:$PATH"'
-        )
-    elif one.fault == "no shell":
-        title = _("No shell reads the command in {source}: {name} is no program.", source=one.source, name=one.name)
-        why = _("{name} and && are words of a shell, and this starter starts programs without one.", name=one.name)
-        fix = manual_fix(
-            _("Name the environment's Python alone in {source}", source=one.source),
-            _own_command(home, one),
-            _("A service starts in another folder with WorkingDirectory=, a launcher with Path=."),
-            _("Or let bash read it: /bin/bash -c '...'"),
-        )
-    elif one.fault == "no conda":
-        title = _("{source} ends before it starts Python: its shell does not know conda activate.", source=one.source)
-        why = _("Only a shell that ran conda's hook has that command, and what follows && does not run.")
-        fix = manual_fix(
-            _("Start the program with the environment's own Python"),
-            _own_command(home, one),
-            _("Or: conda run -p {prefix} python ...", prefix=one.seems),
-        )
-    elif describe := TOLD.get(one.fault):
-        title, why, fix = describe(home, one)
-    elif one.fault == "program not there":
-        folder, program = one.source, one.name
-        title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
-        why = _("Python says that it can't open the file. One of this name is in {folder}.", folder=one.program)
-        fix = manual_fix(
-            _(
-                "Let {file} start it in {folder}, or name the program with its folder",
-                file=start.at,
-                folder=one.program,
-            ),
-            f"WorkingDirectory={one.program}"
-            if start.kind == "service"
-            else f"Path={one.program}"
-            if start.kind == "launcher"
-            else f"cd {one.program} && ...",
-        )
-    elif one.fault == "no source":
-        title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
-        why = _(
-            '/bin/sh is dash here, which has no command source and reads a file with "." alone; what follows && does not run.'
-        )
-        fix = manual_fix(
-            _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
-        )
-    elif one.fault == "not in this folder":
-        title = _("{name} is not in {folder}, where this starts.", name=one.name, folder=one.source)
-        why = _(
-            "It is named without a folder, and is in {folder}. A program without a start folder starts in System32.",
-            folder=one.program,
-        )
-        fix = manual_fix(
-            _("Set its start folder to {folder}", folder=one.program),
-            _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),
-        )
-    elif one.fault == "not of this account":
-        names = join_names(one.lacks)
-        title = _(
-            "{program} does not find {names}, which only this person's account has.", program=one.program, names=names
-        )
-        why = _(
-            "It is in {folder}, which other accounts do not search, and another account starts the program.",
-            folder=one.source,
-        )
-        fix = manual_fix(
-            _("Let this person's account start it, or install {names} for everybody", names=names),
-            _(
-                "A service: services.msc, Log On, This account. NSSM: nssm set NAME ObjectName. A task: Properties, General, Change User."
-            ),
-            framework_pip_command(seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
-        )
-    elif one.fault == "variable not read":
-        names = join_names(one.lacks)
-        title = _(
-            "{program} does not find {names}, which is in a folder of PYTHONPATH.", program=one.program, names=names
-        )
-        why = _(
-            "The file {path} names every folder that this Python searches; PYTHONPATH is not read.", path=one.source
-        )
-        fix = manual_fix(
-            _("Add the folder of {names} to {path}", names=names, path=one.source),
-            one.misset.value if one.misset else "",
-        )
-    else:
-        names = join_names(one.lacks)
-        title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
-        why = _(
-            "The file {path} names every folder that this Python searches, but not the program's folder.",
-            path=one.source,
-        )
-        fix = manual_fix(
-            _("Add the program's folder to {path}", path=one.source), _("A line may be relative, such as ..\\ComfyUI.")
-        )
-    told = make_finding(
-        Step.ENVIRONMENT,
-        home.severity if one.fault in OF_EVERY_START else WARNING if home.near <= 2 else NOTE,
-        "start-ends",
-        _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
-        cause=CAUSES.get(one.fault, "process_env_not_inherited"),
-        why=why,
-        evidence=[
-            observation(_("Seen"), one.source, start.at),
-            observation(_("It would start"), one.path, start.at),
-            *_misset_rows(start, one),
-            home.concerns(),
-        ],
-        subject=start.at,
-        fix=fix,
-    )
-    return replace(told, ways=(start.id,))
-
-
-def _percent(_home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
-    """Return title, reason and fix for a job whose command cron ends at a percent sign."""
-    title = _("cron ends the command in {source} at its first percent sign.", source=one.source)
-    why = _(
-        "What stands behind a percent sign is no part of a job's command, so its shell finds no end of a quote or a bracket."
-    )
-    fix = manual_fix(
-        _("Write {escaped} instead of {sign} in {source}", escaped="\\%", sign="%", source=one.source), "$(date +\\%F)"
-    )
-    return title, why, fix
-
-
-def _own_packages(home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
-    """Return the same for a program whose metadata do not list what it imports."""
-    names = join_names(one.lacks)
-    title = _("{program} gets an environment of its own, without {names}.", program=one.program, names=names)
-    why = _("uv gives a program with metadata (# /// script) what they list, and nothing of other environments.")
-    fix = manual_fix(
-        _("Add {names} to the metadata of {program}", names=names, program=one.program),
-        f"uv add --script {one.program} {' '.join(_owners(home, one.lacks))}",
-        _("Or start it with the environment's own Python: {command}", command=_own_command(home, one)),
-    )
-    return title, why, fix
-
-
-def _blank(_home: EnvironmentView, one: StartedPython) -> tuple[str, str, Fix]:
-    """Return the same for a path that cmd.exe ends at a blank."""
-    title = _("{source} names {path} without quotation marks.", source=one.source, path=one.program)
-    why = _("A blank ends the name of a file, so {name} is looked for, which is not there.", name=one.name)
-    fix = manual_fix(_("Put quotation marks around this path in {source}", source=one.source), f'"{one.program}"')
-    return title, why, fix
-
-
-TOLD: dict[str, Callable[[EnvironmentView, StartedPython], tuple[str, str, Fix]]] = {
-    "percent": _percent,
-    "own packages": _own_packages,
-    "blank": _blank,
-}
-
-
-def _own_command(home: EnvironmentView, one: StartedPython) -> str:
-    """Return the command that starts the program with the environment's Python."""
-    return f"{home.python.executable or f'{one.seems}/bin/python'} {one.program}".strip()
-
-
-def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:
-    """Return the distributions that have modules, as far as is known here."""
-    return [next((d.name for d in home.python.distributions if module_of(d.name) == m), m) for m in modules]
 
 
 def _finding(
@@ -317,7 +107,7 @@ def _finding(
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
             *([observation(_dead_label(seen, start, one), one.dead, start.at)] if one.dead else []),
-            *_misset_rows(start, one),
+            *misset_rows(start, one),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_led_away(seen, start, one),
             *_owner_rows(runs),
@@ -327,15 +117,6 @@ def _finding(
         fix=manual_fix(*advice, remedy=None if one.misset else _remedy(start, one, home)),
     )
     return replace(told, ways=(start.id,))
-
-
-def _misset_rows(start: Start, one: StartedPython) -> list[Evidence]:
-    """Return the line of a variable that is not read, or not as it was meant."""
-    row = one.misset
-    if row is None:
-        return []
-    where = f"{row.file}:{row.line}" if row.file else start.at
-    return [observation(_("{name} is set here", name=row.name.strip()), f"{row.name}={row.value}", where)]
 
 
 def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence]:

@@ -1,0 +1,263 @@
+"""Starts that lead to the right Python and end before their program runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+import msgspec
+from msgspec.structs import replace
+
+from core.common.i18n import _
+from core.common.text import join_names
+from core.knowledge.causes import Cause
+from core.knowledge.modules import module_of
+from core.model.facts import Snapshot, Start, StartedPython
+from core.model.findings import Evidence, Finding, Fix
+from core.model.steps import Step
+from core.rules.frameworks.advice import framework_pip_command
+from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.ways import way_words
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
+
+Told = tuple[str, str, Fix]
+"""Title, reason, and what to do."""
+
+
+class End(msgspec.Struct, frozen=True):
+    """What is told of one way to end."""
+
+    describe: Callable[[EnvironmentView, Start, StartedPython], Told]
+    cause: Cause = "process_env_not_inherited"
+    everywhere: bool = False
+    """Whether it is as severe as a fault of the environment, wherever the start is; else a warning near by, and a note elsewhere."""
+
+
+def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
+    """Return what is told of a start that ends."""
+    end = ENDS[one.fault]
+    title, why, fix = end.describe(home, start, one)
+    told = make_finding(
+        Step.ENVIRONMENT,
+        home.severity if end.everywhere else WARNING if home.near <= 2 else NOTE,
+        "start-ends",
+        _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
+        cause=end.cause,
+        why=why,
+        evidence=[
+            observation(_("Seen"), one.source, start.at),
+            observation(_("It would start"), one.path, start.at),
+            *misset_rows(start, one),
+            home.concerns(),
+        ],
+        subject=start.at,
+        fix=fix,
+    )
+    return replace(told, ways=(start.id,))
+
+
+def misset_rows(start: Start, one: StartedPython) -> list[Evidence]:
+    """Return the line of a variable that is not read, or not as it was meant."""
+    row = one.misset
+    if row is None:
+        return []
+    where = f"{row.file}:{row.line}" if row.file else start.at
+    return [observation(_("{name} is set here", name=row.name.strip()), f"{row.name}={row.value}", where)]
+
+
+def _without_call(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a batch file that another one replaces."""
+    title = _("{source} ends this file: the lines after it do not run.", source=one.source)
+    why = _('A batch file that starts another one without "call" does not continue afterwards.')
+    fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
+    return title, why, fix
+
+
+def _activation_ends(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a step of an image that activates for itself alone."""
+    title = _(
+        "{source} activates {prefix} for its own step alone, and then another Python starts.",
+        source=one.source,
+        prefix=one.seems,
+    )
+    why = _("Each RUN of a Dockerfile has a shell of its own, and what it activates ends with it.")
+    file = one.source.rpartition(":")[0]
+    fix = manual_fix(_("Put the environment first in PATH in {file}", file=file), f'ENV PATH="{one.seems}/bin:$PATH"')
+    return title, why, fix
+
+
+def _no_shell(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a command for a shell that no shell reads."""
+    title = _("No shell reads the command in {source}: {name} is no program.", source=one.source, name=one.name)
+    why = _("{name} and && are words of a shell, and this starter starts programs without one.", name=one.name)
+    fix = manual_fix(
+        _("Name the environment's Python alone in {source}", source=one.source),
+        _own_command(home, one),
+        _("A service starts in another folder with WorkingDirectory=, a launcher with Path=."),
+        _("Or let bash read it: /bin/bash -c '...'"),
+    )
+    return title, why, fix
+
+
+def _no_conda(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of ``conda activate`` in a shell that does not have it."""
+    title = _("{source} ends before it starts Python: its shell does not know conda activate.", source=one.source)
+    why = _("Only a shell that ran conda's hook has that command, and what follows && does not run.")
+    fix = manual_fix(
+        _("Start the program with the environment's own Python"),
+        _own_command(home, one),
+        _("Or: conda run -p {prefix} python ...", prefix=one.seems),
+    )
+    return title, why, fix
+
+
+def _program_not_there(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+    """Return what is told of a program that is not in the folder of the start."""
+    folder, program = one.source, one.name
+    title = _("{name} is not in {folder}, where this starts.", name=program, folder=folder)
+    why = _("Python says that it can't open the file. One of this name is in {folder}.", folder=one.program)
+    fix = manual_fix(
+        _(
+            "Let {file} start it in {folder}, or name the program with its folder",
+            file=start.at,
+            folder=one.program,
+        ),
+        f"WorkingDirectory={one.program}"
+        if start.kind == "service"
+        else f"Path={one.program}"
+        if start.kind == "launcher"
+        else f"cd {one.program} && ...",
+    )
+    return title, why, fix
+
+
+def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of ``source`` in a shell that does not have it."""
+    title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
+    why = _(
+        '/bin/sh is dash here, which has no command source and reads a file with "." alone; what follows && does not run.'
+    )
+    fix = manual_fix(
+        _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
+    )
+    return title, why, fix
+
+
+def _not_in_this_folder(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a task or a shortcut that starts in another folder than its files."""
+    title = _("{name} is not in {folder}, where this starts.", name=one.name, folder=one.source)
+    why = _(
+        "It is named without a folder, and is in {folder}. A program without a start folder starts in System32.",
+        folder=one.program,
+    )
+    fix = manual_fix(
+        _("Set its start folder to {folder}", folder=one.program),
+        _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),
+    )
+    return title, why, fix
+
+
+def _not_of_this_account(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of packages of the person's that another account does not have."""
+    names = join_names(one.lacks)
+    title = _(
+        "{program} does not find {names}, which only this person's account has.", program=one.program, names=names
+    )
+    why = _(
+        "It is in {folder}, which other accounts do not search, and another account starts the program.",
+        folder=one.source,
+    )
+    fix = manual_fix(
+        _("Let this person's account start it, or install {names} for everybody", names=names),
+        _(
+            "A service: services.msc, Log On, This account. NSSM: nssm set NAME ObjectName. A task: Properties, General, Change User."
+        ),
+        framework_pip_command(home.seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
+    )
+    return title, why, fix
+
+
+def _variable_not_read(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of PYTHONPATH that a ._pth file turns off."""
+    names = join_names(one.lacks)
+    title = _("{program} does not find {names}, which is in a folder of PYTHONPATH.", program=one.program, names=names)
+    why = _("The file {path} names every folder that this Python searches; PYTHONPATH is not read.", path=one.source)
+    fix = manual_fix(
+        _("Add the folder of {names} to {path}", names=names, path=one.source),
+        one.misset.value if one.misset else "",
+    )
+    return title, why, fix
+
+
+def _folder_not_searched(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a ._pth file that leaves out the folder of the program."""
+    names = join_names(one.lacks)
+    title = _("{program} does not find {names}, which is in its own folder.", program=one.program, names=names)
+    why = _(
+        "The file {path} names every folder that this Python searches, but not the program's folder.",
+        path=one.source,
+    )
+    fix = manual_fix(
+        _("Add the program's folder to {path}", path=one.source), _("A line may be relative, such as ..\\ComfyUI.")
+    )
+    return title, why, fix
+
+
+def _percent(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a job whose command cron ends at a percent sign."""
+    title = _("cron ends the command in {source} at its first percent sign.", source=one.source)
+    why = _(
+        "What stands behind a percent sign is no part of a job's command, so its shell finds no end of a quote or a bracket."
+    )
+    fix = manual_fix(
+        _("Write {escaped} instead of {sign} in {source}", escaped="\\%", sign="%", source=one.source), "$(date +\\%F)"
+    )
+    return title, why, fix
+
+
+def _own_packages(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a program whose metadata do not list what it imports."""
+    names = join_names(one.lacks)
+    title = _("{program} gets an environment of its own, without {names}.", program=one.program, names=names)
+    why = _("uv gives a program with metadata (# /// script) what they list, and nothing of other environments.")
+    fix = manual_fix(
+        _("Add {names} to the metadata of {program}", names=names, program=one.program),
+        f"uv add --script {one.program} {' '.join(_owners(home, one.lacks))}",
+        _("Or start it with the environment's own Python: {command}", command=_own_command(home, one)),
+    )
+    return title, why, fix
+
+
+def _blank(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a path that cmd.exe ends at a blank."""
+    title = _("{source} names {path} without quotation marks.", source=one.source, path=one.program)
+    why = _("A blank ends the name of a file, so {name} is looked for, which is not there.", name=one.name)
+    fix = manual_fix(_("Put quotation marks around this path in {source}", source=one.source), f'"{one.program}"')
+    return title, why, fix
+
+
+def _own_command(home: EnvironmentView, one: StartedPython) -> str:
+    """Return the command that starts the program with the environment's Python."""
+    return f"{home.python.executable or f'{one.seems}/bin/python'} {one.program}".strip()
+
+
+def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:
+    """Return the distributions that have modules, as far as is known here."""
+    return [next((d.name for d in home.python.distributions if module_of(d.name) == m), m) for m in modules]
+
+
+ENDS: dict[str, End] = {
+    "without call": End(_without_call),
+    "folder not searched": End(_folder_not_searched, cause="python_environment_broken"),
+    "variable not read": End(_variable_not_read, cause="python_environment_broken"),
+    "not in this folder": End(_not_in_this_folder),
+    "not of this account": End(_not_of_this_account),
+    "no source": End(_no_source, everywhere=True),
+    "activation ends": End(_activation_ends, cause="wrong_environment_active", everywhere=True),
+    "no shell": End(_no_shell, everywhere=True),
+    "no conda": End(_no_conda, everywhere=True),
+    "percent": End(_percent, everywhere=True),
+    "blank": End(_blank, cause="install_path_characters"),
+    "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
+    "program not there": End(_program_not_there, everywhere=True),
+}
+"""Fault of a start that leads to the right Python -> what is told of it."""
