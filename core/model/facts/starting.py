@@ -129,18 +129,26 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "own packages",
         "program not there",
     ] = ""
-    """What ends it, other than a Python that is another or gone. no source: the shell that reads ``source`` (file and line) has no command of
-    this name, and so does not come to this Python. activation ends: a Dockerfile activates the environment in the step ``source`` alone, and
-    starts the first Python of the image's PATH. no shell: what starts programs by itself (a service, a launcher) is given a command of a shell
-    at ``source`` (file and line), whose first word is ``name``. no conda: the shell ends at ``source``, since ``conda activate`` is no command
-    there. own packages: the program has metadata (PEP 723) that do
-    not list ``lacks``, and its environment has nothing else. percent: cron ends the command at ``source`` (file and line) at a percent sign, which leaves a quote or a bracket open. program not
-    there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``. On Windows: without call: a batch file ends at ``source``, before it comes to
-    this Python. folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are. variable not read: for
-    the same reason PYTHONPATH (``misset``), which names where they are, has no effect. not in this
-    folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``. not of this
-    account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it. opens the Store: the name is
-    that of the Store's alias. blank: cmd.exe ends a path without quotation marks at its first blank; ``program`` is the path, ``source`` file and line."""
+    """What ends it, other than a Python that is another or gone.
+
+    - no source: the shell that reads ``source`` (file and line) has no command of this name, and so does not come to this Python
+    - activation ends: a Dockerfile activates the environment in the step ``source`` alone, and starts the first Python of the image's PATH
+    - no shell: what starts programs by itself (a service, a launcher) is given a command of a shell at ``source``, whose first word is ``name``
+    - no conda: the shell ends at ``source``, since ``conda activate`` is no command there
+    - percent: cron ends the command at ``source`` at a percent sign, which leaves a quote or a bracket open
+    - own packages: the program has metadata (PEP 723) that do not list ``lacks``, and its environment has nothing else
+    - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
+
+    On Windows:
+
+    - without call: a batch file ends at ``source``, before it comes to this Python
+    - folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are
+    - variable not read: for the same reason PYTHONPATH (``misset``), which names where they are, has no effect
+    - not in this folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``
+    - not of this account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it
+    - opens the Store: the name is that of the Store's alias
+    - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
+    """
     command: str = ""
     """On Windows: the program of a package's command that names this Python, such as streamlit.exe, where that is what is started."""
     brought_by: str = ""

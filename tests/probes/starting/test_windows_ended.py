@@ -74,6 +74,7 @@ def test_a_batch_file_does_not_come_back_from_another(lines: tuple[str, ...], li
         (rf"{PYTHON} -B %ART%\train.py --epochs 2", r"C:\AI Art\train.py"),
         (rf'{PYTHON} -B "%ART%\train.py" --epochs 2', ""),
         (rf"{PYTHON} -B train.py and notes.py", ""),
+        (rf"{PYTHON} -W ignore %ART%\train.py", r"C:\AI Art\train.py"),
     ],
 )
 def test_a_path_without_quotation_marks_ends_at_a_blank(line: str, path: str, machine: Path) -> None:

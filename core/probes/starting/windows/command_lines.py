@@ -19,6 +19,7 @@ from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
+from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
 from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing
@@ -448,7 +449,8 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
             return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
         real = ground.where.real_path(prefix) if prefix else ""
         by_name = "\\" not in words[0] and "/" not in words[0]
-        program = next((n for n, word in enumerate(words) if n and not word.startswith("-")), len(words))
+        _isolated, kind, named = options_of_python(tuple(words[1:]))
+        program = words.index(named, 1) if named and kind == "file" else len(words)
         whole = _cut_path(words[program:], here, ground, PROGRAM)
         started = StartedFile(path, prefix, real, tuple(words[1:]), by_name=by_name)
         if not whole:
