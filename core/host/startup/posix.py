@@ -10,7 +10,7 @@ import fnmatch
 import itertools
 import posixpath
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
@@ -19,7 +19,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.conditions import ShellTests
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
-from core.host.startup.state import MOST_LETTERS, UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, at_most
 from core.host.startup.syntax import (
     NAME,
     Block,
@@ -32,6 +32,7 @@ from core.host.startup.syntax import (
     ReadError,
     Simple,
     Token,
+    line_of,
     parse,
     tokens,
 )
@@ -40,24 +41,11 @@ from core.host.startup.zsh_arrays import AT_A_PLACE, QUALIFIER, is_as_qualified,
 MOST_FILES = 200
 MOST_STEPS = 50_000
 """Number of commands after which reading stops, in case files include each other or a loop does not end."""
-MOST_WORDS = 10_000
-"""Maximum number of words of one command or array."""
 
 OF_CONDA = ("activate", "conda.sh", "mamba.sh", "micromamba.sh")
 """Files of conda's that a shell reads to get its function."""
 _ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
-
-
-def _at_most(words: Iterable[str]) -> Iterator[str]:
-    """Yield the words of a command or an array; UNKNOWN for the rest where they are too many: an array can double itself."""
-    size = 0
-    for number, word in enumerate(words):
-        size += len(word)
-        if number >= MOST_WORDS or size > 8 * MOST_LETTERS:
-            yield UNKNOWN
-            return
-        yield word
 
 
 class _Return(Exception):  # noqa: N818 - control flow, no error
@@ -238,7 +226,7 @@ class ShellReader(ShellTests):
 
     def _perhaps(self, nodes: list[Node]) -> None:
         """Run commands that may or may not run."""
-        self._branches([nodes, []], _line_of(nodes[0]) if nodes else 0)
+        self._branches([nodes, []], line_of(nodes[0]) if nodes else 0)
 
     def _branches(self, bodies: list[list[Node]], line: int) -> None:
         """Run each of several branches on its own state; variables that differ at the end are unknown."""
@@ -286,7 +274,7 @@ class ShellReader(ShellTests):
                 self._perhaps(node.body)
             return None
         every = (w for raw in node.words for w in self.words(raw))
-        for word in itertools.islice(_at_most(every), 1000):
+        for word in itertools.islice(at_most(every), 1000):
             if UNKNOWN in word:
                 self.state.values[node.name] = UNKNOWN
                 self._perhaps(node.body)
@@ -321,7 +309,7 @@ class ShellReader(ShellTests):
             arguments = [w.text if w.operator else self.expand(w.text) for w in words[1:]]
         else:
             every = (w for word in words[1:] for w in self.words(word.text))
-            arguments = [*first[1:], *_at_most(every)]
+            arguments = [*first[1:], *at_most(every)]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912, PLR0915 - one case per command
@@ -554,7 +542,7 @@ class ShellReader(ShellTests):
             words = self._words_of_array(raw[1:-1])
             if self._is_tied(name):
                 return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), *words])
-            self._arrays[name] = [*_at_most((*(self._arrays.get(name, ()) if plus else ()), *words))]
+            self._arrays[name] = [*at_most((*(self._arrays.get(name, ()) if plus else ()), *words))]
             return ":".join(words)
         value = self.expand(raw, tilde=True)
         if self._is_tied(name):
@@ -563,8 +551,8 @@ class ShellReader(ShellTests):
 
     def _words_of_array(self, text: str) -> list[str]:
         if self.shell != "zsh":
-            return [*_at_most(w for t in _array(text) for w in self.words(t))]
-        return [*_at_most(self._qualified_words(text))]
+            return [*at_most(w for t in _array(text) for w in self.words(t))]
+        return [*at_most(self._qualified_words(text))]
 
     def _qualified_words(self, text: str) -> Iterator[str]:
         for each in _array(qualifiers_marked(text)):
@@ -591,13 +579,3 @@ def _array(text: str) -> list[str]:
         return [t.text for t in tokens(text) if not t.operator]
     except ReadError:
         return [UNKNOWN]
-
-
-def _line_of(node: Node) -> int:
-    match node:
-        case Simple() | If() | Case() | Loop():
-            return node.line
-        case Chain():
-            return _line_of(node.parts[0][1])
-        case Function() | Block():
-            return _line_of(node.body[0]) if node.body else 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -12,6 +12,8 @@ from core.model.facts import GoneFile, LineForm, StartLine
 
 UNKNOWN = "\ufffc"
 """Placeholder in a value for a part that reading cannot determine; no real variable contains this character."""
+MOST_WORDS = 10_000
+"""Words of one command or array."""
 MOST_LETTERS = 1 << 17
 """No program gets a longer variable (Linux: MAX_ARG_STRLEN; on Windows 32767). A file of forty lines can double a value forty times."""
 MOST_SCRIPTS = 100
@@ -174,3 +176,14 @@ class State(msgspec.Struct):
     def environment(self) -> dict[str, str]:
         """Return the exported variables, without unknown ones."""
         return {n: v for n, v in self.values.items() if n in self.exported and n not in self.open}
+
+
+def at_most(words: Iterable[str]) -> Iterator[str]:
+    """Yield the words of a command or an array; UNKNOWN for the rest where they are too many: an array can double itself."""
+    size = 0
+    for number, word in enumerate(words):
+        size += len(word)
+        if number >= MOST_WORDS or size > 8 * MOST_LETTERS:
+            yield UNKNOWN
+            return
+        yield word

@@ -390,3 +390,14 @@ def parse(text: str) -> list[Node] | None:
         return _Parser(tokens(text)).script()
     except (ReadError, RecursionError):
         return None
+
+
+def line_of(node: Node) -> int:
+    """Return the line where a command begins; 0 for an empty block."""
+    match node:
+        case Simple() | If() | Case() | Loop():
+            return node.line
+        case Chain():
+            return line_of(node.parts[0][1])
+        case Function() | Block():
+            return line_of(node.body[0]) if node.body else 0
