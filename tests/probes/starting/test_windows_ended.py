@@ -202,6 +202,7 @@ CONDA_ML = PythonEnvironment(
         ("call conda activate %NAME%", "", None),
         ("call mamba activate ml", "", "mamba activate ml"),
         ("call C:\\conda\\Scripts\\activate.bat\r\ncall mamba activate ml", "", None),
+        ("call C:\\other\\condabin\\conda_hook.bat\r\ncall mamba activate ml", "", None),
         ("set CONDA_EXE=C:\\conda\\Scripts\\conda.exe\r\ncall mamba activate ml", "", None),
     ],
 )
@@ -217,6 +218,8 @@ def test_an_environment_that_conda_does_not_have_is_not_activated(
     put(tmp_path, CONDA_ML.site_packages[0] + r"\torch\__init__.py", "")
     put(tmp_path, r"C:\conda\condabin\conda.bat", "@echo conda\n")
     put(tmp_path, r"C:\conda\Scripts\activate.bat", "@echo activate\n")
+    put(tmp_path, r"C:\other\condabin\conda_hook.bat", '@for %%F in ("%~dp0") do @set "PATH=%%~dpF;%PATH%"\n')
+    put(tmp_path, r"C:\other\condabin\mamba.bat", "@echo mamba\n")
     put(tmp_path, r"C:\conda\.condarc", settings)
     put(tmp_path, PROJECT + r"\train.py", "import torch\n")
     put(tmp_path, PROJECT + r"\run.bat", f"{line}\r\npython train.py\r\n")

@@ -22,7 +22,7 @@ from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
-from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing
+from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing, hooked_program
 from core.probes.starting.windows.launcher import is_launched, launched_python
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
@@ -493,8 +493,13 @@ def _by_powershell(ground: Ground, depth: int) -> Runs:
 
 
 def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
-    """Whether a command activates an environment of conda's, which ``state`` gets; none where conda says that there is no such one."""
+    """Whether a command activates an environment of conda's, which ``state`` gets, or makes conda known; no environment where conda says
+    that there is no such one.
+    """
     here = state.values.get("PWD") or ground.folder
+    if conda := hooked_program(words, state.values, here, ground):
+        give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)
+        return True
     if prefix := activated_prefix(words, state.values, here, ground):
         activate(prefix, Place(at.file), state, ground, depth)
         return True

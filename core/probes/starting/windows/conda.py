@@ -47,6 +47,19 @@ def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: 
     return not any(ground.where.exists(p) for p in _places(path, asked, variables, here, ground))
 
 
+def hooked_program(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> str:
+    """Return conda's program, which its ``conda_hook.bat`` lets a prompt find; empty for any other command.
+
+    Source: condabin/conda_hook.bat of conda 24, which works with ``for`` and so is not followed.
+    """
+    if not words or ntpath.basename(words[0]).lower() != "conda_hook.bat":
+        return ""
+    path = find_named(
+        words[0], {"PATH": {n.upper(): v for n, v in variables.items()}.get("PATH", "")}, ground.where, here
+    )
+    return ntpath.join(ntpath.dirname(path), "conda.bat") if path else ""
+
+
 def is_not_found(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
     """Whether a command asks conda by its name, which leads to no program; in a prompt of conda's, or behind an activation, it is one."""
     path, asked = _asked(words, variables, here, ground)
