@@ -19,6 +19,8 @@ PROBE_SUBJECTS = {
     "cudnn": (Step.CUDNN, N_("the copies of cuDNN")),
     "loads": (Step.CUDNN, N_("whether cuDNN loads")),
     "imports": (Step.FRAMEWORKS, N_("what the frameworks import")),
+    "starts": (Step.ENVIRONMENT, N_("how programs are started here")),
+    "start_looks": (Step.ENVIRONMENT, N_("whether a fault depends on how a program is started")),
 }
 """Section of the Snapshot -> its step, and the question that stays open without it."""
 

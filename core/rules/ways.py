@@ -85,7 +85,7 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
     """
     looks = [look for look in seen.start_looks or () if look.environment is not None]
     if not looks:
-        return found
+        return [_unless_not_compared(f, seen, set()) for f in found]
     named = {i for look in looks for i in look.starts}
     like_session = (THIS_SESSION, *(s.id for s in seen.starts or () if s.id not in named))
     ways: dict[tuple[str, str], list[str]] = {}
@@ -106,7 +106,8 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
         ]
         if its:
             out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
-    return [_unless_on_purpose(_unless_started_whole(f, seen, compared), seen) for f in out]
+    out = [_unless_on_purpose(_unless_started_whole(f, seen, compared), seen) for f in out]
+    return [_unless_not_compared(f, seen, named) for f in out]
 
 
 HIDES = "driver.hidden-by-variable"
@@ -134,13 +135,9 @@ LACKS = ("cuda_not_on_search_path", "cudnn_not_on_search_path")
 
 def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Comparison]) -> Finding:
     """Return a finding as a note, if the environment is evidently started in a way whose own lines give the loader what this session lacks."""
-    at_fault = finding.severity >= Severity.WARNING and finding.cause in LACKS and THIS_SESSION in finding.ways
-    if not at_fault:
+    if not _lacks(finding) or not finding.ways:
         return finding
-    of_any = finding.consumers == ("plain",) and seen.machine.system == "windows"  # programs that none is known of
-    theirs = [
-        s for s in seen.starts or () if s.kind in CONCRETE and s.prefix and (of_any or _concerns(finding, s.prefix))
-    ]
+    theirs = _starts_of(finding, seen)
     active = {value_of(seen, n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     if any(s.id in finding.ways or s.prefix in active for s in theirs):
         return finding
@@ -152,6 +149,41 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
     return replace(
         finding, severity=Severity.NOTE, title=_("Only outside {ways}: {title}", ways=ways, title=finding.title)
     )
+
+
+def _unless_not_compared(finding: Finding, seen: Snapshot, compared: set[str]) -> Finding:
+    """Return a finding as undecided, if the scan's time was out before a start that may give the loader what this session lacks was
+    compared with it. ``compared``: the ids of the ways that were.
+    """
+    unread = any(e.probe == "starts" for e in seen.errors)
+    if not _lacks(finding) or not (unread or any(e.probe == "start_looks" for e in seen.errors)):
+        return finding
+    names = ("PATH", "Path") if seen.machine.system == "windows" else ("LD_LIBRARY_PATH",)
+    open_ones = [s for s in _starts_of(finding, seen) if s.id not in compared and _gives(s, names)]
+    if not unread and not open_ones:
+        return finding
+    return replace(
+        finding,
+        severity=Severity.UNKNOWN,
+        title=_("Undecided: {title}", title=finding.title),
+        why=join_sentences(
+            _("There was no time to examine whether the way in which you start it provides this."), finding.why
+        ),
+    )
+
+
+def _lacks(finding: Finding) -> bool:
+    """Whether this session lacks what a variable of the loader would cure."""
+    told = finding.severity >= Severity.WARNING and finding.cause in LACKS
+    return told and (not finding.ways or THIS_SESSION in finding.ways)
+
+
+def _starts_of(finding: Finding, seen: Snapshot) -> list[Start]:
+    """Return the ways that start a program of an environment that a finding is about."""
+    of_any = finding.consumers == ("plain",) and seen.machine.system == "windows"  # programs that none is known of
+    return [
+        s for s in seen.starts or () if s.kind in CONCRETE and s.prefix and (of_any or _concerns(finding, s.prefix))
+    ]
 
 
 def _meant_activations(finding: Finding, seen: Snapshot) -> list[Start]:

@@ -9,6 +9,7 @@ from core.doctor.examine import diagnose_snapshot
 from core.model.facts import (
     CudaInit,
     Environment,
+    ProbeError,
     PythonEnvironment,
     Snapshot,
     Start,
@@ -274,6 +275,8 @@ def lost_libraries(
     whose: str = "python/x:/env",
     system: System = "linux",
     further: tuple[Start, ...] = (),
+    looked: bool = True,
+    errors: tuple[ProbeError, ...] = (),
 ) -> list[Finding]:
     """Return what is told where the libraries of an environment are found by LD_LIBRARY_PATH alone; each of these ways starts it with
     its own variables, this session with those of ``here``."""
@@ -294,7 +297,11 @@ def lost_libraries(
         return [] if (own.get(loaders) if there else finds) else [bad]
 
     its = replace(
-        made, starts=(*starts, *further), start_looks=(look,), pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),)
+        made,
+        errors=errors,
+        starts=(*starts, *further),
+        start_looks=(look,) if looked else None,
+        pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),)
     )
     its = replace(its, machine=replace(its.machine, system=system))
     return with_other_ways(judge(made), its, judge)
@@ -310,6 +317,24 @@ def test_what_a_service_gives_its_environment_itself_is_no_fault_of_a_terminal()
     assert found.severity is Severity.ERROR, "nothing starts the environment so"
     (found,) = lost_libraries("service", own={"NCCL_DEBUG": "INFO"})
     assert found.severity is Severity.ERROR, "the service lacks it, too"
+
+
+@pytest.mark.parametrize(
+    ("ended", "own", "looked", "severity"),
+    [
+        ("start_looks", {"LD_LIBRARY_PATH": "/a"}, False, Severity.UNKNOWN),
+        ("start_looks", {"NCCL_DEBUG": "INFO"}, False, Severity.ERROR),  # it gives the loader nothing
+        ("start_looks", {"LD_LIBRARY_PATH": "/a"}, True, Severity.NOTE),  # this way was compared in time
+        ("starts", {"NCCL_DEBUG": "INFO"}, False, Severity.UNKNOWN),  # nobody knows what gives it
+        ("", {"LD_LIBRARY_PATH": "/a"}, False, Severity.ERROR),  # it agrees with this session
+    ],
+)
+def test_what_a_look_that_did_not_end_may_refute_is_undecided(
+    ended: str, own: dict[str, str], looked: bool, severity: Severity
+) -> None:
+    errors = (ProbeError(probe=ended, kind="time-out", message=""),) if ended else ()
+    (found,) = lost_libraries("service", own=own, looked=looked, errors=errors)
+    assert found.severity is severity
 
 
 @pytest.mark.parametrize(("dead", "severity"), [("conda activate m1", Severity.NOTE), ("", Severity.ERROR)])

@@ -348,9 +348,13 @@ def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
     # a way that starts a single program
     first = sorted(groups.values(), key=lambda its: not any(s.prefix or s.argv for s in its))
     done: MadeOnce[Any] = MadeOnce()
-    looks = map_in_threads(
-        first[:MOST_LOOKS], lambda its: _look(its, request, done, folders.get(its[0].id, "")), threads=LOOKING_THREADS
-    )
+
+    def one(its: list[Start]) -> StartLook:
+        found = _look(its, request, done, folders.get(its[0].id, ""))
+        request.keep(found)
+        return found
+
+    looks = map_in_threads(first[:MOST_LOOKS], one, threads=LOOKING_THREADS)
     return tuple(look for look in looks if look is not None)
 
 

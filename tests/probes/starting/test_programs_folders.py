@@ -50,6 +50,13 @@ def machine(root: Path, arguments: str, **beside: str) -> ProbeRequest:
     return replace(its, seen=replace(its.seen, starts=probe.look(its)))
 
 
+def test_each_look_is_kept_when_it_ends(tmp_path: Path) -> None:
+    """Where the time is out before the last one, the others count."""
+    kept: list[object] = []
+    found = probe.look_again(replace(machine(tmp_path, "main.py", numpy=""), keep=kept.append))
+    assert kept == [*found] != []
+
+
 @pytest.mark.parametrize(
     ("arguments", "beside", "wins"),
     [
