@@ -20,6 +20,8 @@ MSVC_RUNTIME = late_pattern(
 """Microsoft's C++ runtime of Visual Studio 2015 and later, which one installer brings."""
 
 PYTHONS_DLL = late_pattern(r"(?i)python\d+t?\.dll")
+STABLE_DLL = "python3.dll"
+"""What modules of the stable ABI are linked against, instead of one release's DLL."""
 DEBUG_RUNTIME = late_pattern(r"(?i)(vcruntime140(_1)?d|msvcp140\w*d|ucrtbased|concrt140d|python\d+_d)\.dll")
 """The C++ runtime of debug builds, which only Visual Studio installs and nobody may pass on."""
 

@@ -24,13 +24,13 @@ def put(root: Path, path: str, *imports: str, **fields: Any) -> None:
     write(root, path.replace("\\", "/"), build.pe(imports, **fields))
 
 
-def looked(root: Path, name: str, version: str, **env: str) -> Closure | None:
+def looked(root: Path, name: str, version: str, *, beside: tuple[Distribution, ...] = (), **env: str) -> Closure | None:
     python = PythonEnvironment(
         prefix=PREFIX,
         executable=PREFIX + "\\Scripts\\python.exe",
         kind="venv",
         site_packages=(SITE,),
-        distributions=(Distribution(name=name, version=version, location=SITE),),
+        distributions=(Distribution(name=name, version=version, location=SITE), *beside),
     )
     write(root, f"{PREFIX}/pyvenv.cfg".replace("\\", "/"), f"home = {BASE}\n")
     asked = request(root, {"SystemRoot": "C:\\Windows", **env}, system="windows", pythons=(python,))
@@ -321,3 +321,26 @@ def test_a_module_linked_against_cuda_that_no_table_knows(tmp_path: Path, place:
     put(tmp_path, f"{place}\\cublas64_12.dll")
     found = packages(tmp_path, "flash-attn", code=code, PATH="C:\\cuda\\bin", CUDA_PATH="C:\\cuda")
     assert ("flash-attn" in found) == told
+
+
+@pytest.mark.parametrize(
+    ("there", "chosen", "detail"),
+    [
+        (("118", "121"), "", "libbitsandbytes_cuda118.dll, libbitsandbytes_cuda121.dll"),
+        (("121", "124"), "", None),
+        (("118", "121"), "121", None),  # the person takes that one
+        ((), "", None),  # a build without CUDA
+    ],
+)
+def test_a_package_has_libraries_for_other_cuda_versions(
+    tmp_path: Path, there: tuple[str, ...], chosen: str, detail: str | None
+) -> None:
+    write(tmp_path, f"{SITE}/torch/version.py".replace("\\", "/"), "cuda = '12.4'\n")
+    write(tmp_path, f"{SITE}/bitsandbytes/__init__.py".replace("\\", "/"), "")
+    for number in there:
+        put(tmp_path, f"{SITE}\\bitsandbytes\\libbitsandbytes_cuda{number}.dll")
+    torch = Distribution(name="torch", version="2.6.0+cu124", location=SITE)
+    env = {"BNB_CUDA_VERSION": chosen} if chosen else {}
+    its = looked(tmp_path, "bitsandbytes", "0.43.1", beside=(torch,), **env)
+    told = [(e.name, e.state, e.detail) for e in its.edges] if its else []
+    assert told == ([("libbitsandbytes_cuda124.dll", "absent", detail)] if detail else [])

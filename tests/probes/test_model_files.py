@@ -55,6 +55,25 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 100\
 KINDS: dict[str, Callable[[], bytes]] = {"m.safetensors": safetensors, "m.gguf": gguf, "m.pt": archive}
 
 
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("m.safetensors", b"<!DOCTYPE html>\n<html>", True),
+        ("m.bin", b"\n <html lang='en'>", True),
+        ("m.onnx", b'<?xml version="1.0"?><Error><Code>AccessDenied', True),
+        ("m.gguf", b"Entry not found", True),
+        ("m.ckpt", b'{"error":"Unauthorized","message":"Log in"}', True),
+        ("m.pth", b"/srv/packages\n", False),  # a line for Python's search path
+        ("m.bin", b"v1 of anything", False),
+        ("m.onnx", b"\x08\x07<html", False),
+    ],
+)
+def test_an_answer_of_a_server_is_no_model(name: str, content: bytes, told: bool, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(content)
+    found = fault_of(tmp_path / name)
+    assert (found is not None and found.kind == "page") is told
+
+
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("part", [1.0, 0.9, 0.6, 0.3, 0.05])
 def test_a_cut_file_is_told(name: str, part: float, tmp_path: Path) -> None:
@@ -75,7 +94,7 @@ def test_a_cut_file_is_told(name: str, part: float, tmp_path: Path) -> None:
         ("m.pt", b"\x80\x02}q\0.", False),  # a pickle as of old
         ("m.bin", b"anything", False),
         ("m.bin", b"", False),  # many programs have such files
-        ("m.safetensors", b"no header here, and more", False),
+        ("m.safetensors", b"\xffno header here, and more", False),
     ],
 )
 def test_what_is_not_known_says_nothing(name: str, content: bytes, told: bool, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, FoundModule
+from core.model.facts import Distribution, FoundModule, SearchEntry, System
 from core.probes.python.meant_by import lines_that_mean
 from core.probes.python.modules import (
     ModuleSearch,
@@ -24,7 +24,8 @@ from core.probes.python.modules import (
     replaced_standard_modules,
     stands_in,
 )
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.search_path import Interpreter, PythonSearch, python_search_path, read_interpreter
+from core.probes.sysroot import Sysroot
 from tests.probes.test_search_path import HERE, PYTHONS, make
 
 LAYOUTS = 6
@@ -360,6 +361,17 @@ def test_a_file_hides_a_module_of_the_standard_library(tmp_path: Path):
     assert hidden_standard_modules(search(executable, {"PYTHONSAFEPATH": "1"}, tmp_path), torch) == () or "3.8" in str(
         _site
     )
+
+
+@pytest.mark.parametrize(("system", "kind"), [("windows", "module"), ("linux", "none")])
+def test_a_source_of_a_program_with_a_window_is_a_module_on_windows(tmp_path: Path, system: System, kind: str):
+    where = Sysroot(system, str(tmp_path))
+    here = SearchEntry(path=r"C:\project" if system == "windows" else "/project", origin="start")
+    file = Path(where.local_path(where.join(here.path, "ctranslate2.pyw")))
+    file.parent.mkdir(parents=True)
+    file.write_text("")
+    python = Interpreter(prefix="", base="", version=(3, 11))
+    assert ModuleSearch(python, PythonSearch((here,)), "AMD64", where).find("ctranslate2").kind == kind
 
 
 def test_an_editable_installations_finder_leads_to_its_source(tmp_path: Path):

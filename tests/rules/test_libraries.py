@@ -64,6 +64,11 @@ by_variable = Attempt(path=OLD, how=How.LD_LIBRARY_PATH, outcome="damaged", stop
 sound = Attempt(path=NCCL, how=How.RUNPATH, outcome="found")
 lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3", state="missing")
 
+ONE_CUDAS = f"{SITE}/bitsandbytes/libbitsandbytes_cuda124.so"
+OTHER_CUDAS = edge(
+    name="libbitsandbytes_cuda124.so", wanted_by=ONE_CUDAS, detail="libbitsandbytes_cuda118.so, libbitsandbytes_cuda121.so"
+)
+
 
 LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
     (closure(edges=(edge(),)), (), "cuda_runtime_missing", None),
@@ -80,6 +85,7 @@ LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
     (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable, sound)),)), (), "ld_library_path_override", TakeOut),
     (closure(edges=(edge(state="damaged", path=OLD, attempts=(by_variable,)),)), (), "corrupt_or_truncated_file", None),
     (closure(edges=(edge(name="libtorch_cuda.so"),)), (), "extension_abi_mismatch", None),
+    (closure("bitsandbytes 0.43.1", edges=(OTHER_CUDAS,)), (), "extension_abi_mismatch", None),
     (closure(edges=(edge(name="libstdc++.so.6"),)), (), "cxx_runtime_too_old", None),
     (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL),)), (), "cuda_lib_shadowed", None),
     (closure(gaps=(Gap(wanted_by=BINARY, name="ncclCommShrink", provider=OLD, how="LD_LIBRARY_PATH"),)), (), "ld_library_path_override", TakeOut),
@@ -503,6 +509,7 @@ def test_without_a_gpu_or_on_the_cpu_alone_only_what_the_import_needs_is_a_fault
     gap = Gap(wanted_by=BINARY, name="ncclCommShrink", provider=NCCL)
     for its, noted in (
         (closure("tensorflow 2.20.0", edges=(tensorflow,)), True),
+        (closure("bitsandbytes 0.43.1", edges=(OTHER_CUDAS,)), True),
         (closure("onnxruntime-gpu 1.23.2", edges=(edge(wanted_by=provider),)), True),
         (closure("tensorflow 2.20.0", edges=(replace(tensorflow, state="damaged", path=NCCL),)), False),
         (closure("tensorflow 2.20.0", edges=(tensorflow,), gaps=(gap,)), False),
@@ -517,6 +524,13 @@ def test_without_a_gpu_or_on_the_cpu_alone_only_what_the_import_needs_is_a_fault
             card(machine(its, imports=(ImportSearch(prefix=PYTHON.prefix, on_cpu=("odd",)),))).severity
             is Severity.ERROR
         )
+
+
+def test_a_package_without_a_library_for_this_cuda_names_those_that_it_has() -> None:
+    found = card(machine(closure("bitsandbytes 0.43.1", edges=(OTHER_CUDAS,))))
+    assert "libbitsandbytes_cuda121.so" in found.why
+    assert found.fix is not None
+    assert "--upgrade bitsandbytes" in found.fix.advice
 
 
 def test_an_environment_without_nvidias_packages_uses_what_the_machine_has() -> None:

@@ -187,6 +187,11 @@ def test_a_header_that_a_compiling_program_lacks(asked_by: str, severity: Severi
             "Delete the file, and download it again",
         ),
         ("empty", "The model file /cache/{} is empty.", "Delete the file, and download it again"),
+        (
+            "page",
+            "Instead of the model, /cache/{} holds a web page or a message.",
+            "Read it in an editor, delete it, and download the model itself",
+        ),
         ("pointer", "Instead of the model, /cache/{} holds a pointer of Git LFS.", "Run git lfs pull in its folder"),
     ],
 )
@@ -211,7 +216,7 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
     (told,) = damaged_models(replace(seen, framework_tools=(on_windows,)))
     assert told.fix is not None
     assert told.fix.advice == found.fix.advice
-    assert ("interrupted" in found.why) is (kind != "pointer")
+    assert ("interrupted" in found.why) is (kind in ("cut", "empty"))
 
 
 @pytest.mark.parametrize(

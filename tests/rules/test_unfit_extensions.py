@@ -103,6 +103,7 @@ WINDOWS: list[tuple[Edge, dict[str, Any], str, str]] = [
     (dll("MSVCP120.dll"), {}, "vc_runtime_missing", "Visual C++ 2013"),
     (dll("MSVCP140D.dll"), {}, "package_for_another_python", "opencv-python==4.12.0"),
     (dll("python310.dll"), {}, "package_for_another_python", "opencv-python==4.12.0"),
+    (dll("python3.dll"), {}, "python_environment_broken", "Repair"),
     (dll("MFPlat.DLL"), {}, "system_library_missing", "Media Feature Pack"),
     (dll("libomp140.x86_64.dll"), {}, "system_library_missing", "Build Tools"),
     (dll("odd.dll"), {}, "system_library_missing", "the website of opencv-python 4.12.0 says"),

@@ -40,7 +40,7 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     is what stands there."""
     opened: bool = False
     """It is a library that the program itself opens by ctypes."""
-    model: Literal["", "cut", "empty", "pointer"] = ""
-    """It is a file of a model, of the person's and of no package. pointer: of Git LFS, without the file itself."""
+    model: Literal["", "cut", "empty", "page", "pointer"] = ""
+    """It is a file of a model, of the person's and of no package. page: a web page or an answer in words. pointer: of Git LFS, without the file itself."""
     source: str = ""
     """The evidence that the reader uses it."""

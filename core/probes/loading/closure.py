@@ -28,7 +28,7 @@ from core.model.facts import Distribution, PythonEnvironment, marker_facts, path
 from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.probes.kept_looks import kept_look
 from core.probes.loading.asked_parts import SERVES_OTHERS, is_asked_for, is_served
-from core.probes.loading.built_for import built_for
+from core.probes.loading.built_for import built_for, lost_file
 from core.probes.loading.gpu_packages import CUDA_LIBRARY, gpu_packages
 from core.probes.loading.linux import consumer_search
 from core.probes.loading.openings import OpeningStep, open_libraries
@@ -402,9 +402,13 @@ class Walk:
         found = self._files_of(pattern)
         if not step.may_fail:
             self.binaries += found
-            if not found and "*" not in pattern and pattern in read_record(self._distribution, self._setting.where):
-                lost = self._setting.where.join(self._distribution.location, *pattern.split("/"))
-                self.edges.append(Edge(name=self._setting.where.name(lost), wanted_by=lost, state="absent"))
+            record = read_record(self._distribution, self._setting.where)
+            if not found and (
+                its := lost_file(step.file, number, record, self._files_of, self._setting.request.env)
+            ):
+                lost = self._setting.where.join(self._distribution.location, *its[0].split("/"))
+                name = self._setting.where.name(lost)
+                self.edges.append(Edge(name=name, wanted_by=lost, state="absent", detail=its[1]))
                 self.binaries.append(lost)
         for path in found:
             opened, edges = self._process.open(path)

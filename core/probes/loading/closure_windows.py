@@ -23,7 +23,7 @@ from core.model.facts.closure import Closure, Edge, EdgeState, Gap, Opening
 from core.model.path_list import searched_entries
 from core.model.paths import is_inside
 from core.probes.loading.asked_parts import SERVES_OTHERS, is_served
-from core.probes.loading.built_for import built_for
+from core.probes.loading.built_for import built_for, lost_file
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.linked_windows import linked_packages
 from core.probes.loading.openings_windows import AFTER_PATH, ALTERED, OWN_FIRST, LoadOrder, LoadStep, load_libraries
@@ -160,7 +160,7 @@ class DllWalk:
             pattern = step.file.replace("{cuda}", number.replace(".", ""))
             found = [p for p in self._files_of(pattern) if p not in self.binaries]
             if not found and not step.may_fail:
-                self._record_lost_files(pattern)
+                self._record_lost_files(step.file, number)
             if not step.may_fail:
                 self.binaries += found
             for path in found:
@@ -415,12 +415,14 @@ class DllWalk:
                 return found
         return []
 
-    def _record_lost_files(self, pattern: str) -> None:
-        """Record a file that the package installed and that is missing."""
-        if "*" in pattern or pattern not in read_record(self._distribution, self._where):
+    def _record_lost_files(self, pattern: str, number: str) -> None:
+        """Record a file that the package installed, or has for each CUDA version but this, and that is missing."""
+        record = read_record(self._distribution, self._where)
+        its = lost_file(pattern, number, record, self._files_of, self._variables)
+        if its is None:
             return
-        lost = self._where.join(self._distribution.location, *pattern.split("/"))
-        self.edges.append((lost, Edge(name=self._where.name(lost), wanted_by=lost, state="absent")))
+        lost = self._where.join(self._distribution.location, *its[0].split("/"))
+        self.edges.append((lost, Edge(name=self._where.name(lost), wanted_by=lost, state="absent", detail=its[1])))
         self.binaries.append(lost)
 
     def _folders(self) -> tuple[str, ...]:

@@ -44,6 +44,10 @@ MOST_HEADER = 16 << 20
 """Bytes of one header: the longest vocabularies take 10 MB in GGUF."""
 MOST_BYTES = 48 << 20
 """Bytes of all headers: a folder of models must not take the scan's time."""
+PAGE = late_pattern(rb"(?i)\s*<(?:!doctype\s+html|html|\?xml)\b")
+WORDS = late_pattern(rb"[\t\n\r\x20-\x7e]{8,64}")
+"""What a server answers in a file's place: "Entry not found", "Invalid username or password.", an error in JSON. A whole file of
+safetensors, GGUF or ZIP has bytes of zero there."""
 POINTER = b"version https://git-lfs.github.com/spec/"
 _END_OF_ZIP = b"PK\x05\x06"
 _TAIL = 66_000
@@ -53,7 +57,7 @@ _TAIL = 66_000
 class ModelFault(NamedTuple):
     """Why no program can read a file of a model."""
 
-    kind: Literal["cut", "empty", "pointer"]
+    kind: Literal["cut", "empty", "page", "pointer"]
     detail: str = ""
     """A fact text."""
 
@@ -153,6 +157,8 @@ def model_fault(path: str, headers: Headers) -> ModelFault | None:
     head = where.read(path, 64) or b""
     if head.startswith(POINTER):
         return ModelFault("pointer")
+    if PAGE.match(head) or (ending in OF_MODELS_ALONE and WORDS.fullmatch(head)):
+        return ModelFault("page")
     least = 0
     if ending == "safetensors":
         least = _least_of_safetensors(path, head, size, headers)

@@ -50,6 +50,8 @@ def extension_suffixes(python: Interpreter, architecture: str, where: Sysroot) -
 PACKAGE_RECORDS = (".dist-info", ".egg-info", ".egg-link")
 """Ends of the names by which a folder says that a package is installed in it."""
 
+SOURCES = (".py", ".pyw")
+"""Endings of modules' sources, in their order; the second on Windows alone (``importlib.machinery.SOURCE_SUFFIXES``)."""
 PROJECT_FILES = ("pyproject.toml", "setup.py", "setup.cfg", ".git")
 """Files in the root folder of a source project."""
 
@@ -60,7 +62,7 @@ def importable_names(folder: str, where: Sysroot) -> frozenset[str]:
 
 
 def _importable(names: Iterable[str]) -> Iterator[str]:
-    found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((".py", ".so", ".pyd", ".pyc"))}
+    found = {n.partition(".")[0] for n in names if "." not in n or n.endswith((*SOURCES, ".so", ".pyd", ".pyc"))}
     return (n for n in found if n.isidentifier() and n != "__pycache__")
 
 
@@ -72,6 +74,7 @@ class ModuleSearch:
         self._python = python
         self._folders = Folders(where)
         self._extensions = extension_suffixes(python, architecture, where)
+        self._sources = SOURCES if where.system == "windows" else SOURCES[:1]
         self._architecture = architecture
         self.editable_paths = dict(_editable_paths(search, where))
         """Name -> path without suffix, of each module that an editable installation's finder serves."""
@@ -190,9 +193,9 @@ class ModuleSearch:
         if there and (init := self._init(folder)):
             yield _Found("package", join(folder, init))
             return
-        for suffix in (*self._extensions, ".py", ".pyc"):
+        for suffix in (*self._extensions, *self._sources, ".pyc"):
             if name + suffix in names and self.where.is_file(join(entry.path, name + suffix)):  # no link to nowhere
-                kind = {".py": "module", ".pyc": "bytecode"}.get(suffix, "extension")
+                kind = {".py": "module", ".pyw": "module", ".pyc": "bytecode"}.get(suffix, "extension")
                 yield _Found(kind, join(entry.path, name + suffix))
                 return
         if there:

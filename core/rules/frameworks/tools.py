@@ -57,7 +57,7 @@ def _is_of_a_package(tool: UnfitTool) -> bool:
 
 
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
-    """A file of a model is cut off, or only a pointer to it is there: whatever loads it fails."""
+    """A file of a model is cut off, or a pointer or a page is there in its place: whatever loads it fails."""
     for home in environment_views(seen):
         mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.model]
         if not mine:
@@ -91,6 +91,12 @@ def _words_about_model(one: UnfitTool) -> tuple[str, str, str]:
             _("The folder was cloned without Git LFS, which downloads the large files."),
             _("Run git lfs pull in its folder"),
         )
+    if one.model == "page":
+        return (
+            _("Instead of the model, {path} holds a web page or a message.", path=one.path),
+            _("A server answers so to a link to a page, for a file that is not there, or without a log-in. A proxy does, too."),
+            _("Read it in an editor, delete it, and download the model itself"),
+        )  # fmt: skip
     title = (
         _("The model file {path} is empty.", path=one.path)
         if one.model == "empty"
@@ -103,6 +109,8 @@ def _model_row(tool: UnfitTool) -> Evidence:
     match tool.model:
         case "pointer":
             return observation(tool.path, _("a pointer of Git LFS, without the file itself"), _("start of the file"))
+        case "page":
+            return observation(tool.path, _("text, not a model"), _("start of the file"))
         case "empty":
             return observation(tool.path, _("empty"), _("size of the file"))
         case _:

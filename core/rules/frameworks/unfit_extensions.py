@@ -28,6 +28,7 @@ from core.rules.windows_parts import (
     MSVC_RUNTIME,
     OLDER_RUNTIME,
     PYTHONS_DLL,
+    STABLE_DLL,
     install_part,
     readable_again,
 )
@@ -185,6 +186,11 @@ def _cause_and_why(home: EnvironmentView, one: EndedImport) -> tuple[Cause, str]
         return "package_for_another_python", _(
             "It was built for another C library (musl, of Alpine Linux) than that of this system."
         )
+    if edge.name.lower() == STABLE_DLL and edge.state == "absent":
+        return "python_environment_broken", _(
+            "Every Python 3 has {name} beside python.exe, for packages that any of its releases can import. This one lost it.",
+            name=edge.name,
+        )
     if PYTHONS_DLL.fullmatch(edge.name) and edge.state == "absent":
         return "package_for_another_python", _(
             "It was built for the Python that has this DLL, and another one runs here."
@@ -260,7 +266,7 @@ def _cure(
     name, _space, version = one.owner.partition(" ")
     if cause == "ld_library_path_override":
         return manual_fix(_("Remove the folder from LD_LIBRARY_PATH"), restart="terminal"), None
-    if not name:
+    if not name or (one.edge and one.edge.name.lower() == STABLE_DLL and one.edge.state == "absent"):
         return _other_python(home, one), None
     if home.seen.machine.system == "windows" and one.edge and _is_of_others(one, one.edge):
         return _past_other_file(home, one.edge, owners), None

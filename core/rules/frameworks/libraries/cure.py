@@ -40,6 +40,7 @@ from core.rules.frameworks.libraries.lacks import (
     TENSORRT,
     Lack,
     cuda_majors,
+    for_other_cudas,
     named_toolkit,
 )
 from core.rules.frameworks.libraries.packages import (
@@ -120,6 +121,13 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
         return None, _system_fix(cause, lack)
     if lack.system == "windows" and cause in ("vc_runtime_missing", "system_library_missing"):
         return None, _part_of_windows(lack)
+    if cause == "extension_abi_mismatch" and for_other_cudas(lack):
+        return None, manual_fix(
+            _("Install a newer {name}", name=lack.name),
+            framework_pip_command(home.seen, home.python, "install", "--upgrade", lack.name),
+            _("If the newest has no library for this CUDA either, install the framework's build for one that it has."),
+            restart="program",
+        )
     if cause == "extension_abi_mismatch":
         return _fitting_extension(lack)
     if cause == "cuda_toolkit_version_mismatch" and (twin := _twin_for_these_libraries(lack)):

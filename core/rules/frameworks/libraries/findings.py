@@ -29,6 +29,7 @@ from core.rules.frameworks.libraries.lacks import (
     closures_of,
     cuda_majors,
     find_lack,
+    for_other_cudas,
     named_toolkit,
     tensorrt_majors,
 )
@@ -105,6 +106,8 @@ def _for_a_card_alone(lack: Lack) -> bool:
     """Whether the import goes on without what is lacking: it is opened by name, or with the GPU."""
     if lack.gaps or any(o.ended for o in lack.closure.openings or ()):
         return False
+    if for_other_cudas(lack):
+        return True
     rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
     later = [s.file for r in rows for s in r.linux if s.hosted or s.later]
     return bool(lack.edges) and all(
@@ -181,6 +184,10 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: 
             title,
             _("The loader looks for it in the places below, and does not find it."),
         )
+    if others := for_other_cudas(lack):
+        title = _("{who} in {prefix} has no {names}, which its framework's CUDA asks for.", **values)
+        why = _("It has one library for each release of CUDA that it knows: {files}.", files=others)
+        return "extension_abi_mismatch", title, why
     cudnn = any("cudnn" in e.name for e in absent)
     if named := named_toolkit(lack, absent):
         title = _(

@@ -117,6 +117,12 @@ def reported_files(seen: Snapshot) -> set[str]:
     return out
 
 
+def for_other_cudas(lack: Lack) -> str:
+    """Return the names of a package's libraries for other CUDA versions, if it has none for its framework's; else nothing."""
+    own = [e for e in lack.edges if e.state == "absent" and e.detail and e.name == file_name(lack.system, e.wanted_by)]
+    return own[0].detail if own else ""
+
+
 def tensorrt_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
     """Return the major release of TensorRT that is needed, and those of the environment's own packages."""
     wanted = next((m[1] for e in absent if (m := re.search(r"\.so\.(\d+)", e.name))), "")
