@@ -273,6 +273,22 @@ def test_extensions_for_another_python():
 
 
 @pytest.mark.parametrize(
+    ("folder", "title"),
+    [
+        (f"{SITE}/more", "Reinstall torch 2.6.0"),  # it is the environment's own
+        ("/old/site-packages", "Remove the line from python311._pth"),
+    ],
+)
+def test_what_a_pth_file_of_its_own_leads_to_is_not_reinstalled(folder: str, title: str):
+    entry = SearchEntry(path=folder, origin="._pth", source="python311._pth", line=1)
+    its = torch(foreign=(f"{folder}/torch/_C.cp310-win_amd64.pyd",), entry=0)
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=(entry, *ENTRIES), modules=(its,))
+    (told,) = found(replace(wheel_machine(), imports=(search,), pythons=(python(),)))
+    assert told.fix is not None
+    assert told.fix.title == title
+
+
+@pytest.mark.parametrize(
     ("folder", "removed"),
     [
         ("/opt/python/lib/python3.10", True),

@@ -256,7 +256,7 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
             *_uninstalled(home, owner, entry),
             restart="program",
         )
-    if entry.origin == "pth":
+    if entry.origin == "pth" or _is_named_by_pth(home, entry):
         return manual_fix(
             _("Remove the line from {file}", file=entry.source),
             _(
@@ -395,6 +395,11 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
             )
 
 
+def _is_named_by_pth(home: EnvironmentView, entry: SearchEntry) -> bool:
+    """Whether the ._pth file of an embeddable Python names a folder outside it: what lies there is not its own."""
+    return entry.origin == "._pth" and not is_inside(home.seen.machine.system, entry.path, home.python.prefix)
+
+
 _LIBRARY = late_pattern(r"[\\/](?:lib[\\/]python3\.\d{1,3}|python[\d.-]{0,16}[\\/]lib)[\\/]?\Z", re.IGNORECASE)
 
 
@@ -425,7 +430,7 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
     entry = search.entries[found.entry] if 0 <= found.entry < len(search.entries) else None
     name, _space, version = found.owner.partition(" ")
     shown = found.owner or found.name
-    elsewhere = entry is not None and entry.origin in BEFORE_THE_PACKAGES
+    elsewhere = entry is not None and (entry.origin in BEFORE_THE_PACKAGES or _is_named_by_pth(home, entry))
     fix = (
         _out_of_the_way(home, found, entry)
         if elsewhere and entry is not None
