@@ -188,6 +188,16 @@ def _variable_not_read(_home: EnvironmentView, _start: Start, one: StartedPython
     return title, why, fix
 
 
+def _pth_files_not_read(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of .pth files that a ._pth file turns off."""
+    names = join_names(one.lacks)
+    file = f"{one.misset.file}:{one.misset.line}" if one.misset else ""
+    title = _("{program} does not find {names}, to which {file} leads.", program=one.program, names=names, file=file)
+    why = _("The file {path} does not import site, and so Python reads no .pth file.", path=one.source)
+    fix = manual_fix(_("Add the line {line} to {path}", line="import site", path=one.source), restart="program")
+    return title, why, fix
+
+
 def _folder_not_searched(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a ._pth file that leaves out the folder of the program."""
     names = join_names(one.lacks)
@@ -249,6 +259,7 @@ ENDS: dict[str, End] = {
     "without call": End(_without_call),
     "folder not searched": End(_folder_not_searched, cause="python_environment_broken"),
     "variable not read": End(_variable_not_read, cause="python_environment_broken"),
+    "pth files not read": End(_pth_files_not_read, cause="python_environment_broken"),
     "not in this folder": End(_not_in_this_folder),
     "not of this account": End(_not_of_this_account),
     "no source": End(_no_source, everywhere=True),

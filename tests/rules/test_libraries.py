@@ -66,7 +66,9 @@ lost = DamagedFile(path=NCCL, distribution="nvidia-nccl-cu12", version="2.27.3",
 
 ONE_CUDAS = f"{SITE}/bitsandbytes/libbitsandbytes_cuda124.so"
 OTHER_CUDAS = edge(
-    name="libbitsandbytes_cuda124.so", wanted_by=ONE_CUDAS, detail="libbitsandbytes_cuda118.so, libbitsandbytes_cuda121.so"
+    name="libbitsandbytes_cuda124.so",
+    wanted_by=ONE_CUDAS,
+    detail="libbitsandbytes_cuda118.so, libbitsandbytes_cuda121.so",
 )
 
 

@@ -301,7 +301,7 @@ def lost_libraries(
         errors=errors,
         starts=(*starts, *further),
         start_looks=(look,) if looked else None,
-        pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),)
+        pythons=(PythonEnvironment(prefix="/srv/cuda-tests"),),
     )
     its = replace(its, machine=replace(its.machine, system=system))
     return with_other_ways(judge(made), its, judge)

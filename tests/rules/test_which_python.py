@@ -79,6 +79,13 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
             "which is in a folder of PYTHONPATH",
         ),
         (
+            "pth files not read",
+            "C:\\py\\python311._pth",
+            ("facetools",),
+            "python_environment_broken",
+            "does not find facetools, to which",
+        ),
+        (
             "not in this folder",
             "C:\\Windows\\System32",
             (),

@@ -117,6 +117,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "without call",
         "folder not searched",
         "variable not read",
+        "pth files not read",
         "not in this folder",
         "not of this account",
         "opens the Store",
@@ -144,6 +145,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - without call: a batch file ends at ``source``, before it comes to this Python
     - folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are
     - variable not read: for the same reason PYTHONPATH (``misset``), which names where they are, has no effect
+    - pth files not read: a line of a .pth file (``misset``) names where they are, but ``source`` does not import site
     - not in this folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``
     - not of this account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it
     - opens the Store: the name is that of the Store's alias

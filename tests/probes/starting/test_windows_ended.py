@@ -186,6 +186,24 @@ def test_an_embeddable_python_that_does_not_search_its_programs_folder(line: str
     assert told == ([] if line else [("folder not searched", ("tools",), r"C:\portable\py\python311._pth")])
 
 
+@pytest.mark.parametrize(("line", "told"), [("", True), ("import site\n", False)])
+def test_an_embeddable_python_that_reads_no_pth_files(line: str, told: bool, tmp_path: Path) -> None:
+    site = r"C:\portable\py\Lib\site-packages"
+    own = PythonEnvironment(
+        prefix=r"C:\portable\py", kind="system", version="3.11.9", executable=r"C:\portable\py\python.exe"
+    )
+    put(tmp_path, r"C:\portable\py\python.exe", "MZ")
+    put(tmp_path, r"C:\portable\py\python311.dll", "")
+    put(tmp_path, r"C:\portable\py\python311._pth", f"..\\app\npython311.zip\n.\nLib\\site-packages\n{line}")
+    put(tmp_path, rf"{site}\__editable__.facetools-1.0.pth", "C:\\src\\facetools\n")
+    put(tmp_path, r"C:\src\facetools\facetools\__init__.py", "")
+    put(tmp_path, r"C:\portable\app\main.py", "import facetools\nimport nowhere\n")
+    put(tmp_path, r"C:\portable\run.bat", ".\\py\\python.exe -s app\\main.py\r\n")
+    found = ended(tmp_path, ENV["Path"], own, folder=r"C:\portable")
+    seen = [(one.fault, one.lacks, one.misset.line if one.misset else 0) for one in found]
+    assert seen == ([("pth files not read", ("facetools",), 1)] if told else [])
+
+
 CONDA_ML = PythonEnvironment(
     prefix=r"C:\conda\envs\ml", kind="conda", version="3.11.9", executable=r"C:\conda\envs\ml\python.exe", site_packages=(r"C:\conda\envs\ml\Lib\site-packages",),
     distributions=(Distribution(name="torch", version="2.6.0"),),

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
-from core.probes.python.search_path import own_pth, read_interpreter
+from core.probes.python.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import program_file
 from core.probes.starting.machine import Ground
@@ -126,6 +126,30 @@ def _folder_not_searched(
             misset=row,
             fault="variable not read",
         )
+        return
+    for row in _lines_not_read(interpreter, pth, ground) if interpreter and lacks else ():
+        led = tuple(n for n in lacks if any(_there(row.value, n, t, ground) for t in (".py", "\\__init__.py")))
+        if led:
+            its = _its_python(found, way, ground)
+            source, program = path_text(pth), path_text(program)
+            yield replace(its, source=source, program=program, lacks=led, misset=row, fault="pth files not read")
+            return
+
+
+def _lines_not_read(python: Interpreter, pth: str, ground: Ground) -> Iterator[StartLine]:
+    """Yield the lines with a folder of .pth files that Python does not read, since its ._pth file does not import site."""
+    where = ground.where
+    entries = search_of_pth(python, pth, where).entries
+    if any(e.origin != "._pth" for e in entries):
+        return
+    files = (where.join(e.path, n) for e in entries for n in where.names(e.path) or () if n.lower().endswith(".pth"))
+    for file in files:
+        for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").splitlines(), 1):
+            if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                folder = ntpath.normpath(ntpath.join(ntpath.dirname(file), line.strip()))
+                yield StartLine(
+                    name=where.name(file), does="prepend", value=path_text(folder), file=path_text(file), line=number
+                )
 
 
 def _pythonpath(way: Reached) -> StartLine | None:
