@@ -157,6 +157,11 @@ def _cause_and_why(lack: Lack) -> tuple[OptionalCause, str, str]:
                 _(why),
             )
     absent = [e for e in lack.edges if e.state == "absent"]
+    if others := for_other_cudas(lack):
+        names = join_names(dict.fromkeys(e.name for e in absent))
+        title = _("{who} in {prefix} has no {names}, which its framework's CUDA asks for.", names=names, **values)
+        why = _("It has one library for each release of CUDA that it knows: {files}.", files=others)
+        return "extension_abi_mismatch", title, why
     if absent:
         return _absent(lack, absent)
     return _misfit(lack, values) if lack.gaps else _failed_opening(lack, values)
@@ -184,10 +189,6 @@ def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: 
             title,
             _("The loader looks for it in the places below, and does not find it."),
         )
-    if others := for_other_cudas(lack):
-        title = _("{who} in {prefix} has no {names}, which its framework's CUDA asks for.", **values)
-        why = _("It has one library for each release of CUDA that it knows: {files}.", files=others)
-        return "extension_abi_mismatch", title, why
     cudnn = any("cudnn" in e.name for e in absent)
     if named := named_toolkit(lack, absent):
         title = _(
