@@ -158,8 +158,8 @@ def _cause_and_why(lack: Lack) -> tuple[OptionalCause, str, str]:
             )
     absent = [e for e in lack.edges if e.state == "absent"]
     if others := for_other_cudas(lack):
-        names = join_names(dict.fromkeys(e.name for e in absent))
-        title = _("{who} in {prefix} has no {names}, which its framework's CUDA asks for.", names=names, **values)
+        own = join_names(dict.fromkeys(e.name for e in absent))
+        title = _("{who} in {prefix} has no {names}, which its framework's CUDA asks for.", names=own, **values)
         why = _("It has one library for each release of CUDA that it knows: {files}.", files=others)
         return "extension_abi_mismatch", title, why
     if absent:
