@@ -214,6 +214,19 @@ def test_who_was_installed_without_an_extra_gets_all_that_it_lists(
     assert found.remedy.install == (*(w for w in listed if any(name in w for name in lost)), *more)
 
 
+def test_who_was_installed_without_requirements_gets_all_of_nvidias() -> None:
+    """torch opens the runtime compiler by its name when it runs, so that no file shows that it lacks that one as well."""
+    listed = ("nvidia-nccl-cu12==2.27.3", "nvidia-cuda-nvrtc-cu12==12.8.93", "triton==3.4.0")
+    its = Distribution(
+        name="torch",
+        version="2.8.0",
+        requires=(*listed, 'nvidia-cufft-cu12==11.3.3.83; platform_machine == "aarch64"'),
+    )
+    found = card(machine(closure(edges=(edge(),)), pythons=(replace(PYTHON, distributions=(its,)),)))
+    assert isinstance(found.remedy, InstallPackages)
+    assert found.remedy.install == listed[:2]
+
+
 def test_a_consumer_is_told_of_its_own_lack_only() -> None:
     seen = machine(closure(), closure("cupy-cuda12x 13.6.0", edges=(edge(name="libcublas.so.12"),)))
     assert card(seen).consumers == (PYTHON.consumer("cupy-cuda12x 13.6.0").full_id,)

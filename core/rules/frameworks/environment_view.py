@@ -203,12 +203,13 @@ def is_trusted_name(home: EnvironmentView, name: str) -> bool:
     return home.installed(name) is not None or is_asked_for(home, name) or name in module_table().names
 
 
-def missing_packages(seen: Snapshot, prefix: str, *first: str) -> tuple[str, ...]:
-    """Return these requirements and those of the environment's frameworks on missing packages of NVIDIA."""
+def missing_packages(seen: Snapshot, prefix: str, *first: str, of: str = "") -> tuple[str, ...]:
+    """Return these requirements and those of the environment's distributions, or of one, on missing packages of NVIDIA."""
     named = {re.split(r"[^\w.-]", wish, maxsplit=1)[0] for wish in first}
     home = view_of(seen, prefix)
     lacking = (b for b in (unmet_requirements(home) if home else ()) if not b.installed and not b.optional)
-    more = (f"{b.wanted}{b.specifier}" for b in lacking if b.wanted.startswith("nvidia-") and b.wanted not in named)
+    its = (b for b in lacking if of in ("", b.of.name))
+    more = (f"{b.wanted}{b.specifier}" for b in its if b.wanted.startswith("nvidia-") and b.wanted not in named)
     return tuple(dict.fromkeys((*first, *more)))
 
 

@@ -36,6 +36,7 @@ from core.rules.frameworks.advice import (
     install_instead,
     reinstall_package,
 )
+from core.rules.frameworks.environment_view import missing_packages
 from core.rules.frameworks.libraries.lacks import (
     TENSORRT,
     Lack,
@@ -146,7 +147,8 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
     if cause == "cuda_toolkit_version_mismatch" and wanted:
         # Not done unasked: ONNX Runtime 1.18 crashes if libraries of a second CUDA are beside those of the first.
         return None, _install(lack, wanted)
-    wanted += rest_of_the_extra(lack, wanted)
+    if wanted:  # a part of what it requires leads to the next fault
+        wanted = [*missing_packages(home.seen, prefix, *wanted, of=lack.name), *rest_of_the_extra(lack, wanted)]
     return (_missing_packages(lack, wanted), _install(lack, wanted)) if wanted else (None, None)
 
 
