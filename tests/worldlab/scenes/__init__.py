@@ -28,6 +28,7 @@ HELD_OUT = {
     "18": "held_out_18",
     "19": "held_out_19",
     "20": "held_out_20",
+    "21": "held_out_21",
 }
 """The name of each held-out set -> its module."""
 
