@@ -5,10 +5,14 @@ standard library.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Literal
 
+import msgspec
+
+from core.common.late_pattern import late_pattern
+from core.common.requirements import is_in_specifier
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -103,9 +107,11 @@ class GivenUp(Frozen, frozen=True, kw_only=True):
 
     name: str
     last: str
-    """The requirement for the releases that have it."""
+    """The requirement for the releases that have it; of Python itself for a name of its library: "python<3.10"."""
     now: str = ""
-    """Where what it stood for is in the later releases; empty where code has to change otherwise."""
+    """Where what it stood for is in the later releases; empty where code has to change otherwise. {name} is the last part of the name."""
+    parts: tuple[str, ...] = ()
+    """Names of the module ``name``, each of which is meant in its place."""
     source: str
 
 
@@ -164,9 +170,35 @@ def meant_by(module: str, name: str) -> str:
     return next((n.install for n in module_table().namesakes if n.module == module and name in n.names), "")
 
 
+def names_given_up(releases: Iterable[tuple[str, str]]) -> frozenset[str]:
+    """Return the modules and names that these releases of distributions, and of Python, no longer have."""
+    installed = {module_of(name): version for name, version in releases}
+    found = set()
+    for name, row in _given_up_rows().items():
+        owner, older = _REQUIREMENT.split(row.last, maxsplit=1)
+        version = installed.get(module_of(owner), "")
+        if version and is_in_specifier(older, version) is False:
+            found.add(name)
+    return frozenset(found)
+
+
+_REQUIREMENT = late_pattern(r"(?=[<>=!~])")
+
+
+@cache
+def _given_up_rows() -> Mapping[str, GivenUp]:
+    """Return the rows of names that were given up, one for each full name."""
+    found = {}
+    for row in module_table().given_up:
+        for part in row.parts or ("",):
+            name = f"{row.name}.{part}" if part else row.name
+            found[name] = msgspec.structs.replace(row, name=name, now=row.now.replace("{name}", part))
+    return found
+
+
 def given_up(name: str) -> GivenUp | None:
     """Return what is known of a module, or a name of one, that later releases do not have; None where nothing is."""
-    return next((row for row in module_table().given_up if row.name == name), None)
+    return _given_up_rows().get(name)
 
 
 def module_table() -> ModuleTable:

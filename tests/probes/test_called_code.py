@@ -146,7 +146,7 @@ class Taking(Base):
         kwargs.pop("proxies", None)
         transport.Client(**kwargs)
 """,
-    "transport/__init__.py": "from ._client import *\n",
+    "transport/__init__.py": "__version__ = '2.0'\nfrom ._client import *\n",
     "transport/_client.py": """
 from typing import overload
 __all__ = ["Client", "anything"]
@@ -221,6 +221,99 @@ class Unknown(metaclass=DummyObject):
     _backends = ["no_word_of_theirs"]
 """,
 }
+INSTALLED |= {
+    "loggers/__init__.py": """
+from .imports import RequirementCache, _TEXT_AVAILABLE, _JSON_AVAILABLE
+_BOARD_AVAILABLE = RequirementCache("no_board>=0.12")
+_BOTH = _BOARD_AVAILABLE and _JSON_AVAILABLE
+
+class Board:
+    def __init__(self):
+        if not _BOARD_AVAILABLE:
+            raise ModuleNotFoundError(str(_BOARD_AVAILABLE))
+
+class Text:
+    def __init__(self):
+        if not (_TEXT_AVAILABLE or _BOARD_AVAILABLE):
+            raise ModuleNotFoundError("text")
+
+class Json:
+    def __init__(self):
+        if not _JSON_AVAILABLE:
+            raise ModuleNotFoundError("json")
+
+class Quiet:
+    def __init__(self):
+        self.board = None
+        if _BOARD_AVAILABLE:
+            import no_board
+
+class Recorded:
+    def __init__(self):
+        if not RequirementCache("scikit-speech"):
+            raise ModuleNotFoundError("scikit-speech")
+""",
+    "loggers/imports.py": """
+import importlib.metadata
+import importlib.util
+import re
+
+class RequirementCache:
+    def __init__(self, requirement):
+        self.name = re.split("[<>=]", requirement)[0]
+
+    def __bool__(self):
+        try:
+            return bool(importlib.metadata.version(self.name))
+        except importlib.metadata.PackageNotFoundError:
+            return importlib.util.find_spec(self.name.replace("-", "_")) is not None
+
+def package_available(name):
+    return importlib.util.find_spec(name) is not None
+
+_TEXT_AVAILABLE = package_available("no_text")
+_JSON_AVAILABLE = package_available("json")
+""",
+}
+INSTALLED |= {
+    "versions.py": """
+def first_version_is_lower(one, other):
+    return [int(n) for n in one.split(".")] < [int(n) for n in other.split(".")]
+""",
+    "noted/__init__.py": """
+_bad = False
+try:
+    from transport import not_yet_there
+    _bad = not_yet_there()
+except ImportError:
+    _bad = True
+if _bad:
+    raise RuntimeError("noted needs a newer transport")
+""",
+    "generated/__init__.py": """
+import transport
+GENERATED = "2.10"
+RELEASE = transport.__version__
+_bad = False
+try:
+    from versions import first_version_is_lower
+    _bad = first_version_is_lower(RELEASE, GENERATED)
+except ImportError:
+    _bad = True
+if _bad:
+    raise RuntimeError(f"generated needs transport {GENERATED}")
+""",
+    "older/__init__.py": "from collections import OrderedDict, Mapping\n",
+    "pydantic/__init__.py": """# BaseModel
+def __getattr__(name):
+    import json
+    if name == json.loads('"BaseSettings"'):
+        raise ImportError(name)
+    return name
+""",
+}
+INSTALLED["generated_before/__init__.py"] = INSTALLED["generated/__init__.py"].replace('"2.10"', '"2.0"')
+PUT_BACK = "import collections, collections.abc\nsetattr(collections, 'Mapping', collections.abc.Mapping)\n"
 ABSENT = ("absent", "silence_runtime", "")
 NO_SOUND = ("absent", "soundfile", "")
 CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
@@ -263,6 +356,21 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a class that makes objects of another": ("import speech\nspeech.Singleton().listen()\n", None),
     "another project's data class": ("import loose\nloose.Settings(colour=1)\n", None),
     "another function of that name": ("import speech\nspeech.filter_silence = print\nspeech.filter_silence()\n", None),
+    "a package that a name says is not there": ("from loggers import Board\nBoard()\n", ("absent", "no_board", "")),
+    "two of which neither is there": ("import loggers\nloggers.Text()\n", ("absent", "no_text", "")),
+    "one that is there": ("from loggers import Json\nJson()\n", None),
+    "one that is recorded": ("from loggers import Recorded\nRecorded()\n", None),
+    "one that is not there, and nothing is asked of": ("from loggers import Quiet\nQuiet()\n", None),
+    "one that the program does without": ("from loggers import Board\ntry:\n    Board()\nexcept ImportError:\n    pass\n", None),
+    "a release that a handler notes": ("import noted\n", ("refused", "transport", "")),
+    "a release that generated code compares": ("import generated\n", ("refused", "transport", "")),
+    "one that is new enough": ("import generated_before\n", None),
+    "a name that Python gave up": ("import older\n", ("no name", "collections", "Mapping")),
+    "one that is put back": (f"{PUT_BACK}import older\n", None),
+    "one that the program itself takes": ("import speech, collections\ncollections.Mapping\n", ("no name", "collections", "Mapping")),
+    "one that is tried": ("import speech\ntry:\n    from collections import Mapping\nexcept ImportError:\n    from collections.abc import Mapping\n", None),
+    "a name that a release gave up": ("from pydantic import BaseSettings\n", ("no name", "pydantic", "BaseSettings")),
+    "one that it computes": ("from pydantic import BaseModel\n", None),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip
 
@@ -272,7 +380,8 @@ def test_a_call_ends_where_it_is_told_to(tmp_path: Path, case: str):
     program, expected = CASES[case]
     lay_out(tmp_path, {"main.py": program}, {**INSTALLED, "client-1.0.dist-info/METADATA": "Name: client\n"})
     site = tmp_path / "site"
-    found = ends_in(tmp_path, Distribution(name="transport", version="2.0", location=str(site)))
+    installed = {"transport": "2.0", "pydantic": "2.10.6"}
+    found = ends_in(tmp_path, *(Distribution(name=n, version=v, location=str(site)) for n, v in installed.items()))
     assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
     assert python_fails(tmp_path) == bool(expected)
     for end in found:

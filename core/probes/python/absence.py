@@ -103,9 +103,12 @@ class Absence:
             return (module, name) if lacks else None
         return None
 
-    @staticmethod
-    def is_anothers(module: str, its: Module, frame: Frame) -> bool:
-        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package."""
+    def is_anothers(self, module: str, its: Module, frame: Frame) -> bool:
+        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package; of Python's own
+        library, where this release has given some up.
+        """
+        if its.kind == "standard":
+            return any(name.startswith(f"{module}.") for name in self._found.given_up)
         if its.kind == "extension":
             return module.partition(".")[0] != frame.name.partition(".")[0]
         return module != frame.name and its.kind in ("package", "module", "namespace")

@@ -99,6 +99,21 @@ class Callee(NamedTuple):
     """What a data class takes, in place of the function's parameters."""
 
 
+class _Asking:
+    """The facts of an environment, and the modules that were asked for and are not there."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self.python, self.platform = around.python, around.platform
+        self.is_recorded, self.release = around.is_recorded, around.release
+        self.absent: list[str] = []
+
+    def is_installed(self, module: str) -> bool | None:
+        found = self._around.is_installed(module)
+        self.absent += [module] if found is False else []
+        return found
+
+
 class CalledCode:
     """The functions and classes of one environment."""
 
@@ -178,10 +193,14 @@ class CalledCode:
 
     def _assign(self, scope: Scope, name: str, value: ast.expr) -> None:
         chain = chain_of(value)
-        found = value_of(value, Values(scope.modules, scope.values), self._around)
+        asking = _Asking(self._around)
+        found = value_of(value, Values(scope.modules, scope.values), asking)
+        of_names = (scope.sources[n.id] for n in walk(value) if isinstance(n, ast.Name) and n.id in scope.sources)
+        source = next(iter([*asking.absent, *of_names]), "")
         _forget(scope, name)
         if found is not UNKNOWN:
             scope.values[name] = found
+            scope.sources.update({name: source} if source else {})
         elif chain and chain[0] in scope.modules:
             scope.modules[name] = ".".join((scope.modules[chain[0]], *chain[1:]))
         elif len(chain) == 1 and chain[0] in scope.definitions:
@@ -193,6 +212,20 @@ class CalledCode:
         scope.modules[name] = what
 
     # --- names --------------------------------------------------------------------------------------------------------
+
+    def availability(self, scope: Scope, name: str) -> tuple[object, str]:
+        """Return the value of a name that a module has from another one, and the module that it says is not installed; (UNKNOWN, "") where
+        that is open.
+        """
+        for _link in range(MOST_LINKS):
+            if name in scope.values:
+                return scope.values[name], scope.sources.get(name, "")
+            home, _, inner = scope.modules.get(name, "").rpartition(".")
+            other = self.scope(home) if home and self._found.find(home).kind in ("package", "module") else None
+            if other is None or other is scope:
+                break
+            scope, name = other, inner
+        return UNKNOWN, ""
 
     def defined_at(self, dotted: str, links: int = 0) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
         """Return the definition that a full name leads to, and the rest of the name: ("httpx.Client.get" -> Client, ["get"])."""

@@ -68,6 +68,8 @@ class DottedModules:
         """Bytes of source that may still be read."""
         self.lacking: frozenset[str] = frozenset()
         """Extension modules that the installed Python was built without."""
+        self.given_up: frozenset[str] = frozenset()
+        """Full names that the installed releases no longer have, as the tables know."""
         self.of_python: frozenset[str] = frozenset()
         """Modules of Python itself that are followed like any other."""
         self.of_other_text: dict[str, str] = {}
@@ -258,10 +260,25 @@ class DottedModules:
         key = dotted, name
         if key not in self._lacks:
             found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
-            self._lacks[key] = found and (
-                self._is_lost(its, name) or self._is_gone(dotted, its, name) or not self.is_set_elsewhere(dotted, name)
+            self._lacks[key] = self._is_of_another_release(dotted, its, name) or (
+                found
+                and (
+                    self._is_lost(its, name)
+                    or self._is_gone(dotted, its, name)
+                    or not self.is_set_elsewhere(dotted, name)
+                )
             )
         return self._lacks[key]
+
+    def _is_of_another_release(self, dotted: str, its: Module, name: str) -> bool:
+        """Whether an installed module is known to have the name in other releases alone, and no module read so far puts it back."""
+        if f"{dotted}.{name}" not in self.given_up:
+            return False
+        entries = self.search.search.entries
+        installed = 0 <= its.entry < len(entries) and entries[its.entry].origin in PACKAGES
+        return (its.kind == "standard" or installed) and not any(
+            puts_back(text, dotted, name) for text in self.texts.values()
+        )
 
     def _is_gone(self, dotted: str, its: Module, name: str) -> bool:
         """Whether a module says of a name that it was removed, and no module read so far puts it back: its own package does not."""

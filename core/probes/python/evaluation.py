@@ -49,6 +49,9 @@ class Surroundings(Protocol):
     def is_installed(self, module: str) -> bool | None:
         """Whether a module can be found; None if unknown."""
 
+    def is_recorded(self, distribution: str) -> bool:
+        """Whether a distribution of this name is installed."""
+
     def release(self, module: str) -> str:
         """Return the version of the distribution that provides a module; empty if unknown."""
 
@@ -140,8 +143,13 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
         case "find_spec", [str(module)]:
             found = around.is_installed(module)
             return UNKNOWN if found is None else (True if found else None)
+        case (("RequirementCache" | "package_available" | "module_available"), [str(requirement)]):
+            return _is_there(requirement, around)
         case "version", [str(distribution)] if _is_metadata(chain, names):
             return around.release(distribution.replace("-", "_")) or UNKNOWN
+        case "first_version_is_lower", [str(one), str(other)]:  # grpc/_utilities.py, of code that grpcio-tools writes
+            mine, wanted = parse_python_version(one), parse_python_version(other)
+            return UNKNOWN if mine is None or wanted is None else mine < wanted
         case "startswith", [str(begin)] if isinstance(node.func, ast.Attribute):
             value = value_of(node.func.value, names, around)
             return value.startswith(begin) if isinstance(value, str) else UNKNOWN
@@ -159,6 +167,17 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
             found = around.is_installed(asked[1])
             return UNKNOWN if found is None else found
     return UNKNOWN
+
+
+def _is_there(requirement: str, around: Surroundings) -> object:
+    """Return whether what is asked for is installed, as lightning_utilities' functions do, and those that are modelled on them: False where
+    neither a module nor a distribution has its name, True for a bare name that has a module.
+    """
+    name, *more = re.split(r"(?=[<>=!~ \[;])", requirement.strip(), maxsplit=1)
+    found = around.is_installed(name.replace("-", "_"))
+    if found is False and not around.is_recorded(name):
+        return False
+    return True if found and not more else UNKNOWN
 
 
 def _each(each: ast.expr, one: ast.comprehension, names: Values, around: Surroundings) -> object:

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.modules import KnownModule, module_of
+from core.knowledge.modules import KnownModule, module_of, names_given_up
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.probes.python.absence import Absence
@@ -93,6 +93,9 @@ class Follower:
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
+        self._found.given_up = names_given_up(
+            [("python", ".".join(map(str, search.python))), *((d.name, d.version) for d in distributions)]
+        )
         self._found.of_python = importers_in_python(wanted, search, where) if wanted else frozenset()
 
     @property

@@ -159,6 +159,7 @@ class Statements:
             above = ".".join(parts[:n])
             self.asking = frame
             if self._is_to_enter(above) and not (yield above):
+                self._refuse_given_up(frame, module, names or ())
                 return True
         its = self._found.find(module)
         if names and names != ("*",) and self._endings.is_closed(its):
@@ -185,6 +186,13 @@ class Statements:
             elif self._absence.is_anothers(module, its, frame) and self._found.lacks(module, its, name):
                 raise self.end("no name" if its.kind != "namespace" else "absent", frame, module, its, name)
         return True
+
+    def _refuse_given_up(self, frame: Frame, module: str, names: Iterable[str]) -> None:
+        """Raise Ended where a name is taken of Python's own library that this release of Python gave up."""
+        its = self._found.find(module)
+        for name in names if its.kind == "standard" else ():
+            if self._found.lacks(module, its, name):
+                raise self.end("no name", frame, module, its, name)
 
     def _is_to_enter(self, module: str) -> bool:
         """Whether entering a module does something: it was not entered, or its import ends."""
@@ -387,6 +395,10 @@ class Statements:
                     goes_on = yield from self.block(handler.body, frame)
                 except Ended as again:
                     raise (e if again.what is None else _tried_first(again, e)) from None
+                if e.what is not None:  # what the handler notes says that the module does not fit
+                    top = e.what.wanted.partition(".")[0]
+                    noted = [name for name in stored_names(handler.body) if name in frame.values]
+                    frame.releases |= {name: (top,) for name in noted if name not in frame.releases}
         else:
             found = self._finds_all(node.body, frame)
             if not found and not all(ends_with_raise(h.body) for h in node.handlers):
@@ -398,8 +410,13 @@ class Statements:
         return goes_on
 
     def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
-        """Whether statements are nothing but imports of modules with text, all of which were followed to their ends: no handler runs."""
+        """Whether statements are nothing but imports of modules with text, all of which were followed to their ends, and assignments of
+        what is known: no handler runs.
+        """
         for node in body:
+            match node:
+                case ast.Assign(targets=[ast.Name(id=name)]) if name in frame.values:
+                    continue
             wanted = modules_imported(node, frame.package)
             if not wanted or not all(self._found.find(name).kind in ("package", "module") for name in wanted):
                 return False

@@ -153,7 +153,7 @@ def _by_its_later_name(home: EnvironmentView, ended: EndedImport, its: GivenUp) 
     return manual_fix(
         _("Write {now} for {before}", now=its.now, before=its.name),
         _("{file}, line {line}, asks for {what}, which {owner} does not have.",
-          file=ended.importer, line=ended.line, what=its.name, owner=ended.owner or ended.path),
+          file=ended.importer, line=ended.line, what=its.name, owner=ended.owner or ended.path or "Python"),
         shell_command("sed", "-i", _exchange(ended.line, *words), ended.importer, of=shell_of("linux"))
         if linux and words and ended.line
         else "",

@@ -23,6 +23,7 @@ from core.rules.frameworks.ended.queries import (
     is_of_programs,
     is_outer_folder,
     is_part_given_up,
+    is_pythons_own,
     leads_outside,
     package_of,
     precedes_own,
@@ -230,7 +231,7 @@ def _cause_and_why(
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
-    package = package_of(home, ended)
+    package = "Python" if is_pythons_own(ended) else package_of(home, ended)
     if way := _why_shadowed(home, search, ended, entry):
         return "module_shadowed", way
     if ended.kind == "foreign":

@@ -126,3 +126,8 @@ def given_up_name(ended: EndedImport) -> GivenUp | None:
 def is_part_given_up(ended: EndedImport) -> bool:
     """Whether a later release gave up that part of a package, and not the whole."""
     return (its := given_up_name(ended)) is not None and "." in its.name
+
+
+def is_pythons_own(ended: EndedImport) -> bool:
+    """Whether a later Python gave up what is asked for: a name of its own library."""
+    return (its := given_up_name(ended)) is not None and its.last.startswith("python<")
