@@ -65,6 +65,8 @@ LEARNED = (
     "thirty-second",
     "thirty-third",
     "thirty-fourth",
+    "thirty-fifth",
+    "thirty-sixth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

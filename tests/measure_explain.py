@@ -56,6 +56,8 @@ TRAINED, HELD_OUT, LATER = (
         "thirty-second",
         "thirty-third",
         "thirty-fourth",
+        "thirty-fifth",
+        "thirty-sixth",
     ),
 )
 NOT_NAMED = 99
