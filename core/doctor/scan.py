@@ -79,7 +79,8 @@ PROBES: tuple[Probe, ...] = (
     Probe("starts", starting.look, needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
     Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
     Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
-    Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=90),
+    # each way starts two children, which may take a minute each on Windows (a virus scanner reads gigabytes before the first load)
+    Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=180),
 )
 """Every probe, and the sections that it reads. Of those that are ready the first in this order takes its turn: what others wait for,
 then what waits for children of its own. A new probe is a row here and a section in core/model/facts."""
