@@ -56,6 +56,9 @@ def test_what_is_no_plain_assignment_is_left_to_the_person(line: str, folder: st
         ("set SEED=42 & python x.py", "", "python x.py"),
         ("@set seed=42& set OTHER=1& python x.py", "", "@set OTHER=1& python x.py"),
         ("set SEED=42 ", "42", "set SEED=42"),
+        ('set SEED="42"', "42", 'set "SEED=42"'),
+        ('@set seed="4&2" ', "42", '@set "seed=42"'),
+        ('set SEED="42"', "", 'rem set SEED="42"'),
     ],
 )
 def test_a_value_that_another_command_follows_is_set_right_or_goes_alone(before: str, value: str, after: str) -> None:

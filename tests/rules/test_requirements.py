@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, ImportSearch, Machine, Snapshot
+from core.model.facts import Distribution, FoundModule, ImportSearch, Machine, SearchEntry, Snapshot
 from core.model.findings import Finding
-from core.model.remedies import InstallPackages
+from core.model.remedies import InstallPackages, SetForEnvironments
 from core.model.steps import Severity
 from core.probes.python.distributions import ANCHORS, is_relevant
 from core.probes.python.environment import describe_environment
@@ -204,6 +204,35 @@ def test_of_two_with_one_name_the_first_on_the_path_counts():
         ("torchvision", "0.21.0", ("torch==2.6.0",)),
     )
     assert found(seen) == []
+
+
+@pytest.mark.parametrize(
+    ("whole", "title", "remedy"),
+    [
+        (True, "Remove the second installation from the user's packages", SetForEnvironments),
+        (False, "Rename the record of numpy 1.26.4 in /home/ada/.local/lib/python3.11/site-packages", type(None)),
+    ],
+)
+def test_a_whole_installation_that_hides_the_right_one_is_left_out_and_a_record_alone_renamed(
+    whole: bool, title: str, remedy: type
+):
+    user = "/home/ada/.local/lib/python3.11/site-packages"
+    its = (
+        Distribution(name="numpy", version="1.26.4", location=user),
+        Distribution(name="numpy", version="1.24.4", location=SITE),
+        Distribution(name="numba", version="0.57.1", location=SITE, pins=("numpy<1.25,>=1.21",)),
+    )
+    entries = (SearchEntry(path=user, origin="user site"), SearchEntry(path=SITE, origin="site-packages"))
+    path = f"{user if whole else SITE}/numpy/__init__.py"
+    module = FoundModule(
+        name="numpy", kind="package", path=path, entry=int(not whole), owner="numpy 1.26.4" if whole else "numpy 1.24.4"
+    )
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=entries, modules=(module,))
+    seen = replace(environment_with(), pythons=(python(distributions=its),), imports=(search,))
+    (told,) = found(seen)
+    assert told.fix is not None
+    assert told.fix.title == title
+    assert isinstance(told.remedy, remedy)
 
 
 @pytest.mark.parametrize(

@@ -409,6 +409,11 @@ def _cmd(body: str, edit: Edit) -> str | None:
     if (several := re.match(first, body, re.IGNORECASE)) and not edit.front and not edit.entry:
         rest = body[several.end() :]
         return f'{several[1]}set "{edit.name}={edit.value}"& {rest}' if edit.value else several[1] + rest
+    quoted = re.fullmatch(
+        rf'(\s*@?set\s+)({edit.name})="[^"]*"\s*', body, re.IGNORECASE
+    )  # the marks are a part of the value
+    if quoted and not edit.front and not edit.entry:
+        return f'{quoted[1]}"{quoted[2]}={edit.value}"' if edit.value else None
     found = re.match(rf"(\s*@?set\s+\"?{edit.name}=)([^\"]*)(\"?\s*)\Z", body, re.IGNORECASE)
     if found is None or ('"' not in found[1] and re.search(r"[&|]", found[2])):
         raise _by_hand(edit)

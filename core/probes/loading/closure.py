@@ -403,9 +403,7 @@ class Walk:
         if not step.may_fail:
             self.binaries += found
             record = read_record(self._distribution, self._setting.where)
-            if not found and (
-                its := lost_file(step.file, number, record, self._files_of, self._setting.request.env)
-            ):
+            if not found and (its := lost_file(step.file, number, record, self._files_of, self._setting.request.env)):
                 lost = self._setting.where.join(self._distribution.location, *its[0].split("/"))
                 name = self._setting.where.name(lost)
                 self.edges.append(Edge(name=name, wanted_by=lost, state="absent", detail=its[1]))

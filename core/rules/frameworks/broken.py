@@ -17,9 +17,8 @@ from core.model.steps import Severity, Step
 from core.rules.advice import how_to_unset
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
-from core.rules.frameworks.environment_view import WITHOUT_VERSION, EnvironmentView
+from core.rules.frameworks.environment_view import FRAMEWORKS, WITHOUT_VERSION, EnvironmentView
 from core.rules.frameworks.imports import stop_shadowing, views_with_imports
-from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 OF_PYTHONS_START = ("PYTHONHOME", "PYTHONPLATLIBDIR")

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.knowledge.modules import module_table
 from core.model.facts import (
@@ -24,6 +25,12 @@ from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
 from core.rules.snapshot_queries import is_idle, is_on_cpu
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
+
+FRAMEWORKS = late_pattern(
+    r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
+    r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
+)
+"""Packages that a person chose: if another package does not fit, that one is changed."""
 
 WITHOUT_VERSION = ("no metadata", "no version")
 """Kinds of leftovers from which importlib.metadata gets no version."""

@@ -30,9 +30,8 @@ from core.model.remedies import (
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.builds import is_cpu
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
-from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 INSTALLED_PTH = ("__", "easy-install.", "easy_install.", "distutils-", "_virtualenv.", "setuptools.")

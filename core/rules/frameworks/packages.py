@@ -15,12 +15,12 @@ from core.model.remedies import InstallPackages
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
 from core.rules.frameworks.environment_view import (
+    FRAMEWORKS,
     EnvironmentView,
     environment_views,
     is_asked_for,
 )
 from core.rules.frameworks.fit import framework_tables, gpu_side
-from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SHARED_FOLDERS = (

@@ -14,10 +14,11 @@ from core.knowledge.causes import Cause
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Finding, Fix
-from core.model.remedies import InstallPackages
+from core.model.remedies import InstallPackages, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_requirement
 from core.rules.frameworks.environment_view import (
+    FRAMEWORKS,
     EnvironmentView,
     UnmetRequirement,
     asked_of,
@@ -26,13 +27,8 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
+from core.rules.frameworks.imports import removal_remedy, stop_shadowing
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
-
-FRAMEWORKS = late_pattern(
-    r"torch(-nightly)?|tensorflow(-gpu|-cpu|-intel)?|tf-nightly|jax|onnxruntime(-gpu|-directml)?|ctranslate2"
-    r"|cupy-cuda\d+x?|paddlepaddle(-gpu)?"
-)
-"""Packages that a person chose: if another package does not fit, that one is changed."""
 
 _PARTS = late_pattern(r"nvidia-.*|cuda-.*|.*triton.*|jaxlib|jax-cuda.*")
 """Parts of frameworks that the rules about libraries examine; these report what is missing."""
@@ -87,6 +83,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
     severity = min(severity, home.severity)
     checked = check_of(worst) if severity > NOTE else None
     in_front = _record_in_front(home, worst)
+    fix, remedy = _without_record(home, in_front) if in_front else (_change_laggard(home, its), None)
     names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
         Step.FRAMEWORKS,
@@ -130,7 +127,8 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
         subject=home.python.prefix,
-        fix=_without_record(in_front) if in_front else _change_laggard(home, its),
+        fix=fix,
+        remedy=remedy,
     )
 
 
@@ -141,7 +139,14 @@ def _record_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribu
     return every[0] if any(is_in_specifier(unmet.specifier, d.version) for d in others) else None
 
 
-def _without_record(record: Distribution) -> Fix:
+def _without_record(home: EnvironmentView, record: Distribution) -> tuple[Fix, Remedy | None]:
+    """Return how Python comes to find the other record: a whole installation goes off its search path, a record alone gets another name."""
+    search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
+    owner = f"{record.name} {record.version}"
+    whole = next((m for m in search.modules if m.owner == owner and m.entry >= 0), None) if search else None
+    entry = search.entries[whole.entry] if search and whole else None
+    if entry and entry.origin in ("user site", "PYTHONPATH"):
+        return stop_shadowing(home, "", entry, owner=owner), removal_remedy(home, entry)
     return manual_fix(
         _(
             "Rename the record of {name} {version} in {folder}",
@@ -151,7 +156,7 @@ def _without_record(record: Distribution) -> Fix:
         ),
         _("Or keep that folder off Python's search path: start programs in another one, or take it out of PYTHONPATH."),
         restart="program",
-    )
+    ), None
 
 
 def _found_at(home: EnvironmentView, name: str) -> str:

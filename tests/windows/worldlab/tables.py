@@ -50,6 +50,7 @@ MODULES: dict[str, Imports] = {
     "of_rocm_or_cpu": {"c10_cuda.dll": ("uses",), "torch_cuda.dll": ("uses",)},
     "with_libs": {"inner-0f3a.dll": ("inner",)},
     "of_ffmpeg": {"avcodec-61.dll": ("avcodec",)},
+    "stable_abi": {"python3.dll": ("Py_IsInitialized",)},
 }
 """Extension modules that CPython really imports, and what their import tables name."""
 

@@ -37,6 +37,7 @@ from core.rules.frameworks.ended.queries import (
     requirers,
 )
 from core.rules.frameworks.environment_view import (
+    FRAMEWORKS,
     EnvironmentView,
     unmet_requirements,
 )
@@ -44,7 +45,7 @@ from core.rules.frameworks.imports import (
     removal_remedy,
     stop_shadowing,
 )
-from core.rules.frameworks.requirements import FRAMEWORKS, releases_that_fit
+from core.rules.frameworks.requirements import releases_that_fit
 from core.rules.wording import manual_fix
 
 PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_for_another_python")

@@ -30,6 +30,7 @@ from core.rules.frameworks.ended.queries import (
     requirers,
 )
 from core.rules.frameworks.environment_view import (
+    FRAMEWORKS,
     EnvironmentView,
     is_asked_for,
     unmet_requirements,
@@ -40,7 +41,7 @@ from core.rules.frameworks.imports import (
     is_unmeant,
     views_with_imports,
 )
-from core.rules.frameworks.requirements import FRAMEWORKS, check_of
+from core.rules.frameworks.requirements import check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, observation
 
 

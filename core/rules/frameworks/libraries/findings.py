@@ -17,7 +17,7 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, parent
 from core.model.steps import Severity, Step
 from core.rules.driver.facts import has_gpu_on_bus
-from core.rules.frameworks.environment_view import asked_of, environment_views
+from core.rules.frameworks.environment_view import FRAMEWORKS, asked_of, environment_views
 from core.rules.frameworks.finding_ids import LIBRARIES_ID
 from core.rules.frameworks.libraries.cure import cure_of, pinned_otherwise
 from core.rules.frameworks.libraries.lacks import (
@@ -33,7 +33,6 @@ from core.rules.frameworks.libraries.lacks import (
     named_toolkit,
     tensorrt_majors,
 )
-from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.snapshot_queries import is_of_environment, meant_entries
 from core.rules.windows_parts import IN_THE_CLOUD, KEPT_BACK, MSVC_RUNTIME
 from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, make_finding, observation

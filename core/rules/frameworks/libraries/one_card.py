@@ -11,8 +11,8 @@ from msgspec.structs import replace
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
+from core.rules.frameworks.environment_view import FRAMEWORKS
 from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID, OF_WHOLE_VARIABLES, UNFIT_ID
-from core.rules.frameworks.requirements import FRAMEWORKS
 from core.rules.wording import NOTE
 
 JOINED: frozenset[str] = frozenset(
