@@ -89,6 +89,10 @@ def _no_shell(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a command for a shell that no shell reads."""
     title = _("No shell reads the command in {source}: {name} is no program.", source=one.source, name=one.name)
     why = _("{name} and && are words of a shell, and this starter starts programs without one.", name=one.name)
+    if "/" in one.name:
+        why = _(
+            "Without a shell, ~ and $HOME are letters in the path of a program, and systemd takes whole paths alone."
+        )
     fix = manual_fix(
         _("Name the environment's Python alone in {source}", source=one.source),
         _own_command(home, one),
@@ -128,6 +132,25 @@ def _program_not_there(_home: EnvironmentView, start: Start, one: StartedPython)
         else f"cd {one.program} && ...",
     )
     return title, why, fix
+
+
+def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+    """Return what is told of modules that an option, or the place of the program, keeps from it."""
+    names = join_names(one.lacks)
+    title = _(
+        "{program} does not find {names}, which is in {folder}.", program=one.program, names=names, folder=one.source
+    )
+    if one.name:
+        why = _(
+            "{option} tells Python to leave folders out: the program's own (-I, -P), those of PYTHONPATH (-I, -E), or the person's own packages (-I, -s).",
+            option=one.name,
+        )
+        return title, why, manual_fix(_("Remove {option} from the command in {file}", option=one.name, file=start.at))
+    why = _("Python searches the folder of a program or a notebook, and not the folders above it.")
+    first = f"cd {one.source} && PYTHONPATH={one.source} python {one.program}"
+    if start.kind == "notebook":
+        first = f"import sys; sys.path.insert(0, {one.source!r})"
+    return title, why, manual_fix(_("Let it search {folder}, too", folder=one.source), first)
 
 
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -270,5 +293,6 @@ ENDS: dict[str, End] = {
     "blank": End(_blank, cause="install_path_characters"),
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
     "program not there": End(_program_not_there, everywhere=True),
+    "not searched": End(_not_searched, everywhere=True),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

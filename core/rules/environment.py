@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.common.i18n import _, n_, translate_fact
 from core.common.late_pattern import late_pattern
 from core.common.shell import shell_command
@@ -16,6 +18,7 @@ from core.model.steps import Step
 from core.model.variable_names import CUDA_WORDS
 from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import effective_variable, python_of
+from core.rules.ways import CONCRETE
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SEARCH_PATHS = ("PATH", "LD_LIBRARY_PATH")
@@ -124,6 +127,41 @@ def _entry_fault(e: PathEntry, windows: bool) -> str:
     if "relative" in e.marks and "empty" not in e.marks:
         return _("The entry is not a full path, so it depends on the folder that a program starts in.")
     return ""
+
+
+def cut_values(seen: Snapshot) -> Iterator[Finding]:
+    """Lines that set a variable to a value with a blank in it, without quotation marks: what stands behind the blank is dropped."""
+    rows = {(r.file, r.line): (s, r) for s in seen.starts or () for r in s.lines if r.cut and not r.overridden}
+    for start, row in rows.values():
+        told = make_finding(
+            Step.ENVIRONMENT,
+            WARNING,
+            "cut-value",
+            _(
+                "Line {line} of {file} sets {name} to {value} alone.",
+                line=row.line,
+                file=row.file,
+                name=row.name,
+                value=row.value,
+            ),
+            cause="variable_value_wrong",
+            why=_(
+                "A blank ends the value, since no quotation marks are around it. What stands behind it is dropped: {rest}",
+                rest=row.cut,
+            ),
+            evidence=[
+                observation(row.name, f"{row.name}={row.value}", f"{row.file}:{row.line}"),
+                observation(_("Dropped"), row.cut, f"{row.file}:{row.line}"),
+            ],
+            subject=row.name,
+            fix=manual_fix(
+                _("Put quotation marks around it in line {line} of {file}", line=row.line, file=row.file),
+                f'Environment="{row.name}={row.value} {row.cut}"'
+                if row.form == "systemd"
+                else f'export {row.name}="{row.value} {row.cut}"',
+            ),
+        )
+        yield replace(told, ways=(start.id,)) if start.kind in CONCRETE else told
 
 
 def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
@@ -312,6 +350,7 @@ def activation_command(seen: Snapshot, prefix: str) -> str:
 RULES = (
     tidy_paths,
     broken_entries,
+    cut_values,
     path_as_plain_text,
     exceeded_limits,
     writable_folders,

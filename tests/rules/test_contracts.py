@@ -21,6 +21,7 @@ from core.model.facts import (
     ImportSearch,
     NamedPlace,
     Snapshot,
+    Start,
     Toolkit,
     Tools,
     Variable,
@@ -678,6 +679,13 @@ def test_a_setting_that_a_framework_cannot_use(
     its = found(replace(seen, vocabularies=(row,)))
     assert [(f.severity, f.cause) for f in its] == [(Severity.ERROR, "variable_value_wrong")] * wrong
     assert all(value in f.title and any(e.source == row.setting for e in f.evidence) for f in its)
+    own = Start(
+        id="script:/w/main.py",
+        kind="script",
+        at="/w/main.py",
+        variables=(Variable(name="KERAS_BACKEND", value="torch"),),
+    )
+    assert not found(replace(seen, vocabularies=(row,), starts=(own,))), "the program sets what counts before the file"
 
 
 @pytest.mark.parametrize(("version", "severity"), [("3.2.0", Severity.NOTE), ("3.4.0", Severity.ERROR)])

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.common.fact_text import fact_text
 from core.common.i18n import translate_fact, use_language
-from core.model.facts import Environment, Limit, Mark, PathEntry, Snapshot
+from core.model.facts import Environment, Limit, Mark, PathEntry, Snapshot, Start, StartLine
 from core.model.steps import Severity
 from core.rules import environment
 from tests import machines as m
@@ -21,6 +21,23 @@ def entry(text: str, *marks: Mark, variable: str = "PATH", windows: bool = False
     old = base.environment or Environment()
     added = PathEntry(variable=variable, index=9, text=text, expanded=text, marks=marks, exists="missing" not in marks)
     return replace(base, environment=replace(old, entries=(*old.entries, added)))
+
+
+def of_a_line(cut: str, *, overridden: bool = False) -> Snapshot:
+    """Return a machine with a service whose file sets a variable to a value that a blank ends."""
+    row = StartLine(
+        name="PYTHONPATH",
+        does="set",
+        value="/srv/my",
+        file="/u/x.service",
+        line=5,
+        form="systemd",
+        cut=cut,
+        overridden=overridden,
+    )
+    return replace(
+        m.wheel_machine(), starts=(Start(id="service:/u/x.service", kind="service", at="/u/x.service", lines=(row,)),)
+    )
 
 
 TABLE: dict[str, tuple[Snapshot, str, Severity]] = {
@@ -39,6 +56,7 @@ TABLE: dict[str, tuple[Snapshot, str, Severity]] = {
         "environment.broken-entry",
         WARNING,
     ),
+    "a value that a blank ends": (of_a_line("libs"), "environment.cut-value", WARNING),
     "tilde before a CUDA folder": (
         entry("~/cuda/lib64", "unexpanded", variable="LD_LIBRARY_PATH"),
         "environment.broken-entry",
@@ -52,6 +70,11 @@ def test_one_entry_has_one_finding(name: str) -> None:
     snapshot, wanted, severity = TABLE[name]
     found = [(f.id, f.severity) for rule in environment.RULES for f in rule(snapshot) if f.severity > GOOD]
     assert found == [(wanted, severity)]
+
+
+def test_a_line_that_is_set_again_or_whole_is_silent() -> None:
+    for snapshot in (of_a_line(""), of_a_line("libs", overridden=True)):
+        assert not list(environment.cut_values(snapshot))
 
 
 def test_quoted_folder_that_has_nothing_to_do_with_cuda_is_silent() -> None:

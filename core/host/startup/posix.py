@@ -500,11 +500,14 @@ class ShellReader(ShellTests):
             self.arguments = before
 
     def _declare(self, command: str, words: list[Token], line: int) -> bool:
-        exports = command == "export"
+        exports, last = command == "export", ""
         if self.shell == "zsh":
             self._declare_arrays([w.text for w in words])
         for word in words:
             text = word.text
+            if last and not re.match(r"[A-Za-z_]\w*(?:\+?=|$)", text) and re.fullmatch(r"[\w./:=,+~-]+", text):
+                self.state.cut_off(last, text)  # "not a valid identifier"
+                continue
             if text.startswith(("-", "+")):
                 exports = exports or ("x" in text and text.startswith("-"))
                 if command == "export" and "n" in text:
@@ -519,6 +522,7 @@ class ShellReader(ShellTests):
                     self.state.exported.discard(name)
                 continue
             self._set(found[1], self._assigned(found[1], found[2], found[3]), word.line)
+            last = found[1]
             if exports:
                 self.state.exported.add(found[1])
         return True

@@ -133,6 +133,11 @@ class State(msgspec.Struct):
             row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
         self._note(row)
 
+    def cut_off(self, name: str, rest: str) -> None:
+        """Record what a line that sets a variable has behind a blank, which its reader drops."""
+        if rows := self.lines.get(name):
+            rows[-1] = replace(rows[-1], cut=f"{rows[-1].cut} {rest}".strip())
+
     def unset_variable(self, name: str, file: str, line: int, form: LineForm) -> None:
         """Unset a variable."""
         known = name in self.values

@@ -87,11 +87,7 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
             single[row.key] = row
             lists.setdefault(row.key, []).append(row)
     for row in (*lists.get("DefaultEnvironment", ()), *lists.get("Environment", ())):
-        for word in quoted_words(row.value):
-            name, equals, its = word.partition("=")
-            if equals and re.fullmatch(_NAME, name):
-                state.set_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
-                state.exported.add(name)
+        _set_words(row, state, known)
     _hand_on(lists, state, known, own=own)
     for row in lists.get("EnvironmentFile", ()):
         for path in _named(replace_specifiers(row.value.lstrip("-"), known), around):
@@ -110,6 +106,21 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
     folder = folder.lstrip("-")
     settings = {key: tuple(its) for key, its in lists.items()}
     return Unit(text.lstrip("@-:+!"), user, known.get("h", "") if folder == "~" else folder, at, settings)
+
+
+def _set_words(row: Row, state: State, known: Mapping[str, str]) -> None:
+    """Set the variables of one line; systemd drops a word that is no assignment ("Invalid environment assignment, ignoring")."""
+    last = ""
+    for word in quoted_words(row.value):
+        name, equals, its = word.partition("=")
+        if equals and re.fullmatch(_NAME, name):
+            state.set_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
+            state.exported.add(name)
+            last = name
+        elif last and word.startswith("#"):
+            return  # meant for a comment: nothing of the value is lost
+        elif last:
+            state.cut_off(last, word)
 
 
 def _hand_on(lists: Mapping[str, list[Row]], state: State, known: Mapping[str, str], *, own: bool) -> None:

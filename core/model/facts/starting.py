@@ -82,6 +82,8 @@ class StartLine(Frozen, frozen=True, kw_only=True):
     line: int
     """The first line, from 1."""
     form: LineForm = "posix"
+    cut: str = ""
+    """What stands behind a blank in the line, without quotation marks: it is no part of the value, and its reader drops it."""
     overridden: bool = False
     """Whether a later line sets the variable again: this line takes effect once that one is removed."""
 
@@ -129,6 +131,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "blank",
         "own packages",
         "program not there",
+        "not searched",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -139,6 +142,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - percent: cron ends the command at ``source`` at a percent sign, which leaves a quote or a bracket open
     - own packages: the program has metadata (PEP 723) that do not list ``lacks``, and its environment has nothing else
     - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
+    - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
+      above the folder of the program
 
     On Windows:
 

@@ -7,6 +7,7 @@ Sources: nbformat's documentation, "The Notebook file format"; jupyter_core's, "
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 
 import msgspec
@@ -32,6 +33,8 @@ class Notebook(msgspec.Struct, frozen=True):
     """Its cells of code in their order, without IPython's own commands."""
     installs: bool
     """A cell installs packages."""
+    moves: bool = False
+    """A cell changes the working folder, which a kernel searches."""
 
 
 class Kernel(msgspec.Struct, frozen=True):
@@ -71,6 +74,7 @@ def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Noteb
         kernel=name if isinstance(name, str) and name else "python3",
         code="\n".join(plain),
         installs=any("install" in row for row in rows if row.lstrip().startswith(("%", "!"))),
+        moves=any(re.match(r"\s*(?:%?cd\s|.*\bchdir\()", row) for row in rows),
     )
 
 

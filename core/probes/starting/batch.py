@@ -61,13 +61,18 @@ def give_job_variables(
             return
 
 
-def script_of_job(words: list[str], folder: str, where: Sysroot) -> str:
-    """Return the script that a command hands in: the first of its words that names a script there; empty for none."""
-    for word in (w for w in words[1:] if not w.startswith("-")):
+def handed_in(words: list[str], folder: str, where: Sysroot) -> list[str]:
+    """Return what a command hands in: the first of its words that names a script there, or what /bin/sh runs (``sbatch --wrap``); empty for
+    neither.
+    """
+    for number, word in enumerate(words[1:], 1):
+        if word.startswith("--wrap"):
+            text = word[7:] or " ".join(words[number + 1 : number + 2])
+            return ["sh", "-c", text] if text else []
         path = posixpath.normpath(posixpath.join(folder, word))
-        if where.is_file(path) and (where.read(path, 2) or b"") == b"#!":
-            return path
-    return ""
+        if not word.startswith("-") and where.is_file(path) and (where.read(path, 2) or b"") == b"#!":
+            return [path]
+    return []
 
 
 def _give(system: BatchSystem, rows: list[tuple[str, int, str]], state: State, ground: Ground) -> None:

@@ -16,7 +16,7 @@ from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting import other_users
-from core.probes.starting.batch import SUBMITTERS, give_job_variables, script_of_job
+from core.probes.starting.batch import SUBMITTERS, give_job_variables, handed_in
 from core.probes.starting.containers import ENGINES, run_in_container
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import (
@@ -97,9 +97,21 @@ OF_A_SHELL = (".", "source", "cd", "export", "set", "unset", "ulimit", "conda", 
 OPERATORS = ("&&", "||", ";", "|", "&")
 
 
-def python_without_shell(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
-    """Return the program that a command line starts where no shell reads it; for a command of a shell, what one would have started."""
+def python_without_shell(
+    words: list[str], at: Line, state: State, ground: Ground, *, whole: bool = False
+) -> StartedFile | None:
+    """Return the program that a command line starts where no shell reads it; for a command of a shell, what one would have started.
+
+    ``whole``: the starter takes a whole path or a bare name, and no other path (systemd.service(5)).
+    """
     first = words[0] if words else ""
+    at_home = re.match(r"(?:~|\$HOME|\$\{HOME\})(?=/)", first)
+    if at_home or (whole and "/" in first[1:] and re.match(r"[\w.]", first)):
+        place = ground.person.home + first[at_home.end() :] if at_home else first
+        found = python_of_command([place, *words[1:]], at, state, ground)
+        return found and msgspec.structs.replace(
+            found, ended_at=f"{at.file}:{at.number}", ended_by="no shell", first=first
+        )
     if first not in OF_A_SHELL or (first.endswith(("conda", "mamba")) and words[1:2] != ["activate"]):
         return python_of_command(words, at, state, ground) if words else None
     spelt = " ".join(w if w in OPERATORS else shlex.quote(w) for w in words)
@@ -145,9 +157,9 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
             words = run_behind(name, words[1:], state, ground, (at.file, at.number))
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
             words = inner
-        elif name in SUBMITTERS and (job := script_of_job(words, state.values.get("PWD", "/"), ground.where)):
-            give_job_variables(ground.read(job) or "", job, state, ground, ((at.file, at.number), words))
-            words = [job]
+        elif name in SUBMITTERS and (job := handed_in(words, state.values.get("PWD", "/"), ground.where)):
+            give_job_variables(ground.read(job[0]) or "", job[0], state, ground, ((at.file, at.number), words))
+            words = job
         elif name == "concurrently":
             started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)

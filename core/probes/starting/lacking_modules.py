@@ -28,7 +28,7 @@ from core.probes.sysroot import Sysroot
 MOST_MODULES = 30
 """Modules of the program's own that are read."""
 CHANGES_SEARCH = late_pattern(
-    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks"
+    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks|rootutils|autorootcwd"
 )
 """After this, reading does not show where Python searches, or which Python runs on."""
 
@@ -49,8 +49,56 @@ def program_and_lacking_modules(
     found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment]
 ) -> tuple[str, tuple[str, ...]]:
     """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
+    place, followed = _followed(found, way, ground, homes, options_of_python(found.arguments)[0])
+    return place, tuple(followed.lacks) if followed else ()
+
+
+def not_searched(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> tuple[str, str, tuple[str, ...], str] | None:
+    """Return the program, the option that keeps modules from it, these modules, and the folder in which they lie; None for none.
+
+    Without an option: the modules lie in a folder of the project above the program's own, which alone is searched.
+    """
+    letters, kind, named = options_of_python(found.arguments)
+    paths = ground.where.path_module
+    place, strict = _followed(found, way, ground, [home], letters)
+    if strict is None or not strict.lacks:
+        return None
+    if letters:
+        _place, free = _followed(found, way, ground, [home], "")
+        lost = tuple(n for n in strict.lacks if free is not None and n not in free.lacks)
+        option = next((w for w in found.arguments if re.match(f"-\\w*[{letters}]", w)), "")
+        if free is not None and lost and option:
+            its = free.search.find(lost[0]).path
+            whole = paths.dirname(its)
+            return place, option, lost, paths.dirname(whole) if paths.basename(its) == "__init__.py" else whole
+    if kind != "file" or paths.basename(named) in LAUNCHERS or ground.folder in ("/", "", ground.person.home):
+        return None
+    folder = paths.dirname(ground.where.real_path(place))
+    top = ground.where.real_path(ground.folder)
+    while folder != top and is_inside(ground.where.system, folder, top):
+        folder = paths.dirname(folder)
+        lost = tuple(n for n in strict.lacks if _is_own_module(strict.search, folder, n))
+        if lost:
+            return place, "", lost, folder
+    return None
+
+
+def _is_own_module(search: ModuleSearch, folder: str, name: str) -> bool:
+    """Whether a folder of the person's has a module, or a folder of that name with modules in it."""
+    kind, path = search.find_in_folder(folder, name)
+    return bool(kind) and (kind != "namespace" or any(n.endswith(".py") for n in search.where.names(path) or ()))
+
+
+def _followed(
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment], letters: str
+) -> tuple[str, _Imports | None]:
+    """Return the program's file, or what stands for it, and its imports as a Python with these options finds them; None where
+    reading does not show them.
+    """
     here = way.state.values.get("PWD") or ground.folder
-    isolated, kind, named = options_of_python(found.arguments)
+    _letters, kind, named = options_of_python(found.arguments)
     paths = ground.where.path_module
     if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
         named = _launched(found.arguments, here, ground) or named
@@ -59,17 +107,17 @@ def program_and_lacking_modules(
     place = paths.normpath(paths.join(here, named)) if kind == "file" else named
     text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
     if not named or text is None:
-        return place, ()
+        return place, None
     folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
-    search = _search(found, way, "" if isolated else folder, ground, homes, isolated=isolated)
+    search = _search(found, way, "" if set(letters) & set("IPS") else folder, ground, homes, letters)
     if search is None:
-        return place, ()
+        return place, None
     followed = _Imports(search, folder)
     if kind == "module":
         followed.take(named.partition(".")[0])
     else:
         followed.read(text, as_main=True)
-    return place, () if followed.changes_search else tuple(followed.lacks)
+    return place, None if followed.changes_search else followed
 
 
 LAUNCHERS = frozenset(
@@ -98,37 +146,39 @@ def _text(place: str, where: Sysroot) -> str | None:
     return where.text(place, 1 << 19)
 
 
-def options_of_python(arguments: tuple[str, ...]) -> tuple[bool, str, str]:
-    """Return whether Python leaves its variables aside, and what it runs: a file, a module, or code; empty for neither.
+def options_of_python(arguments: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return the letters of options that narrow Python's search, and what it runs: a file, a module, or code; empty for neither.
+
+    E: without its variables. s: without the person's own packages. P: without the program's folder. I: all three. S: without packages.
 
     Source: https://docs.python.org/3/using/cmdline.html.
     """
-    isolated = False
+    narrow = ""
     words = list(arguments)
     while words and words[0].startswith("-") and words[0] != "-":
         word = words.pop(0)
         letters = word[1:] if not word.startswith("--") else ""
-        isolated = isolated or bool(set(re.split(r"[cmWX]", letters)[0]) & set("EI"))
+        narrow += "".join(c for c in re.split(r"[cmWX]", letters)[0] if c in "EIPSs")
         ends = re.match(r"[^cmWX]*([cmWX])(.*)", letters, re.DOTALL)
         if word == "--check-hash-based-pycs" or (ends and not ends[2]):
             value = words.pop(0) if words else ""
         else:
             value = ends[2] if ends else ""
         if ends and ends[1] in "cm":
-            return isolated, "code" if ends[1] == "c" else "module", value
-        if "S" in letters.partition("W")[0].partition("X")[0]:
-            return True, "", ""  # no packages are searched
-    return isolated, "file", words[0] if words and words[0] != "-" else ""
+            return narrow, "code" if ends[1] == "c" else "module", value
+        if "S" in narrow:
+            return narrow, "", ""  # no packages are searched
+    return narrow, "file", words[0] if words and words[0] != "-" else ""
 
 
 def program_file(found: StartedFile) -> str:
     """Return the program that a Python runs, as its command writes it, where it is a file; else nothing."""
-    _isolated, kind, named = options_of_python(found.arguments)
+    _letters, kind, named = options_of_python(found.arguments)
     return named if kind == "file" else ""
 
 
-def _search(
-    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], *, isolated: bool
+def _search(  # noqa: PLR0917 - a start, its options, and where it searches
+    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], letters: str
 ) -> ModuleSearch | None:
     """Return the search of the started Python; None if reading does not show all of it."""
     if found.is_gone or found.requires is not None:
@@ -139,8 +189,11 @@ def _search(
     if interpreter is None:
         return None
     given = {"HOME": ground.person.home, **way.state.environment()}
-    env = {n: v for n, v in given.items() if not isolated or not n.startswith("PYTHON")}
-    path = python_search_path(interpreter, env, folder, ground.where)
+    env = {n: v for n, v in given.items() if not set(letters) & set("EI") or not n.startswith("PYTHON")}
+    if set(letters) & set("Is"):
+        env["PYTHONNOUSERSITE"] = "1"
+    here = way.state.values.get("PWD") or ground.folder
+    path = python_search_path(interpreter, env, folder, ground.where, working=here)
     if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
         return None
     search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)

@@ -79,6 +79,24 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
                 pass
 
 
+def named_pythons_started(text: str) -> Iterator[tuple[int, str]]:
+    """Yield line and command of each call that starts a Python by its bare name, with this process' own variables and folder."""
+    if not re.search(r"subprocess|os\.system", text) or not re.search(r"[\"']python[\d.]*[\"' ]", text):
+        return
+    names = PathNames("", env={})
+    for node in nodes_of(text):
+        match node:
+            case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, "system"):
+                named = {k.arg for k in node.keywords} & {"env", "cwd", "executable", None}
+                told = (
+                    literal_text(argument(node, "command", 0)) if called == "system" else _command(node, called, names)
+                )
+                if told and not named and re.match(r"python[\d.]*(?:\s|$)", told):
+                    yield node.lineno, told
+            case _:
+                pass
+
+
 def _in_another_python(node: ast.stmt | ast.expr, nodes: list[ast.stmt | ast.expr], names: PathNames) -> str:
     """Return the command by which Airflow runs a function in another Python, as far as the text tells it; else nothing."""
     function: ast.stmt | ast.expr | None = None

@@ -17,8 +17,8 @@ from core.probes.python.module_text import packages_imported
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import has_module, modules_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons, own_prefix
-from core.probes.starting.ways import Reached, notebook_ways
+from core.probes.starting.started_code import lacking_pythons, own_prefix, unsearched
+from core.probes.starting.ways import Reached, notebook_ways, settings_files
 
 MOST_NEAR, MOST_BYTES = 20, 2 << 20
 """Notebooks of the working folder that are read, and how long each may be: one with many pictures is left out."""
@@ -52,7 +52,7 @@ def named_notebook_ways(
         if notebook is None or not frameworks.intersection(packages_imported(statements_of(notebook.code))):
             continue
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
-        if kernel is not None and kernel.file:
+        if kernel is not None and (kernel.file or kernel.python):
             way = _in_kernel(path, notebook, kernel, ground, terminal, pythons)
             # "python3" is what every notebook asks for at first: an environment that has ipykernel runs it, too, where Jupyter or
             # an editor is started with that environment; one without cannot
@@ -60,7 +60,7 @@ def named_notebook_ways(
             runs = [
                 replace(one, sure=one.sure and (asked or not has_kernel(one.seems, ground.where)))
                 for one in way.runs
-                if frameworks.intersection(one.lacks)
+                if one.fault or (kernel.file and frameworks.intersection(one.lacks))
             ]
             if runs:
                 yield replace(way, runs=tuple(runs))
@@ -69,8 +69,17 @@ def named_notebook_ways(
 def _near(ground: Ground) -> list[str]:
     if ground.folder in ("/", "", ground.person.home):
         return []
-    names = [n for n in ground.around.names(ground.folder) if is_notebook(n)]
-    return [ground.where.join(ground.folder, n) for n in names[:MOST_NEAR]]
+    join, around = ground.where.join, ground.around
+    folders = [
+        n for n in around.names(ground.folder) if n[:1] not in "._" and around.kind(join(ground.folder, n)) == "folder"
+    ]
+    places = [ground.folder, *(join(ground.folder, n) for n in folders[:MOST_NEAR])]
+    return [join(place, n) for place in places for n in around.names(place) if is_notebook(n)][:MOST_NEAR]
+
+
+def _may_move(ground: Ground) -> bool:
+    """Whether an editor starts kernels in another folder than the notebook's (VS Code's jupyter.notebookFileRoot)."""
+    return any("notebookFileRoot" in (ground.read(path) or "") for path in settings_files(ground))
 
 
 def _way(path: str, terminal: State, ground: Ground) -> Reached:
@@ -103,7 +112,10 @@ def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are sta
     way = Reached(kind="notebook", at=path, state=way.state, prefix=own_prefix(found, pythons))
     known = kernel.python and not notebook.installs
     runs = lacking_pythons(found, way, ground, pythons, gone_counts=True) if known else ()
-    return replace(way, runs=tuple(replace(one, source=path_text(kernel.file or path)) for one in runs))
+    told = tuple(replace(one, source=path_text(kernel.file or path)) for one in runs)
+    if not told and known and not notebook.moves and not _may_move(ground):
+        told = tuple(unsearched(found, way, ground, pythons))
+    return replace(way, runs=told)
 
 
 def _environment_for(notebook: Notebook, ground: Ground, pythons: list[PythonEnvironment]) -> str:

@@ -143,9 +143,12 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
     terminal = desktop
     own = family(ground.person.shell)
+    typed = terminal
     for way in request.apart(lambda: shell_ways(ground, desktop)):
         if (way.kind, way.at) == ("terminal", own):
-            terminal = way.state
+            terminal = typed = way.state
+        elif (way.kind, way.at, own) == ("terminal", "bash", "dash"):
+            typed = way.state  # nobody types in dash; a set-up of no log-in has it
         yield way
 
     def kernels() -> Iterator[Reached]:
@@ -163,7 +166,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: ipython_ways(ground, pythons),
         lambda: prompt_ways(ground, terminal),
         lambda: start_code_ways(ground, pythons),
-        lambda: activation_ways(ground, terminal, pythons),
+        lambda: activation_ways(ground, terminal, pythons, typed.aliases),
         lambda: service_ways(ground, pythons),
         lambda: supervised_ways(ground, pythons),
         lambda: deployed_ways(ground, pythons),

@@ -14,6 +14,7 @@ from core.host.startup.plain import read_assignments
 from core.host.startup.state import State
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
+from core.probes.python.locations import CONDAS_FOLDERS
 from core.probes.starting.machine import Ground
 
 WRAPPERS = frozenset((
@@ -342,7 +343,13 @@ def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
     told = options.get("-p") or options.get("--prefix") or ""
     if told:
         return posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), told))
-    return environment_of_conda(options.get("-n") or options.get("--name") or "", state, ground)
+    return environment_of_conda(options.get("-n") or options.get("--name") or "", state, ground, condas_places(ground))
+
+
+def condas_places(ground: Ground) -> tuple[str, ...]:
+    """Return the folders in which conda is installed as a rule, and where a person's own environments are."""
+    homes = (f"{place}/{n}" for n in CONDAS_FOLDERS for place in (ground.person.home, "/opt"))
+    return (*homes, "/opt/conda", ground.at_home(".conda"))
 
 
 def environment_of_conda(name: str, state: State, ground: Ground, further: tuple[str, ...] = ()) -> str:

@@ -161,7 +161,7 @@ def _started(
     if unit.folder.startswith("/"):
         way.state.values["PWD"] = unit.folder
     words = words_of(unit.command)
-    found = python_without_shell(words, Line(*unit.at), way.state, ground)
+    found = python_without_shell(words, Line(*unit.at), way.state, ground, whole=True)
     its_own = found is not None and bool(found.arguments) and tuple(words[-len(found.arguments) :]) == found.arguments
     here = unit.folder or (ground.person.home if own else "/")  # systemd.exec(5), "WorkingDirectory="
     moved = any(key in unit.settings for key in ("RootDirectory", "RootImage"))

@@ -16,26 +16,29 @@ from core.host.startup.modulefiles import has_modules
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.python.distributions import normalise_name, required_name
-from core.probes.python.locations import CONDAS_FOLDERS
-from core.probes.starting.commands import LETS_CONDA_ACTIVATE, StartedFile, language
+from core.probes.starting.commands import LETS_CONDA_ACTIVATE, Line, StartedFile, language, python_of_text
 from core.probes.starting.dead_activations import called_activation, dead_activation, dead_call, finds_no_conda
 from core.probes.starting.lacking_modules import (
     LAUNCHERS,
     has_module,
     modules_of,
+    not_searched,
     options_of_python,
     program_and_lacking_modules,
     program_file,
 )
+from core.probes.starting.launching_code import named_pythons_started
 from core.probes.starting.machine import Ground
 from core.probes.starting.named_pythons import lines_naming
-from core.probes.starting.runners import environment_of_conda
+from core.probes.starting.runners import condas_places, environment_of_conda
 from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 
 MOST_DEPTH = 4
 """Steps from a listed requirement to what it brings."""
-ACTIVATES = late_pattern(r"\bactivate\b|\b(?:conda|mamba|micromamba|module|ml|workon|pyenv|mise|asdf|direnv)\s")
+ACTIVATES = late_pattern(
+    r"\bactivate\b|\b(?:conda|mamba|micromamba)\s+(?!\s|run\b)|\b(?:module|ml|workon|pyenv|mise|asdf|direnv)\s"
+)
 """Words of commands that may lead to another Python in a way that reading did not follow."""
 STARTED_BY_NOBODY = ("service", "cron")
 """Ways in which a Python that is gone is told: other files often name one of another machine."""
@@ -53,7 +56,8 @@ def program_ways(
         return
     prefix = own_prefix(found, pythons)
     if not found.ended_at:
-        runs = tuple(lacking_pythons(found, way, ground, pythons))
+        runs = tuple(lacking_pythons(found, way, ground, pythons)) or tuple(unsearched(found, way, ground, pythons))
+        runs = runs or tuple(_started_by_it(found, way, ground, pythons) if prefix else ())
     elif prefix:
         runs = (_not_reached(found, prefix),)
     else:
@@ -75,6 +79,46 @@ def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
         program=path_text(program_file(found)),
         fault=found.ended_by,
     )
+
+
+def unsearched(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
+    the program.
+    """
+    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    if home is None or found.requires is not None or _is_uncertain(found, way, ground):
+        return
+    lost = not_searched(found, way, ground, home)
+    if lost:
+        program, option, lacks, folder = lost
+        yield StartedPython(
+            name=option,
+            path=path_text(found.path),
+            prefix=home.prefix,
+            seems=home.prefix,
+            why="imports",
+            source=path_text(folder),
+            program=path_text(program),
+            lacks=lacks,
+            fault="not searched",
+        )
+
+
+def _started_by_it(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports."""
+    here = way.state.values.get("PWD") or ground.folder
+    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
+    text = ground.read(place) if place.endswith(".py") else None
+    for line, command in named_pythons_started(text or ""):
+        its = replace(way, state=way.state.apart(), text=command)
+        child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
+        for one in lacking_pythons(child, its, ground, pythons) if child and child.by_name else ():
+            yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
+            return
 
 
 def without_program(
@@ -113,9 +157,8 @@ def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
     It is empty where nothing is searched first (``-I``, ``-P``), or where the command does not show what runs.
     """
     words = found.arguments
-    isolated, kind, named = options_of_python(words)
-    before = words[: words.index(named)] if named in words else words
-    if isolated or not named or any(re.fullmatch(r"-[A-Za-z]*P[A-Za-z]*", w) for w in before):
+    letters, kind, named = options_of_python(words)
+    if set(letters) & set("IPS") or not named:
         return ""
     paths = ground.where.path_module
     here = state.values.get("PWD") or ground.folder
@@ -313,8 +356,7 @@ def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground)
         return False
     if any(LETS_CONDA_ACTIVATE.search(row) for row in text.splitlines()):
         return False
-    roots = (*(f"{place}/{n}" for n in CONDAS_FOLDERS for place in (ground.person.home, "/opt")), "/opt/conda")
-    roots += (ground.at_home(".conda"),)
+    roots = condas_places(ground)
     return any(environment_of_conda(found[1], way.state, ground, roots) for found in ASKS_CONDA.finditer(text))
 
 

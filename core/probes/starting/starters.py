@@ -43,7 +43,9 @@ OF_SCRIPTS = (
 """Folders of a project with scripts; those without a suffix count in "bin" alone."""
 AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
 """Scripts that run when the machine boots."""
-OF_PROGRAMS = ("", "bin", "scripts", "tools")
+OF_GIT = (".git/hooks", ".githooks", ".husky")
+"""Folders with programs that git runs in the project's folder; git's own examples end in ".sample"."""
+OF_PROGRAMS = ("", "bin", "scripts", "tools", *OF_GIT)
 """Folders of a project with programs that people start by their names."""
 SUPERVISED = (
     "/etc/service",
@@ -121,6 +123,9 @@ def script_ways(
         for name in [n for n in ground.around.names(folder) if n.endswith(SCRIPTS) or (kind == "bin" and "." not in n)][
             :MOST_SCRIPTS
         ]
+    ]
+    near += [
+        f"{ground.folder}/{f}/{n}" for f in OF_GIT for n in ground.around.names(f"{ground.folder}/{f}") if "." not in n
     ]
     for path in dict.fromkeys((*told, *near)):
         text = _script(path, ground)

@@ -182,7 +182,12 @@ def _or_same(found: re.Match[str], state: State) -> str:
     return state.values.get(found[1] or found[2], found[0])
 
 
-def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def activation_ways(
+    ground: Ground,
+    terminal: State,
+    pythons: tuple[PythonEnvironment, ...],
+    aliases: Mapping[str, tuple[str, str, int]] | None = None,
+) -> Iterator[Reached]:
     """Yield each environment's activation in a POSIX shell: its script, conda's hooks and the variables that conda
     stores.
     """
@@ -190,6 +195,7 @@ def activation_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnviro
         if python.kind not in ("venv", "conda"):
             continue
         state = terminal.apart()
+        state.aliases |= aliases or {}
         state.values.pop("VIRTUAL_ENV", None)
         reader = ShellReader(ground.around, state, "bash", interactive=True)
         script = f"{python.prefix}/bin/activate"
@@ -228,15 +234,21 @@ def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
 EDITORS = ("Code", "Code - Insiders", "VSCodium", "Code - OSS", "Cursor")
 
 
+def settings_files(ground: Ground) -> list[str]:
+    """Return where VS Code keeps the person's settings, and at last those of the working folder."""
+    own = [ground.config(name, "User/settings.json") for name in EDITORS]
+    project = posixpath.join(ground.folder, ".vscode/settings.json")
+    return [*own, ground.at_home(".vscode-server/data/Machine/settings.json"), project]
+
+
 def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield VS Code: its terminal with the person's settings, and the working folder's settings and launch
     configurations.
     """
-    own = [ground.config(name, "User/settings.json") for name in EDITORS]
-    own.append(ground.at_home(".vscode-server/data/Machine/settings.json"))
+    *own, last = settings_files(ground)
     found = [path for path in own if ground.read(path) is not None]
     project = ground.folder not in ("/", ground.person.home)
-    inner = posixpath.join(ground.folder, ".vscode/settings.json") if project else ""
+    inner = last if project else ""
     opened = bool(project and ground.around.kind(posixpath.join(ground.folder, ".vscode")) == "folder")
     names = ground.around.names(ground.folder) if project else ()
     shared = next((posixpath.join(ground.folder, n) for n in names if n.endswith(".code-workspace")), "")

@@ -172,6 +172,10 @@ _ASKS_A_HUB = late_pattern(
     r"(?:from_pretrained|load_dataset|snapshot_download|hf_hub_download|SentenceTransformer|pipeline)\(\s*[^)]*?[\"'][\w.-]+(?:/[\w.-]+)?[\"']"
 )
 """Code that names a model or a data set of the hub; a path begins with a sign, or has more parts."""
+_MAY_ASK_A_HUB = late_pattern(
+    r"(?:from_pretrained|load_dataset|snapshot_download|hf_hub_download|SentenceTransformer|pipeline)\((?!\s*[\"'](?:\.{0,2}/|~))"
+)
+"""The same, where what is asked for need not be a path that the code spells."""
 
 
 def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
@@ -186,7 +190,10 @@ def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iter
     holds = holds or tuple(n for n in [next(beside, "")] if n)
     state: Literal["folder", "missing"] = "folder" if where.is_folder(path) else "missing"
     own = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
-    asks = not any(p.endswith(PROGRAMS) for p in own or ()) or any(_ASKS_A_HUB.search(t) for t in (own or {}).values())
+    programs = any(p.endswith(PROGRAMS) for p in own or ())
+    if programs and not any(_MAY_ASK_A_HUB.search(t) for t in (own or {}).values()):
+        return
+    asks = not programs or any(_ASKS_A_HUB.search(t) for t in (own or {}).values())
     yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds, asked=asks)
 
 

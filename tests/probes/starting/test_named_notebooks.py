@@ -193,6 +193,34 @@ def test_a_notebook_that_nobody_named(home: Path, name: str, row: str, told: lis
     assert near(home, name, row) == told
 
 
+@pytest.mark.parametrize(
+    ("row", "files", "told"),
+    [
+        ("from src.model import net", {}, True),
+        ("import sys\nsys.path.append('..')\nfrom src.model import net", {}, False),
+        ("%cd ..\nfrom src.model import net", {}, False),
+        ("import os\nos.chdir('..')\nfrom src.model import net", {}, False),
+        ("from src.model import net", {"notebooks/src/__init__.py": ""}, False),
+        ("from src.model import net", {".vscode/settings.json": '{"jupyter.notebookFileRoot": "${workspaceFolder}"}'}, False),
+        ("from other.model import net", {}, False),
+    ],
+    ids=["above it", "changes the search", "goes there", "goes there in Python", "beside it", "started elsewhere", "nowhere"],
+)  # fmt: skip
+def test_a_notebook_in_a_folder_of_the_project(home: Path, row: str, files: dict[str, str], told: bool):
+    for name, text in {"src/model.py": "net = 1\n", **files}.items():
+        (home / "work" / name).parent.mkdir(parents=True, exist_ok=True)
+        (home / "work" / name).write_text(text)
+    (home / "work/notebooks").mkdir(exist_ok=True)
+    notebook(home, "mine", "import torch", *row.splitlines()).rename(home / "work/notebooks/train.ipynb")
+    site = home / "work/.venv/lib" / VERSION / "site-packages"
+    (site / "torch").mkdir()
+    (site / "torch/__init__.py").write_text("")
+    kernel(home, ".local/share/jupyter", "mine", "{home}/work/.venv/bin/python")
+    found = named_notebook_ways(in_project(home), begin(home), pythons(home), ())
+    runs = [(one.fault, one.lacks, one.source) for way in found for one in way.runs]
+    assert runs == ([("not searched", ("src",), str(home / "work"))] if told else [])
+
+
 def test_everybodys_kernel_where_the_environment_has_none(home: Path):
     site = home / "work/.venv/lib" / VERSION / "site-packages"
     shutil.rmtree(site / "ipykernel")

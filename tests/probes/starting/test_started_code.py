@@ -14,6 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
+from core.probes.starting.described_programs import described_ways
 from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.scheduled import cron_ways
@@ -131,6 +132,114 @@ def test_what_a_real_start_lacks(command: str, files: dict[str, str], lacks: boo
     assert [(o.lacks, o.seems, o.why, o.sure) for o in found] == (
         [(("frame",), str(home / "env"), "imports", True)] if lacks else []
     )
+
+
+UNSEARCHED: dict[str, tuple[str, dict[str, str], str]] = {
+    "-I and its own module": ("{home}/env/bin/python -I main.py", {"work/main.py": "import own\n", "work/own.py": ""}, "work"),
+    "-I and a module that it has": ("{home}/env/bin/python -I main.py", {"work/own.py": ""}, ""),
+    "-E and PYTHONPATH": ("PYTHONPATH={home}/lib {home}/env/bin/python -uE main.py", {"work/main.py": "import own\n", "lib/own/__init__.py": ""}, "lib"),
+    "-E and its own module": ("{home}/env/bin/python -E main.py", {"work/main.py": "import own\n", "work/own.py": ""}, ""),
+    "-P and its own module": ("{home}/env/bin/python -P main.py", {"work/main.py": "import own\n", "work/own.py": ""}, "work"),
+    "a package above it": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "from src.model import net\n", "work/src/model.py": "net = 1\n"}, "work"),
+    "a package above it, by a changed search": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "import sys\nsys.path.append('.')\nfrom src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
+    "a package above it, by PYTHONPATH": ("PYTHONPATH=. {home}/env/bin/python tools/run.py", {"work/tools/run.py": "from src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
+    "a package above it, as a module": ("{home}/env/bin/python -m tools.run", {"work/tools/run.py": "from src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
+    "a folder of data above it": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "try:\n    import data\nexcept ImportError:\n    pass\n", "work/data/x.csv": ""}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "files", "folder"), UNSEARCHED.values(), ids=UNSEARCHED)
+def test_what_a_real_start_does_not_search(command: str, files: dict[str, str], folder: str, home: Path):
+    filled = command.replace("{home}", str(home))
+    write(home, {**files, "work/package.json": json.dumps({"scripts": {"serve": filled}})})
+    given = here(home)
+    real = subprocess.run(
+        ["/bin/sh", "-c", filled], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )  # fmt: skip
+    assert ("No module named" in real.stderr) is bool(folder), real.stderr
+    found = [(o.fault, o.source, o.seems) for way in task_ways(given, pythons(home)) for o in way.runs]
+    assert found == ([("not searched", str(home / folder), str(home / "env"))] if folder else [])
+
+
+CHILDREN: dict[str, tuple[str, str, bool]] = {
+    "a list": ("import subprocess\nsubprocess.run(['python3', 'main.py'], check=True)\n", "bare", True),
+    "one text": ("import subprocess\nsubprocess.run('python3 -u main.py', shell=True, check=True)\n", "bare", True),
+    "by the system's shell": ("import os\nos.system('python3 main.py')\n", "bare", True),
+    "where PATH leads to the environment": ("import os\nos.system('python3 main.py')\n", "env", False),
+    "its own interpreter": ("import subprocess, sys\nsubprocess.run([sys.executable, 'main.py'], check=True)\n", "bare", False),
+    "with variables of its own": ("import os, subprocess\nsubprocess.run(['python3', 'main.py'], env={'PATH': '{home}/env/bin'})\n", "bare", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CHILDREN)
+def test_a_python_that_an_environments_program_starts_by_name(home: Path, case: str):
+    text, leads, lacks = CHILDREN[case]
+    unit = f"[Service]\nWorkingDirectory=%h/work\nEnvironment=PATH={home}/{leads}/bin\nExecStart={home}/env/bin/python run.py\n"
+    write(home, {"work/run.py": text, ".config/systemd/user/x.service": unit})
+    real = subprocess.run(
+        [home / "env/bin/python", "run.py"], cwd=home / "work", env={"PATH": f"{home}/{leads}/bin"}, capture_output=True, text=True, check=False
+    )  # fmt: skip
+    assert ("No module named 'frame'" in real.stderr) is lacks, real.stderr
+    (way,) = service_ways(here(home), pythons(home))
+    assert [(o.lacks, o.seems, o.source) for o in way.runs] == (
+        [(("frame",), str(home / "env"), f"{home}/work/run.py:2")] if lacks else []
+    )
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("bare", True), ("env", False), ("gone", False)])
+def test_conda_run_in_a_usual_place(home: Path, name: str, lacks: bool):
+    (home / "miniconda3/envs").mkdir(parents=True)
+    if (home / name).exists():
+        (home / "miniconda3/envs" / name).symlink_to(home / name)
+    write(home, {"work/run.sh": f"#!/bin/bash\nconda run -n {name} python main.py\n"})
+    given = replace(here(home), env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
+    assert [o.lacks for w in script_ways(given, pythons(home)) for o in w.runs] == ([("frame",)] if lacks else [])
+
+
+HANDED_IN: dict[str, tuple[str, str]] = {
+    "by sh, which has no source": ("sbatch --gres=gpu:1 --wrap 'source {home}/env/bin/activate && python3 main.py'", "no source"),
+    "another Python": ("sbatch --wrap={home}/bare/bin/python\\ main.py", "imports"),
+    "the environment's own": ("sbatch --wrap '. {home}/env/bin/activate && python3 main.py'", ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HANDED_IN)
+def test_what_sbatch_wraps_is_read_by_sh(home: Path, case: str):
+    command, fault = HANDED_IN[case]
+    script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
+    write(home, {"env/bin/activate": script, "work/run.sh": f"#!/bin/bash\n{command}\n"})
+    told = [o.fault or o.why for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    assert told == ([fault] if fault else [])
+
+
+@pytest.mark.parametrize(("folder", "name", "lacks"), [(".git/hooks", "pre-push", True), (".git/hooks", "pre-push.sample", False), (".githooks", "pre-commit", True)])  # fmt: skip
+def test_programs_that_git_runs(home: Path, folder: str, name: str, lacks: bool):
+    write(home, {f"work/{folder}/{name}": "#!/bin/sh\nexec {home}/bare/bin/python main.py\n"})
+    found = [(w.at, o.lacks) for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([(f"{home}/work/{folder}/{name}", ("frame",))] if lacks else [])
+
+
+STEP = "jobs:\n  a:\n    runs-on: {runner}\n    steps:\n      - run: source {home}/env/bin/activate{joined}python3 main.py\n{more}"
+WORKFLOWS: dict[str, tuple[dict[str, str], str]] = {
+    "in another step": ({"joined": "\n      - run: "}, "imports"),
+    "in the same step": ({"joined": " && "}, ""),
+    "by sh": ({"joined": " && ", "more": "        shell: sh\n"}, "no source"),
+    "on a machine of GitHub's": ({"joined": "\n      - run: ", "runner": "ubuntu-latest"}, ""),
+    "behind another Python": ({"joined": "\n      - run: ", "more": "      - uses: actions/setup-python@v5\n"}, ""),
+    "behind a changed PATH": ({"joined": "\n      - run: echo {home}/env/bin >> $GITHUB_PATH\n      - run: "}, ""),
+}
+
+
+@pytest.mark.parametrize("case", WORKFLOWS)
+def test_an_activation_in_a_workflow_ends_with_its_step(home: Path, case: str):
+    parts, fault = WORKFLOWS[case]
+    text = STEP
+    for key, value in {"runner": "[self-hosted, gpu]", "more": "", **parts}.items():
+        text = text.replace(f"{{{key}}}", value)
+    script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
+    write(home, {"env/bin/activate": script, "work/.github/workflows/x.yml": text})
+    told = [(o.fault or o.why, o.seems) for w in described_ways(here(home), pythons(home)) for o in w.runs]
+    assert told == ([(fault, str(home / "env"))] if fault else [])
 
 
 def test_services_and_cron_jobs(home: Path):
@@ -332,17 +441,18 @@ def test_the_version_that_pyenv_takes_for_a_folder(version: str, lacks: bool, ho
 @pytest.mark.parametrize(
     ("words", "told"),
     [
-        (("-u", "x.py", "-m"), (False, "file", "x.py")),
-        (("-Bm", "x.y"), (False, "module", "x.y")),
-        (("-mx",), (False, "module", "x")),
-        (("-W", "ignore", "-c", "1"), (False, "code", "1")),
-        (("-IWignore", "x.py"), (True, "file", "x.py")),
-        (("-S", "x.py"), (True, "", "")),
-        (("-",), (False, "file", "")),
-        ((), (False, "file", "")),
+        (("-u", "x.py", "-m"), ("", "file", "x.py")),
+        (("-Bm", "x.y"), ("", "module", "x.y")),
+        (("-mx",), ("", "module", "x")),
+        (("-W", "ignore", "-c", "1"), ("", "code", "1")),
+        (("-IWignore", "x.py"), ("I", "file", "x.py")),
+        (("-S", "x.py"), ("S", "", "")),
+        (("-",), ("", "file", "")),
+        (("-sE", "-W", "PI", "x.py"), ("sE", "file", "x.py")),
+        ((), ("", "file", "")),
     ],
 )
-def test_the_options_of_python(words: tuple[str, ...], told: tuple[bool, str, str]):
+def test_the_options_of_python(words: tuple[str, ...], told: tuple[str, str, str]):
     assert options_of_python(words) == told
 
 
@@ -499,6 +609,9 @@ NO_SHELL: dict[str, tuple[str, str]] = {
     "an activation": ("source {home}/env/bin/activate && python main.py", "source"),
     "a variable": ("export A=1 && {home}/env/bin/python {home}/work/main.py", "export"),
     "a Python that is not listed": ("cd {home}/work && {base} main.py", "cd"),
+    "the home as ~": ("~/env/bin/python {home}/work/main.py", "~/env/bin/python"),
+    "the home as a variable": ("$HOME/env/bin/python {home}/work/main.py", "$HOME/env/bin/python"),
+    "a path that is not whole": ("../env/bin/python main.py", "../env/bin/python"),
     "a shell": ("/bin/sh -c 'cd {home}/work && {home}/env/bin/python main.py'", ""),
     "the Python alone": ("{home}/env/bin/python {home}/work/main.py", ""),
 }

@@ -449,7 +449,7 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
             return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
         real = ground.where.real_path(prefix) if prefix else ""
         by_name = "\\" not in words[0] and "/" not in words[0]
-        _isolated, kind, named = options_of_python(tuple(words[1:]))
+        _letters, kind, named = options_of_python(tuple(words[1:]))
         program = words.index(named, 1) if named and kind == "file" else len(words)
         whole = _cut_path(words[program:], here, ground, PROGRAM)
         started = StartedFile(path, prefix, real, tuple(words[1:]), by_name=by_name)
