@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Literal
 
 from core.knowledge.tables import read_table
@@ -75,8 +76,16 @@ class Call(Frozen, frozen=True, kw_only=True):
     """A program that is needed; with ``wants``, one of these distributions brings it."""
     libraries: tuple[str, ...] = ()
     """How names of the system's libraries begin any of which serves as well."""
-    name: str
-    """What is to be installed."""
+    name: str = ""
+    """What is to be installed; empty where the program says so itself, in the group "name" of ``spelt``."""
+    beside: str = ""
+    """A requirement ("keras>=3") without which nothing is needed: not met, the reader works in another way."""
+    chosen: tuple[str, ...] = ()
+    """Variables, and files of the home ("~/..."), that choose something else to be used."""
+    instead: Mapping[str, str] = {}
+    """Distributions that may be used in its place -> the setting that says so."""
+    by_module: str = ""
+    """The module of the reader, with its words, that installs it where no index has it: "spacy download {name}"."""
     system: Literal["", "windows"] = ""
     """The only system on which it is looked at; empty for every one. Elsewhere ``programs`` may have the same."""
     since: str = ""

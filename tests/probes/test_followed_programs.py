@@ -102,6 +102,10 @@ INSTALLED = {
     "parts/one_part.py": "import clip\n",
     "parts/two_part.py": "from clip import load\n",
     "gives/__init__.py": "class Net:\n    pass\nNet.cudart = 1\nsetattr(Net, 'cudart', 2)\n",
+    "stubbed/__init__.py": "def load():\n    pass\nparts = type('parts', (), {'load': load})\n".replace(
+        "parts =", "globals()['parts'] ="
+    ),
+    "stubbed/parts/__init__.pyi": "",
     "clip/__init__.py": "def copy():\n    pass\n",
     "open/__init__.py": "def __getattr__(name):\n    return len(name)\n",
     "made/__init__.py": "globals().update({n: 1 for n in ('one', 'two')})\n",
@@ -224,6 +228,7 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a name that a later release of CUDA Python gave up": ("import clip, gives\nfrom cuda import cudart\n", ("absent", "cuda", "cudart")),
     "modules that a package lists": ("import parts\n", ("no name", "clip", "load")),
     "modules that a package lists, of another ending": ("import kinds\n", None),
+    "an attribute that has a folder of stubs": ("import stubbed\nstubbed.parts.load()\n", None),
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),
@@ -276,6 +281,37 @@ def test_a_folder_of_data_in_the_place_of_a_package(
     lay_out(tmp_path, {"main.py": program, **files}, INSTALLED)
     assert [(e.kind, e.wanted, e.name) for e in ends_in(tmp_path)] == ([expected] if expected else [])
     assert python_fails(tmp_path) or program.endswith("import runs\n")
+
+
+BUILT = "from setuptools import setup\nfrom Cython.Build import cythonize\nsetup(ext_modules=cythonize('core.pyx'))\n"
+MODULES = '[submodule "x"]\n\tpath = third_party/Voice-TTS\n\turl = https://example.org/x.git\n'
+VOICE = "import sys, clip\nsys.path.append('third_party/Voice-TTS')\nfrom voice.models import Flow\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "files", "expected"),
+    [
+        ("import clip, align\n", {"align/__init__.py": "from .align.core import path\n", "align/core.pyx": "", "align/setup.py": BUILT}, ("unmade", "align/setup.py", "")),
+        ("import clip\nfrom nms.boxes import run\n", {"nms/__init__.py": "", "nms/boxes.pyx": ""}, ("unmade", "nms/boxes.pyx", "")),
+        ("import clip\nfrom nms.boxes import run\n", {"nms/__init__.py": "", "setup.py": BUILT}, None),
+        ("import clip\nfrom nms.boxes import run\n", {"nms/__init__.py": "", "nms/boxes.pyx": "", "nms/boxes.py": "run = 1\n"}, None),
+        ("import clip\ntry:\n    from nms.boxes import run\nexcept ImportError:\n    run = None\n", {"nms/__init__.py": "", "nms/boxes.pyx": ""}, None),
+        ("import clip\nfrom boxes import run\n", {"boxes.cpython-27-x86_64-linux-gnu.so": "x"}, ("foreign", "boxes.cpython-27-x86_64-linux-gnu.so", "")),
+        (VOICE, {".gitmodules": MODULES, "third_party/Voice-TTS/.git": ""}, ("unmade", ".gitmodules", "third_party/Voice-TTS")),
+        (VOICE, {".gitmodules": MODULES, "third_party/Voice-TTS/voice/models.py": "Flow = 1\n"}, None),
+        (VOICE, {"third_party/Voice-TTS/.git": ""}, None),
+        ("import clip\nfrom voice.models import Flow\n", {".gitmodules": MODULES}, None),
+        ("import clip\nfrom third_party.kit.models import Flow\n", {".gitmodules": MODULES.replace("Voice-TTS", "kit"), "third_party/kit/.git": ""}, ("unmade", ".gitmodules", "third_party/kit")),
+        (VOICE.replace("clip", "elsewhere"), {".gitmodules": MODULES}, None),
+    ],
+)  # fmt: skip
+def test_a_part_of_the_project_that_a_further_step_brings(
+    program: str, files: dict[str, str], expected: tuple[str, str, str] | None, tmp_path: Path
+):
+    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED)
+    found = [(e.kind, str(Path(e.path).relative_to(tmp_path / "work")), e.name) for e in ends_in(tmp_path)]
+    assert found == ([expected] if expected else [])
+    assert python_fails(tmp_path) or expected is None
 
 
 def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_them(tmp_path: Path):

@@ -586,3 +586,23 @@ def test_an_import_that_ends_in_a_second_installation(version: str, owner: str, 
     )
     end = ended(wanted="numpy.exceptions", path=path, entry=2, owner=its.owner, hidden=NUMPY)
     assert [f.cause for f in ended_imports(seen(end, modules=(its,)))] == told
+
+
+@pytest.mark.parametrize(
+    ("fields", "cause", "title", "advice"),
+    [
+        ({"kind": "unmade", "wanted": "voice", "path": "/home/ada/work/.gitmodules", "name": "third_party/Voice"}, "requirement_broken", "voice is absent, and the Git submodule third_party/Voice is empty.", "git -C /home/ada/work submodule update --init --recursive"),
+        ({"kind": "unmade", "wanted": "nms.boxes", "path": "/home/ada/work/nms/setup.py"}, "requirement_broken", "nms.boxes is still to be compiled (/home/ada/work/nms/setup.py).", "setup.py build_ext --inplace"),
+        ({"kind": "foreign", "wanted": "boxes", "path": "/home/ada/work/boxes.cpython-310-x86_64-linux-gnu.so"}, "package_for_another_python", "boxes exists only for another Python.", "setup.py build_ext --inplace"),
+        ({"kind": "no name", "wanted": "collections", "name": "Mapping", "importer": f"{SITE}/older/maps.py"}, "requirement_broken", "collections has no Mapping.", "python<3.10"),
+    ],
+)  # fmt: skip
+def test_what_a_project_lacks_of_its_own_and_of_python(
+    fields: dict[str, Any], cause: str, title: str, advice: str
+) -> None:
+    found = card(seen(ended(**({"starts": (MAIN,), "importer": MAIN, "line": 3, "entry": 0} | fields))))
+    assert (found.cause, found.severity) == (cause, Severity.WARNING)
+    assert found.title.endswith(title)
+    assert found.fix is not None
+    assert advice in found.fix.advice
+    assert fields["kind"] != "no name" or "a release of Python" in found.why

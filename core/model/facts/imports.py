@@ -93,14 +93,15 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """The module that is asked for: "typing_extensions", "google.protobuf"."""
     kind: Literal[
         "absent", "no name", "empty", "foreign", "unfit", "unreadable", "damaged", "byte code", "refused", "no module",
-        "no parameter",
+        "no parameter", "unmade",
     ]  # fmt: skip
     """absent: no such module, or only folders without __init__. no name: it has no such name. empty: a file of no bytes.
     unreadable: a file that this user may not read. damaged: its bytes are no text, such as zeros.
     byte code: a .pyc that Python takes, and that is cut off or for another Python.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
     refused: the importer's own code compares the module's release, and raises. no module: a library that has no start of a
-    Python module. no parameter: a function of it is called with a keyword that it does not take."""
+    Python module. no parameter: a function of it is called with a keyword that it does not take. unmade: a part of the person's own project that is
+    still to be compiled from ``path``, or to be fetched: the submodule ``name`` of ``path``, Git's file of them."""
     name: str = ""
     """The name that is imported from it, if it lacks that, or the keyword that its function does not take."""
     function: str = ""

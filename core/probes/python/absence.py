@@ -35,6 +35,8 @@ class Absence:
 
     def extends_path(self, by: Frame, wanted: str) -> bool:
         """Whether a module, or a package that it is part of, adds to the search path as it is imported, or brings along what it wants."""
+        if any(e.source == by.path for e in self._search.search.entries):
+            return False  # a program, whose own additions are entries of its search
         parts = by.name.split(".")
         above = (self._found.text(self._found.find(".".join(parts[:n]))) for n in range(1, len(parts)))
         return any(EXTENDS_PATH.search(text) for text in (by.text, *above)) or (
@@ -94,9 +96,10 @@ class Absence:
             its = self._found.find(module)
             if not self.is_anothers(module, its, frame) or name.startswith("__"):
                 return None
-            if its.folders and self._found.find(f"{module}.{name}").kind != "none":
-                if self._found.binds(its, name):
-                    return None
+            inner = self._found.find(f"{module}.{name}").kind if its.folders else "none"
+            if inner != "none":
+                if inner == "namespace" or self._found.binds(its, name):
+                    return None  # a folder without __init__ (of stubs, as cv2 has) need not be what the attribute is
                 module = f"{module}.{name}"
                 continue
             lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)

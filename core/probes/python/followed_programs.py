@@ -26,6 +26,7 @@ from core.probes.python.module_text import packages_spelt
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.python.shadows import entry_of, owner_of_module
+from core.probes.python.unmade_parts import unmade_part
 from core.probes.sysroot import Sysroot
 
 MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
@@ -126,8 +127,11 @@ def _followed(
     found: dict[EndedImport, list[str]] = {}
     for name, text in programs.items():
         ended = follower.follow(name)
+        own = unmade_part(ended, text, folder, where) if ended and _finds_all_else(ended, text, search) else None
+        ended = own or ended
         if ended is not None and (
-            _is_dropped(ended, search, where)
+            own
+            or _is_dropped(ended, search, where)
             or _is_told(ended, folder, search, where)
             or _is_of_data(ended, text, folder, search, where)
         ):
@@ -176,8 +180,14 @@ def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSea
         or ended.importer.rpartition(where.path_module.sep)[0] != folder
     ):
         return False
+    return _finds_all_else(ended, program, search) and not _holds_code(path, where)
+
+
+def _finds_all_else(ended: EndedImport, program: str, search: ModuleSearch) -> bool:
+    """Whether a program finds all that it imports but for the module where it ends, and a package among it."""
+    top = ended.wanted.partition(".")[0]
     others = [search.find(name).kind for name in {*packages_spelt(program)} - STANDARD - {top}]
-    return all(kind not in ("none", "namespace") for kind in others) and bool(others) and not _holds_code(path, where)
+    return all(kind not in ("none", "namespace") for kind in others) and bool(others)
 
 
 def _holds_code(folder: str, where: Sysroot, depth: int = 2) -> bool:

@@ -93,9 +93,9 @@ class Follower:
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
-        self._found.given_up = names_given_up(
-            [("python", ".".join(map(str, search.python))), *((d.name, d.version) for d in distributions)]
-        )
+        if calls:  # a program may put such a name back before it imports what asks for it
+            releases = [("python", ".".join(map(str, search.python))), *((d.name, d.version) for d in distributions)]
+            self._found.given_up = names_given_up(releases)
         self._found.of_python = importers_in_python(wanted, search, where) if wanted else frozenset()
 
     @property

@@ -9,6 +9,7 @@ import os
 import re
 from collections.abc import Collection, Iterator
 
+from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.syntax_tree import is_main, parsed
 from core.common.variable_names import variable_in
 from core.common.versions import is_older
@@ -18,6 +19,7 @@ from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import find_named
+from core.probes.python.distributions import normalise_name
 from core.probes.python.gone_files import every_distribution
 from core.probes.python.locations import working_folder
 from core.probes.python.module_text import packages_spelt
@@ -52,23 +54,25 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
             continue
         if any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
             continue
+        if _is_otherwise(call, installed, texts.values(), request, where):
+            continue
         looked = _looked_for(call, python, request, where)
         if looked is None:
             continue
         for path, text in asking:
-            line = _line_of(call, text, texts.values())
-            if line:
+            line, name = _line_of(call, text, texts.values())
+            if line and not any(normalise_name(name) == d.name for d in installed if not call.name):
                 yield UnfitTool(
                     prefix=python.prefix,
                     reader=f"{reader.name} {reader.version}" if reader else "",
-                    name=call.name,
+                    name=name,
                     path=path_text(path),
                     state="absent",
                     runs=bool(call.program),
                     looked=tuple(path_text(p) for p in looked[:12]),
                     asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
                     called=path_text(f"{path}:{line}"),
-                    package="" if call.wants else call.program and call.name,
+                    package="" if call.wants else call.program and name,
                     source=call.source,
                 )
                 break
@@ -78,6 +82,24 @@ def _is_its_python(text: str, python: PythonEnvironment, where: Sysroot) -> bool
     """Whether a program imports a package that is installed in this environment, so that it is started with it."""
     there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
     return not there.isdisjoint(packages_spelt(text))
+
+
+def _is_otherwise(
+    call: Call, installed: tuple[Distribution, ...], texts: Collection[str], request: ProbeRequest, where: Sysroot
+) -> bool:
+    """Whether what is installed, a variable or a file of settings makes a call do without: a variable, also in a program's text."""
+    if call.beside:
+        wanted = parse_requirement(call.beside)
+        its = next((d.version for d in installed if wanted and d.name == wanted.name), "")
+        if not wanted or not its or is_in_specifier(wanted.specifier, its) is not True:
+            return True
+    home = request.env.get("HOME") or request.seen.machine.home
+    return any(
+        where.is_file(where.join(home, name[2:]))
+        if name.startswith("~/")
+        else request.env.get(name) or any(name in text for text in texts)
+        for name in call.chosen
+    )
 
 
 def _is_of_release(its: Distribution, call: Call) -> bool:
@@ -118,21 +140,22 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
 
 
 def _is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, call: Call, texts: Collection[str]) -> bool:
-    """Whether some program spells a function's name beside its definition and such a call, or a decorator hands it to other code."""
-    word = re.compile(rf"\b(?<!def ){re.escape(function.name)}\b")
+    """Whether some program calls a function beside its definition and such a call, or hands it on; or a decorator does."""
+    name = re.escape(function.name)
+    used = re.compile(rf"(?<!def )(?<![\w\"'-]){name}\s*\(|[(,=]\s*(?:\w+\.)*{name}\s*[,)\n]")
     special = function.name.startswith("__")
-    return special or bool(function.decorator_list) or any(word.search(re.sub(call.spelt, "", text)) for text in texts)
+    return special or bool(function.decorator_list) or any(used.search(re.sub(call.spelt, "", text)) for text in texts)
 
 
-def _line_of(call: Call, text: str, texts: Collection[str]) -> int:
-    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none. ``texts``: of all programs
-    of the folder.
+def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:
+    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none, and what it needs.
+    ``texts``: of all programs of the folder.
     """
     if call.unless and re.search(call.unless, text):
-        return 0
+        return 0, ""
     tree = parsed(text)
     if tree is None:
-        return 0
+        return 0, ""
     lines = text.splitlines(keepends=True)
     for node in ast.walk(tree):
         open_parts: list[ast.stmt] = []
@@ -150,4 +173,6 @@ def _line_of(call: Call, text: str, texts: Collection[str]) -> int:
                 lines[n] = "\n"
     left = "".join("\n" if line.lstrip().startswith("#") else line for line in lines)
     found = re.search(call.spelt, left)
-    return left.count("\n", 0, found.start()) + 1 if found else 0
+    if found is None:
+        return 0, ""
+    return left.count("\n", 0, found.start()) + 1, call.name or found["name"]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from core.common.i18n import N_, _, join_sentences, translate_fact
-from core.common.shell import quote
+from core.common.shell import quote, shell_command, shell_of
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import LibraryName, parse_library_name
 from core.knowledge.modules import distribution_of, module_of
@@ -17,6 +17,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
+from core.rules.advice import python_of_environment
 from core.rules.consumer_loads import describe_copy
 from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -175,7 +176,23 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
     reader = one.reader.partition(" ")[0]
     if reader and module_of(reader) == module_of(one.name):
         return install_instead(home.seen, home.python, reader, one.name)
-    return install_package(home, one.name, is_required=any(call.name == one.name for call in known_calls()))
+    call = next((c for c in known_calls() if c.source == one.source), None)
+    if call and call.by_module:
+        words = call.by_module.format(name=one.name).split()
+        python = home.python.executable or python_of_environment(home.seen, home.python.prefix)
+        command = shell_command(python, "-m", *words, of=shell_of(home.seen.machine.system))
+        return manual_fix(_("Install {name}", name=one.name), command, restart="program")
+    fix = install_package(home, one.name, is_required=any(c.name == one.name for c in known_calls()))
+    others = [setting for name, setting in (call.instead if call else {}).items() if home.installed(name)]
+    if not others:
+        return fix
+    return manual_fix(
+        _("Install {name}, or use what is installed", name=one.name),
+        _("Set {setting} before the program starts.", setting=others[0]),
+        _("Or install {name}:", name=one.name),
+        fix.advice,
+        restart="program",
+    )
 
 
 def _ends_there(home: EnvironmentView, one: UnfitTool) -> bool:

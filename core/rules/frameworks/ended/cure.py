@@ -78,6 +78,8 @@ def cure_of_end(
         return found
     if ended.plugin:
         return without_plugin(home, ended), None
+    if is_of_programs(home, ended) and ended.kind in ("unmade", "foreign"):
+        return _of_own_project(home, ended), None
     if "__pycache__" in ended.path and ended.path.endswith(".pyc"):
         return _other_byte_code(home, ended.path)
     if ended.kind == "unreadable":
@@ -112,6 +114,27 @@ def cure_of_end(
         its = [own] if too_old and (own := asker(home, ended)) else askers
         return releases_that_fit(home, its, name, version, stays=too_old)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
+
+
+def _of_own_project(home: EnvironmentView, ended: EndedImport) -> Fix:
+    """Return how a part of the person's own project is fetched, or made for this Python."""
+    system = home.seen.machine.system
+    folder, shell = parent(system, ended.path), shell_of(system)
+    if ended.name:
+        return manual_fix(
+            _("Fetch the submodule {name}", name=ended.name),
+            shell_command("git", "-C", folder, "submodule", "update", "--init", "--recursive", of=shell),
+            _("If it came as a ZIP file, clone the repository instead, with --recurse-submodules."),
+            restart="program",
+        )
+    script = ended.path if file_name(system, ended.path) == "setup.py" else _("the project's setup.py")
+    build = shell_command(home.python.executable or "python", "setup.py", "build_ext", "--inplace", of=shell)
+    return manual_fix(
+        _("Compile {module} for this Python", module=ended.wanted),
+        _("In the folder of {script}:", script=script),
+        build,
+        restart="program",
+    )
 
 
 def _of_a_hidden_package(

@@ -188,6 +188,22 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
         )
     if ended.kind == "damaged":
         return _("{who} ends at its start with the Python of {prefix}: the file of {module} is damaged.", **values)
+    if ended.kind == "foreign":
+        return _(
+            "{who} ends at its start with the Python of {prefix}: {module} exists only for another Python.", **values
+        )
+    if ended.kind == "unmade" and ended.name:
+        return _(
+            "{who} ends at its start with the Python of {prefix}: {module} is absent, and the Git submodule {name} is empty.",
+            name=ended.name,
+            **values,
+        )
+    if ended.kind == "unmade":
+        return _(
+            "{who} ends at its start with the Python of {prefix}: {module} is still to be compiled ({path}).",
+            path=ended.path,
+            **values,
+        )
     return _("{who} ends at its start with the Python of {prefix}: there is no module {module}.", **values)
 
 
@@ -228,7 +244,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
 
 
-def _cause_and_why(
+def _cause_and_why(  # noqa: PLR0912 - a flat list of cases
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
@@ -237,6 +253,8 @@ def _cause_and_why(
         return "module_shadowed", way
     if ended.kind == "foreign":
         return "package_for_another_python", _("Its compiled parts cannot be imported by this interpreter.")
+    if ended.kind == "unmade":
+        return "requirement_broken", _why_unmade(ended)
     if ended.kind == "unreadable":
         return "library_unreadable", _("It was installed by another user, or only its owner has access.")
     if ended.kind in ("empty", "damaged"):
@@ -275,6 +293,14 @@ def _cause_and_why(
     )
 
 
+def _why_unmade(ended: EndedImport) -> str:
+    if ended.name:
+        return _(
+            "git clone without --recurse-submodules, and the ZIP file of a repository, leave the folders of submodules empty."
+        )
+    return _("A clone of the project has its source alone: compiled modules are made for each Python.")
+
+
 def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None) -> str:
     """Return why another module of the name is found than the one that was meant; empty where the right one is."""
     if precedes_own(home, ended):
@@ -283,7 +309,8 @@ def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImpor
             owner=ended.owner or ended.path,
             hidden=ended.hidden,
         )
-    if entry is None or entry.origin not in BEFORE_THE_PACKAGES or ended.kind == "foreign" or not ended.path:
+    unusable = ended.kind in ("foreign", "unmade")
+    if entry is None or entry.origin not in BEFORE_THE_PACKAGES or unusable or not ended.path:
         return ""
     if is_folder_of_data(home, ended):
         return _("{path} holds no code. Python takes it for the package, which is not installed.", path=ended.path)
