@@ -16,6 +16,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, FoundModule, SearchEntry, System
+from core.probes.python.likeness import is_never_asked
 from core.probes.python.meant_by import lines_that_mean
 from core.probes.python.modules import (
     ModuleSearch,
@@ -266,6 +267,22 @@ def test_a_file_that_hides_one_is_no_copy_and_no_stand_in(tmp_path: Path, text: 
     torch = (Distribution(name="torch", version="2.8.0"),)
     (found,) = hidden_standard_modules(search(executable, {}, tmp_path), torch)
     assert found.unlike is unlike
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "text", "never"),
+    [
+        ("code", (3, 12), "import base64\n", True),
+        ("code", (3, 13), "import base64\n", False),  # pdb has a class of its InteractiveConsole
+        ("code", (3, 12), "import torch\n", False),  # torch comes to import this text, and that torch again
+        ("queue", (3, 12), "import base64\n", False),
+    ],
+)
+def test_a_hidden_module_that_debuggers_alone_ask(
+    tmp_path: Path, name: str, version: tuple[int, int], text: str, never: bool
+):
+    (tmp_path / f"{name}.py").write_text(text)
+    assert is_never_asked(FoundModule(name=name, path=str(tmp_path / f"{name}.py")), version, HERE) is never
 
 
 @pytest.mark.parametrize(

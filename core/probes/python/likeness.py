@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import sys
 
 from core.model.facts import FoundModule
+from core.probes.python.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
 MAX_MODULE_BYTES = 1 << 20
+
+ASKED_BY_DEBUGGERS = {"code": (3, 13)}
+"""Module of Python itself -> the release since which pdb needs a name of it to be imported; before, a command of pdb alone asks for it.
+
+Source: Lib/pdb.py of CPython 3.12 and 3.13.
+"""
 
 
 def stands_in(found: FoundModule, where: Sysroot) -> bool:
@@ -55,3 +63,11 @@ def is_unlike(found: FoundModule, where: Sysroot) -> bool:
         return False
     defined = frozenset(re.findall(r"(?m)^(?:async )?(?:def|class) ([A-Za-z]\w*)", its)) & theirs.bound
     return bool(defined) and defined.isdisjoint(own.bound)
+
+
+def is_never_asked(found: FoundModule, version: tuple[int, ...], where: Sysroot) -> bool:
+    """Whether what frameworks import asks nothing of the module that is hidden, and the text in its place imports none of them again."""
+    if version >= ASKED_BY_DEBUGGERS.get(found.name, ()):
+        return False
+    text = where.text(found.path, MAX_MODULE_BYTES)
+    return text is not None and sys.stdlib_module_names.issuperset(packages_spelt(text))

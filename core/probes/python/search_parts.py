@@ -15,7 +15,7 @@ from core.probes.python.byte_code import unfit_byte_code
 from core.probes.python.dotted_modules import ALWAYS_THERE, STANDARD
 from core.probes.python.gone_files import unlike_files
 from core.probes.python.import_closure import Late, ended_imports
-from core.probes.python.likeness import stands_in
+from core.probes.python.likeness import is_never_asked, stands_in
 from core.probes.python.modules import (
     ModuleSearch,
     extension_suffixes,
@@ -55,7 +55,10 @@ class SearchParts:
     def hidden(self) -> tuple[FoundModule, ...]:
         """The modules of Python's own that another file hides."""
         found = hidden_standard_modules(self.modules, self._python.distributions)
-        return tuple(f for f in found if not stands_in(f, self._where))
+        version = self._interpreter.version
+        return tuple(
+            f for f in found if not stands_in(f, self._where) and not is_never_asked(f, version, self._where)
+        )
 
     def extensions(self) -> tuple[UnfitExtension, ...]:
         """Return the extension modules that do not load, without those of a plug-in that is turned off and that no program names."""
