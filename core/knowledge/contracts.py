@@ -23,6 +23,7 @@ ContractKind = Literal[
     "files",
     "plugins",
     "path",
+    "modules",
     "writable",
     "program",
     "interfaces",

@@ -268,6 +268,67 @@ def _blank(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     return title, why, fix
 
 
+def _exits(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a batch file that gives up before it comes to its program."""
+    title = _("{source} ends this file: the lines after it do not run.", source=one.source)
+    why = _(
+        "It does so since {name} fails or is not there, and {prefix} has what the program imports.",
+        name=one.name,
+        prefix=one.seems,
+    )
+    fix = manual_fix(
+        _("Name what is there in {source}, or start the program with the environment's own Python", source=one.source),
+        _own_command(home, one),
+    )
+    return title, why, fix
+
+
+def _not_read(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a batch file in UTF-16."""
+    title = _("{source} is in UTF-16, which cmd.exe does not read: nothing in it runs.", source=one.source)
+    why = _("Windows PowerShell writes such files with > and Out-File.")
+    fix = manual_fix(
+        _("Save {source} as ANSI or UTF-8 without a byte order mark", source=one.source),
+        f"(Get-Content '{one.source}') | Set-Content -Encoding ascii '{one.source}'",
+    )
+    return title, why, fix
+
+
+def _policy(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a script that PowerShell refuses."""
+    goes_on = one.name.lower().endswith("activate.ps1")  # and starts another Python
+    title = _("{name} does not run: PowerShell's execution policy refuses scripts.", name=one.name)
+    why = _(
+        "The policy is Restricted, as it is on Windows unless somebody changes it, and this start does not pass it by."
+    )
+    fix = manual_fix(
+        _("Start it with -ExecutionPolicy Bypass, or allow this person's scripts"),
+        "" if goes_on else f'powershell -ExecutionPolicy Bypass -File "{one.name}"',
+        "Set-ExecutionPolicy -Scope CurrentUser RemoteSigned",
+    )
+    return title, why, fix
+
+
+def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a line whose first word is no command."""
+    title = _("{source} starts nothing: {name} is no command there.", source=one.source, name=one.name)
+    name, equals, value = one.name.partition("=")
+    if equals:
+        why = _("Only shells of Linux take a variable before a command.")
+        return (
+            title,
+            why,
+            manual_fix(
+                _("Set {name} in a line of its own before {source}", name=name, source=one.source),
+                f'set "{name}={value}"',
+            ),
+        )
+    why = _(
+        "No folder of PATH has a program of this name, and {prefix} has what the program imports.", prefix=one.seems
+    )
+    return title, why, manual_fix(_("Start the program with the environment's own Python"), _own_command(home, one))
+
+
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:
     """Return the command that starts the program with the environment's Python."""
     return f"{home.python.executable or f'{one.seems}/bin/python'} {one.program}".strip()
@@ -291,6 +352,10 @@ ENDS: dict[str, End] = {
     "no conda": End(_no_conda, everywhere=True),
     "percent": End(_percent, everywhere=True),
     "blank": End(_blank, cause="install_path_characters"),
+    "exits": End(_exits),
+    "no command": End(_no_command),
+    "not read": End(_not_read),
+    "policy": End(_policy),
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
     "program not there": End(_program_not_there, everywhere=True),
     "not searched": End(_not_searched, everywhere=True),

@@ -65,6 +65,13 @@ def _no_effect(row: StartLine) -> str:
             file=row.file,
             wanted=f"$env:{row.name} =",
         )
+    if row.form == "cmd" and '"' in row.value:
+        return _(
+            "Line {line} of {file} puts quotation marks into {name}, which the Windows loader takes as a part of a folder's name.",
+            line=row.line,
+            file=row.file,
+            name=row.name,
+        )
     if row.form == "cmd":
         return _("Line {line} of {file} has no effect: cmd.exe has no such command.", line=row.line, file=row.file)
     if row.form == "posix":

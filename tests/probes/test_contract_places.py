@@ -108,6 +108,23 @@ def test_a_folder_of_files_that_a_package_keeps_can_be_made(tmp_path: Path, valu
 
 
 @pytest.mark.parametrize(
+    ("value", "makes", "refused"),
+    [
+        ("/lib/a.so/kept", "os.makedirs(KEPT, exist_ok=True)", ("/lib/a.so/kept",)),
+        ("/lib/a.so/kept", "open(KEPT)", ()),
+        ("/lib/a.so", "os.makedirs(KEPT, exist_ok=True)", ()),
+        ("/new/kept", "os.makedirs(KEPT, exist_ok=True)", ()),
+    ],
+)
+def test_a_home_of_a_package_that_it_makes(tmp_path: Path, value: str, makes: str, refused: tuple[str, ...]):
+    write(tmp_path, f"{SITE}/toolbox/config.py", f"import os\nKEPT = os.getenv('TOOLBOX_HOME', '/tmp')\n{makes}\n")
+    write(tmp_path, f"{SITE}/toolbox/__init__.py", "")
+    write(tmp_path, "/lib/a.so", "x")
+    rows = vocabulary.look(asked(tmp_path, {"TOOLBOX_HOME": value}, "toolbox"))
+    assert tuple(v for r in rows if r.takes == "own cache" for v in r.unknown) == refused
+
+
+@pytest.mark.parametrize(
     ("value", "refused"), [("/lib/a.so", ()), ("/gone/a.so", ("/gone/a.so",)), ("/lib", ("/lib",)), ("a.so", ())]
 )
 def test_a_library_that_code_asks_for_must_be_there(tmp_path: Path, value: str, refused: tuple[str, ...]):
@@ -841,3 +858,35 @@ def test_a_word_that_matters_to_what_a_script_starts(
     found = places_of_contracts({"HOME": "/home/ada", "LOGLEVEL": "info"}, Sysroot(system="linux", root=str(tmp_path)))
     rows = [(p.path, p.holds) for p in found if p.variable == "LOGLEVEL"]
     assert rows == ([("/home/ada/work/run.sh", ("info",))] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("system", "value", "meant"),
+    [
+        ("windows", r'"C:\src"', [(r'"C:\src"', (r"C:\src",))]),
+        ("windows", r"C:\src:C:\lib", [(r"C:\src:C:\lib", (r"C:\src", r"C:\lib"))]),
+        ("windows", r"/c/src;C:\lib", [("/c/src", (r"C:\src",))]),
+        ("windows", "/mnt/c/src", [("/mnt/c/src", (r"C:\src",))]),
+        ("windows", r"C:\src;C:\lib;C:\none;", []),
+        ("windows", r'"C:\none"', []),
+        ("windows", r'"C:\unused"', []),
+        ("linux", "~/src", [("~/src", ("/home/ada/src",))]),
+        ("linux", "/srv/src;/srv/lib", [("/srv/src;/srv/lib", ("/srv/src", "/srv/lib"))]),
+        ("linux", "/srv/src:/srv/none", []),
+    ],
+)
+def test_an_entry_of_pythonpath_that_is_not_there_may_mean_another(
+    system: str, value: str, meant: list[tuple[str, tuple[str, ...]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = "C:\\work" if system == "windows" else "/home/ada/work"
+    for module in ("places", "own"):
+        target = "core.probes.variables.places" if module == "places" else "core.probes.python.own_programs"
+        monkeypatch.setattr(f"{target}.working_folder", lambda _where: work)
+    roots = ("C:",) if system == "windows" else ("home/ada", "srv")
+    for root in roots:
+        for file in ("src/helpers.py", "lib/helpers.py", "unused/other.py"):
+            write(tmp_path, f"{root}/{file}")
+    write(tmp_path, f"{work.replace(chr(92), '/')}/train.py", "import torch\nfrom helpers import rows\n")
+    where = sysroot_of(request(tmp_path, {}, system=system).host)
+    found = places_of_contracts({"PYTHONPATH": value, "HOME": "/home/ada"}, where)
+    assert [(p.path, p.holds) for p in found if p.variable == "PYTHONPATH"] == meant

@@ -64,6 +64,10 @@ def test_a_kernel_that_starts_another_python(start: Start, severity: Severity | 
     ("fault", "source", "lacks", "cause", "says"),
     [
         ("without call", "C:\\p\\run.bat:3", (), "process_env_not_inherited", "C:\\p\\run.bat:3 ends this file"),
+        ("exits", "C:\\p\\run.bat:3", (), "process_env_not_inherited", "C:\\p\\run.bat:3 ends this file"),
+        ("no command", "C:\\p\\run.bat:3", (), "process_env_not_inherited", "C:\\p\\run.bat:3 starts nothing"),
+        ("not read", "C:\\p\\run.bat", (), "process_env_not_inherited", "C:\\p\\run.bat is in UTF-16"),
+        ("policy", "C:\\p\\run.ps1", (), "process_env_not_inherited", "execution policy refuses scripts"),
         (
             "folder not searched",
             "C:\\py\\python311._pth",
@@ -113,7 +117,12 @@ def test_a_start_that_ends_although_the_python_is_right(
     )
     assert (found.severity, found.cause, says in found.title) == (Severity.WARNING, cause, True)
     assert found.fix is not None
-    named = {"not in this folder": one.program, "not of this account": "torch"}.get(fault, source)
+    named = {
+        "not in this folder": one.program,
+        "not of this account": "torch",
+        "no command": "own Python",
+        "policy": "-ExecutionPolicy Bypass",
+    }.get(fault, source)
     assert named in found.fix.title
     if fault == "not of this account":  # pip that sees the person's own copy is satisfied with it, and installs none
         assert found.fix.advice.endswith("/bin/python -s -m pip install torch")

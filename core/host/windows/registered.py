@@ -17,6 +17,9 @@ Values = Mapping[str, object]
 Read = Callable[[str, str], Values]
 """Root ("HKLM", "HKCU") and key -> its values, their names in lower case; empty where there is no such key."""
 
+SHELL = r"SOFTWARE\Microsoft\PowerShell\1\ShellIds\Microsoft.PowerShell"
+POLICIES = r"SOFTWARE\Policies\Microsoft\Windows\PowerShell"
+PRODUCT = r"SYSTEM\CurrentControlSet\Control\ProductOptions"
 SERVICES = r"SYSTEM\CurrentControlSet\Services"
 LOGON = (r"Software\Microsoft\Windows\CurrentVersion\Run", r"Software\Microsoft\Windows\CurrentVersion\RunOnce")
 PROMPT = r"Software\Microsoft\Command Processor"
@@ -50,6 +53,23 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
         if isinstance(line, str) and line.strip():
             yield RegisteredStart(kind="prompt", key=rf"{root}\{PROMPT}\AutoRun", command=path_text(line))
     yield from _opener_of_scripts(read)
+    if policy := _refuses_scripts(read):
+        yield RegisteredStart(kind="policy", key=policy, command="Restricted")
+
+
+def _refuses_scripts(read: Read) -> str:
+    """Return the key by which Windows PowerShell runs no script unless it is asked to; empty where it does, or where a group policy decides.
+
+    Source: Microsoft, "about_Execution_Policies": the person's before the machine's; without any, Restricted on Windows for clients.
+    """
+    roots = ("HKCU", "HKLM")
+    if any(read(root, POLICIES).get(n) is not None for root in roots for n in ("executionpolicy", "enablescripts")):
+        return ""
+    for root in roots:
+        said = read(root, SHELL).get("executionpolicy")
+        if isinstance(said, str) and said.strip().lower() not in ("", "undefined"):
+            return rf"{root}\{SHELL}" if said.strip().lower() == "restricted" else ""
+    return rf"HKLM\{SHELL}" if read("HKLM", PRODUCT).get("producttype") == "WinNT" else ""
 
 
 def _opener_of_scripts(read: Read) -> Iterator[RegisteredStart]:

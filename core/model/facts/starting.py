@@ -132,6 +132,10 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "own packages",
         "program not there",
         "not searched",
+        "exits",
+        "no command",
+        "not read",
+        "policy",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -154,6 +158,10 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - not in this folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``
     - not of this account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it
     - opens the Store: the name is that of the Store's alias
+    - exits: a batch file ends at ``source``, where ``name``, a command or a file, fails or is not there
+    - no command: ``name`` is the first word of ``source``, and no command there
+    - not read: the batch file ``source`` is in UTF-16
+    - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""
@@ -196,7 +204,8 @@ class RegisteredStart(Frozen, frozen=True, kw_only=True):
     opens this person's .py files.
     """
 
-    kind: Literal["service", "logon", "prompt", "association"]
+    kind: Literal["service", "logon", "prompt", "association", "policy"]
+    """policy: Windows PowerShell refuses scripts, by ``key``."""
     key: str
     """Where it stands: "HKLM\\SYSTEM\\CurrentControlSet\\Services\\Transcriber"."""
     command: str

@@ -61,14 +61,16 @@ class StartedFile(msgspec.Struct, frozen=True):
     """It is a Python that a command names by its path, and that is not there."""
     ended_at: str = ""
     """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
-    ended_by: Literal["no source", "no shell", "no conda", "percent", "blank"] = "no source"
+    ended_by: Literal[
+        "no source", "no shell", "no conda", "percent", "blank", "exits", "no command", "not read", "policy"
+    ] = "no source"
     """With ``ended_at``: why it does not come to this start."""
     without_conda: bool = False
     """A shell on the way to it met ``conda activate``, and nothing had given it conda's function."""
     requires: tuple[str, ...] | None = None
     """Of a program with metadata of its own: the distributions that they list, which its environment has, and nothing else."""
     first: str = ""
-    """Of no shell: the first word, which is no program."""
+    """Of no shell and no command: the first word, which is no program; of exits: the command that fails, or the file that is not there."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
     relative: str = ""

@@ -47,6 +47,8 @@ class Ground(msgspec.Struct, frozen=True):
     """The working folder."""
     registered: tuple[str, ...] = ()
     """Folders of the Pythons that installers registered, in the registry's order (Windows)."""
+    refuses_scripts: bool = False
+    """Whether Windows PowerShell runs no script unless it is asked to."""
 
     def read(self, path: str) -> str | None:
         """Return a small file's text; None if there is none."""

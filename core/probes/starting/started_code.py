@@ -308,6 +308,9 @@ def _chosen_by(found: StartedFile, way: Reached) -> str:
     return ""
 
 
+RUN_BY_CONDA = late_pattern(r"(?i)\b(?:conda|mamba|micromamba)(?:\.bat|\.exe)?[ \t]{1,9}run\b")
+
+
 def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
     """Whether something on the way may lead to another Python, unseen."""
     if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
@@ -326,6 +329,8 @@ def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
         head = re.match(r"#!\s*(/\S+)", text)
         spoken = shell or by_shell or (language(head[1], ground) if head else "")
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
+            if windows and RUN_BY_CONDA.search(row):
+                continue  # followed to its environment
             if dead_call(row, way, ground) or called_activation(row, way, ground).lower().removesuffix(".bat") in calls:
                 continue
             by_itself = way.kind != "script" or head is not None

@@ -12,6 +12,9 @@ from core.probes.variables.places import write_obstacle
 
 CACHE = late_pattern(r"(?:^|_)CACHE(?:_(?:DIR|HOME|PATH|ROOT|FOLDER))?$")
 """Names of variables for such a folder."""
+FOLDER = late_pattern(r"_(?:HOME|DIR|ROOT|FOLDER)$")
+"""Those of a folder that a module may make."""
+MAKES = late_pattern(r"\bmakedirs\(|\.mkdir\(")
 
 
 class ClosedCache(Frozen, frozen=True):
@@ -29,10 +32,11 @@ def closed_caches(text: str, given: Mapping[str, Iterable[str]], where: Sysroot)
 
     One that has files already is left out: it may be meant to be read alone, as one that several people share.
     """
-    for name in (n for n in given if CACHE.search(n)):
+    makes = MAKES.search(text) is not None
+    for name in (n for n in given if CACHE.search(n) or (makes and FOLDER.search(n))):
         asked = re.search(rf"[\"']{re.escape(name)}[\"']", text)
         for value in given[name] if asked else ():
             place = value.strip()
             obstacle = write_obstacle(place, where) if where.path_module.isabs(place) else ""
-            if asked and obstacle and not where.names(place):
+            if asked and obstacle and not where.names(place) and (CACHE.search(name) or not where.is_file(place)):
                 yield ClosedCache(name, value, obstacle, text.count("\n", 0, asked.start()) + 1)

@@ -60,6 +60,8 @@ def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
             yield from _offline(contract, by_name, where)
         if contract.kind == "local":
             yield from questions_to_itself(contract, by_name, where)
+        if contract.kind == "modules":
+            yield from _modules(contract, by_name, where)
         if contract.kind == "locale":
             yield from _locale(contract, by_name, where)
         if contract.kind == "tensors":
@@ -79,6 +81,44 @@ def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
                 place = where.join(working_folder(where), place)
             if where.path_module.isabs(place):
                 yield _place(contract, path, place, where)
+
+
+_IMPORTED = late_pattern(r"(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_]\w*))")
+_OF_GIT_BASH = late_pattern(r"/(?:mnt/)?([A-Za-z])/(.*)")
+"""How Git Bash, and WSL behind /mnt, name a drive of Windows."""
+
+
+def _modules(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
+    """Yield the entries of a search path for modules that are not there as they are written, but as they are meant, where a program of the
+    working folder imports what is there; ``holds``: the folders that are meant.
+    """
+    value, here = env.get(contract.variable, ""), working_folder(where)
+    for entry in value.split(";" if where.system == "windows" else ":") if value.strip() else ():
+        if not entry or where.exists(where.join(here, entry)):
+            continue
+        meant = tuple(_meant(entry, env, here, where))
+        names = {n.removesuffix(".py") for folder in meant for n in where.names(folder) or ()}
+        names -= {n.removesuffix(".py") for n in where.names(here) or ()}
+        texts = _own_programs(env, where).values() if names else ()
+        if any((one or other) in names for text in texts for one, other in _IMPORTED.findall(text)):
+            yield NamedPlace(
+                variable=contract.variable, path=path_text(entry), state="missing", holds=tuple(map(path_text, meant))
+            )
+
+
+def _meant(entry: str, env: Mapping[str, str], here: str, where: Sysroot) -> Iterator[str]:
+    """Yield the folders that an entry means; nothing where one of them is not there."""
+    text = entry.strip().strip("\"'")
+    if where.system == "windows":
+        parts = re.split(r"(?<!^[A-Za-z])(?<![;:][A-Za-z]):", text)
+        drives = (_OF_GIT_BASH.fullmatch(part) for part in parts)
+        parts = [f"{d[1].upper()}:\\{d[2]}".replace("/", "\\") if d else p for d, p in zip(drives, parts, strict=True)]
+    else:
+        home = env.get("HOME", "")
+        parts = [re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)", lambda _m: home, part) for part in text.split(";")]
+    places = [where.join(here, part) for part in parts if part]
+    if all(map(where.is_folder, places)):
+        yield from places
 
 
 _OF_THIS_MACHINE = late_pattern(r"\bhttp://(localhost|127\.0\.0\.1)\b")
@@ -180,7 +220,7 @@ _MAY_ASK_A_HUB = late_pattern(
 
 def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
     """Yield the hub's cache, or a folder of the project that has a model of its own; ``holds``: what is there."""
-    path = hub_cache(env, env.get("HOME", "")) if where.system == "linux" else ""
+    path = hub_cache(env, env.get("HOME" if where.system == "linux" else "USERPROFILE", ""))
     if not path:
         return
     holds = tuple(n for n in where.names(path) or () if n.startswith(HUB_FOLDERS))[:1]

@@ -67,6 +67,8 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             | "locale" | "tensors"
         ):  # fmt: skip
             return _unmet(contract, value, seen)
+        case "modules":
+            return _not_as_it_is_meant(contract, seen)
         case "offline":
             return _nothing_to_take(contract, value, seen)
         case "flags" if wrong_flag := _wrong_options(contract, flags_of(value)):
@@ -163,6 +165,24 @@ def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
         name=contract.variable,
         value=repr(value),
         path=place.path,
+    )
+
+
+def misspelt_places(contract: Contract, seen: Snapshot) -> dict[str, tuple[str, ...]]:
+    """Return entry -> the folders that it means, of a search path with entries that are not there as they are written."""
+    places = seen.environment.places if seen.environment and contract.kind == "modules" else ()
+    return {p.path: p.holds for p in places if p.variable == contract.variable and p.holds}
+
+
+def _not_as_it_is_meant(contract: Contract, seen: Snapshot) -> str:
+    path, meant = next(iter(misspelt_places(contract, seen).items()), ("", ()))
+    if not meant:
+        return ""
+    return _(
+        "The variable {name} names {path}, which does not exist; it seems to mean {meant}.",
+        name=contract.variable,
+        path=path,
+        meant=join_names(meant),
     )
 
 

@@ -21,7 +21,7 @@ from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import is_idle
-from core.rules.variables.breaches import contract_breach
+from core.rules.variables.breaches import contract_breach, misspelt_places
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
 
@@ -152,6 +152,9 @@ def _as_it_is_meant(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return the value that a person means who wrote blanks or quotation marks around it, as cmd.exe's ``set`` keeps them; empty where that
     is wrong, too.
     """
+    if places := misspelt_places(contract, seen):
+        sign = ";" if seen.machine.system == "windows" else ":"
+        return sign.join(w for entry in value.split(sign) for w in places.get(entry, (entry,)))
     meant = value.strip().strip('"')
     secret = contract.kind in ("header", "key") or "@" in value
     if secret or contract.kind in ON_PURPOSE or meant in ("", value) or contract_breach(contract, meant, seen):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.host.startup.state import State
+from core.host.windows.registered import POLICIES, PRODUCT, SHELL, registered_starts
 from core.model.facts import Distribution, PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.probe import look
@@ -174,6 +175,55 @@ def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: 
     one = RegisteredStart(kind="logon", key="HKCU\\Run\\Train", command=command)
     found = [w.prefix for w in windows_ways(ground(machine), (ML,), (one,)) if w.kind == "launcher"]
     assert found == ([prefix] if prefix else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        (rf"powershell.exe -NoProfile -File {RUN}", RUN),
+        (rf"powershell.exe -ExecutionPolicy Restricted {RUN}", RUN),
+        (
+            r'powershell -Command ".\venv\Scripts\Activate.ps1; python train.py"',
+            r"C:\project\venv\Scripts\Activate.ps1",
+        ),
+        (rf"powershell.exe -NoProfile -ExecutionPolicy Bypass -File {RUN}", ""),
+        (rf"powershell.exe -ep RemoteSigned {RUN}", ""),
+        (rf"pwsh.exe -File {RUN}", ""),
+        (rf'powershell -Command "& {PYTHON} train.py"', ""),
+    ],
+)
+@pytest.mark.parametrize("refuses", [True, False])
+def test_a_script_that_the_policy_refuses_does_not_run(machine: Path, command: str, told: str, refuses: bool) -> None:
+    put(machine, RUN, rf"& {PYTHON} train.py")
+    for file in ("pyvenv.cfg", r"Scripts\Activate.ps1"):
+        put(machine, rf"C:\project\venv\{file}")
+    put(machine, r"C:\project\venv\Scripts\python.exe")
+    put(machine, r"C:\project\run.bat", f"{command}\r\n")
+    registered = (RegisteredStart(kind="policy", key="HKLM\\Shell", command="Restricted"),) if refuses else ()
+    found = [
+        one for w in windows_ways(ground(machine), (ML,), registered) if w.at.endswith("run.bat") for one in w.runs
+    ]
+    assert [one.name for one in found if one.fault == "policy"] == ([told] if told and refuses else [])
+
+
+@pytest.mark.parametrize(
+    ("values", "refuses"),
+    [
+        ({}, True),
+        ({("HKLM", SHELL): {"executionpolicy": "Restricted"}}, True),
+        ({("HKLM", SHELL): {"executionpolicy": "RemoteSigned"}}, False),
+        ({("HKCU", SHELL): {"executionpolicy": "Bypass"}, ("HKLM", SHELL): {"executionpolicy": "Restricted"}}, False),
+        ({("HKCU", SHELL): {"executionpolicy": "Undefined"}}, True),
+        ({("HKLM", POLICIES): {"executionpolicy": "Restricted"}}, False),
+        ({("HKLM", PRODUCT): {"producttype": "ServerNT"}}, False),
+    ],
+)
+def test_the_policy_is_the_persons_or_the_machines_or_that_of_windows(
+    values: dict[tuple[str, str], dict[str, object]], refuses: bool
+) -> None:
+    all_values = {("HKLM", PRODUCT): {"producttype": "WinNT"}, **values}
+    found = registered_starts((), lambda root, key: all_values.get((root, key), {}))
+    assert any(one.kind == "policy" for one in found) is refuses
 
 
 @pytest.mark.parametrize(

@@ -93,6 +93,132 @@ def test_a_path_without_quotation_marks_ends_at_a_blank(line: str, path: str, ma
 OTHER = r"C:\Other"
 
 
+def put_other_python(machine: Path) -> None:
+    put(machine, OTHER + r"\python.exe", "MZ")
+    put(machine, OTHER + r"\python311.dll", "")
+    put(machine, OTHER + r"\Lib\os.py", "")
+
+
+GONE = r"venv\Scripts\activate.bat"
+
+
+@pytest.mark.parametrize(
+    ("lines", "fault", "line", "name"),
+    [
+        ((f"call {GONE} || exit /b 1", "python train.py"), "exits", 2, f"call {GONE}"),
+        ((f"call {GONE} || (echo no environment & exit /b 1)", "python train.py"), "exits", 2, f"call {GONE}"),
+        ((f"call {GONE} || goto :eof", "python train.py"), "exits", 2, f"call {GONE}"),
+        ((f"call {GONE} || goto fail", "python train.py", "exit /b 0", ":fail", "echo no"), "exits", 2, f"call {GONE}"),
+        ((f"call {GONE}", "if errorlevel 1 exit /b 1", "python train.py"), "exits", 3, f"call {GONE}"),
+        ((f"call {GONE}", "if %errorlevel% neq 0 (", "  echo no", "  exit /b 1", ")", "python train.py"), "exits", 5, f"call {GONE}"),
+        ((f"call {GONE}", 'if not "%ERRORLEVEL%"=="0" (', "  exit /b 1", ")", "python train.py"), "exits", 4, f"call {GONE}"),
+        (("if not exist venv\\Scripts\\python.exe (", "  exit /b 1", ")", "venv\\Scripts\\python.exe train.py"), "exits", 3, "venv\\Scripts\\python.exe"),
+        (('if not exist "venv" exit /b 1', "python train.py"), "exits", 2, "venv"),
+        (('if not exist "venv" echo no & exit /b 1', "python train.py"), "exits", 2, "venv"),
+        ((rf"call C:\ml\{GONE[5:]} || exit /b 1", "python train.py"), "", 0, ""),
+        ((rf"call C:\ml\{GONE[5:]}", "if errorlevel 1 exit /b 1", "python train.py"), "", 0, ""),
+        (("if not exist train.py exit /b 1", f"{PYTHON} train.py"), "", 0, ""),
+        (("if not exist models exit /b 1", f"{PYTHON} train.py"), "", 0, ""),
+        ((r"if not exist %MY_VENV%\Scripts\activate.bat exit /b 1", f"{PYTHON} train.py"), "", 0, ""),
+        ((r"call %MY_VENV%\Scripts\activate.bat || exit /b 1", f"{PYTHON} train.py"), "", 0, ""),
+        (("if exist train.py (", "  exit /b 1", ")", "venv\\Scripts\\python.exe train.py"), "", 0, ""),
+        (("if not exist venv (", "  python -m venv venv", ")", f"{PYTHON} train.py"), "", 0, ""),
+        (("goto start", "if not exist venv exit /b 1", ":start", f"{PYTHON} train.py"), "", 0, ""),
+        ((f"call {GONE} || goto next", "exit /b 1", ":next", f"{PYTHON} train.py"), "", 0, ""),
+        ((f"call {GONE} && exit /b 0", f"{PYTHON} train.py"), "", 0, ""),
+        ((f"CUDA_VISIBLE_DEVICES=0 {PYTHON} train.py",), "no command", 2, "CUDA_VISIBLE_DEVICES=0"),
+        ((f"set CUDA_VISIBLE_DEVICES=0 && {PYTHON} train.py",), "", 0, ""),
+        (("conda run -n ml python train.py",), "no command", 2, "conda"),
+        ((r"cd D:\work", f"{PYTHON} go.py"), "not in this folder", 0, "go.py"),
+        ((r"cd D:\work", r".venv\Scripts\python.exe go.py"), "not in this folder", 0, r".venv\Scripts\python.exe"),
+        ((r"cd /d D:\work", f"{PYTHON} go.py"), "", 0, ""),
+        ((r"cd D:\work", "D:", f"{PYTHON} go.py"), "", 0, ""),
+        ((r"pushd D:\work", f"{PYTHON} go.py"), "", 0, ""),
+        (("conda run --no-capture-output -n ml python -m pip list",), "", 0, ""),
+    ],
+)  # fmt: skip
+def test_a_batch_file_gives_up_before_its_program(
+    lines: tuple[str, ...], fault: str, line: int, name: str, machine: Path
+) -> None:
+    put_other_python(machine)
+    put(machine, r"D:\work\go.py", "import torch\n")
+    put(machine, r"D:\work\.venv\Scripts\python.exe", "MZ")
+    put(machine, r"D:\work\.venv\pyvenv.cfg", "home = C:\\Python\n")
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
+    work = replace(ML, prefix=r"D:\work\.venv", executable=r"D:\work\.venv\Scripts\python.exe")
+    told = [
+        (one.fault, one.source, one.name, one.seems) for one in ended(machine, f"{ENV['Path']};{OTHER}", ML, work)[:1]
+    ]
+    source = rf"C:\project\run.bat:{line}" if line else PROJECT
+    assert told == (
+        [(fault, source, name, r"D:\work\.venv" if "venv" in name and not line else r"C:\ml")] if fault else []
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "gone"),
+    [("setlocal EnableDelayedExpansion", r"C:\art\venv\Scripts\python.exe"), ("setlocal", "")],
+)
+def test_an_exclamation_mark_is_taken_from_a_path(first: str, gone: str, machine: Path) -> None:
+    for name in (r"\pyvenv.cfg", r"\Scripts\python.exe"):
+        put(machine, r"C:\art!\venv" + name, "home = C:\\Python\n")
+    python = "!PY!" if gone else "%PY%"
+    lines = (first, r'set "PY=C:\art!\venv\Scripts\python.exe"', f'"{python}" train.py')
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines)))
+    assert [one.name for one in ended(machine) if not one.path] == ([gone] if gone else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ((r'set CUDA_HOME="C:\cuda"', r"set PATH=%CUDA_HOME%\bin;%PATH%"), True),
+        ((r'set "PATH=C:\cuda\bin;%PATH%"',), False),
+        ((r"set PATH=C:\cuda\bin;%PATH%",), False),
+    ],
+)
+def test_quotation_marks_that_a_line_puts_into_path_are_noted(
+    lines: tuple[str, ...], told: bool, machine: Path
+) -> None:
+    put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines, f"{PYTHON} train.py")))
+    its = request(machine, system="windows", env=ENV)
+    (way,) = [w for w in windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,)) if w.kind == "script"]
+    assert [row.line for row in way.state.ignored] == ([3] if told else [])
+
+
+@pytest.mark.parametrize(("name", "lacks"), [("base", ("torch",)), ("ml", ()), ("none", ())])
+def test_conda_run_starts_the_python_of_its_environment(name: str, lacks: tuple[str, ...], machine: Path) -> None:
+    base = r"C:\conda"
+    for prefix in (base, base + r"\envs\ml"):
+        for file in ("python.exe", "python311.dll", r"Lib\os.py", r"conda-meta\history"):
+            put(machine, prefix + "\\" + file, "")
+    put(machine, base + r"\condabin\conda.bat", "")
+    site = base + r"\envs\ml\Lib\site-packages"
+    put(machine, site + r"\torch\__init__.py", "")
+    ml = replace(ML, prefix=base + r"\envs\ml", kind="conda", site_packages=(site,))
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\nconda run --no-capture-output -n {name} python train.py\r\n")
+    found = ended(machine, f"{ENV['Path']};{base}\\condabin", ml)
+    assert [one.lacks for one in found] == ([lacks] if lacks else [])
+
+
+def put_bytes(machine: Path, content: bytes) -> None:
+    put(machine, PROJECT + r"\run.bat", "")
+    (machine / "C:/project/run.bat").write_bytes(content)
+
+
+@pytest.mark.parametrize(("encoding", "told"), [("utf-16", True), ("utf-8-sig", False), ("utf-8", False)])
+def test_a_batch_file_in_utf_16_is_not_read(encoding: str, told: bool, machine: Path) -> None:
+    put_bytes(machine, f"@echo off\r\n{PYTHON} train.py\r\n".encode(encoding))
+    assert [one.fault for one in ended(machine)] == (["not read"] if told else [])
+
+
+def test_the_mark_of_utf_8_hides_the_first_command(machine: Path) -> None:
+    put_bytes(machine, f"set PATH=C:\\cuda;%PATH%\r\n{PYTHON} train.py\r\n".encode("utf-8-sig"))
+    its = request(machine, system="windows", env=ENV)
+    (way,) = [w for w in windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,)) if w.kind == "script"]
+    assert [(row.name, row.line) for row in way.state.ignored] == [("PATH", 1)]
+    assert "cuda" not in way.state.environment()["Path"]
+
+
 @pytest.mark.parametrize(
     ("line", "dead"),
     [
@@ -103,9 +229,7 @@ OTHER = r"C:\Other"
     ],
 )
 def test_a_line_for_another_systems_shell_activates_nothing(line: str, dead: str | None, machine: Path) -> None:
-    put(machine, OTHER + r"\python.exe", "MZ")
-    put(machine, OTHER + r"\python311.dll", "")
-    put(machine, OTHER + r"\Lib\os.py", "")
+    put_other_python(machine)
     put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{line}\r\npython train.py\r\n")
     told = [(one.path, one.lacks, one.dead, one.sure) for one in ended(machine, f"{ENV['Path']};{OTHER}")]
     assert told == ([(OTHER + r"\python.exe", ("torch",), dead, True)] if dead else [])

@@ -10,7 +10,8 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import ground_of
-from core.probes.starting.windows.command_lines import Place, prefix_among, python_of_line
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
 

@@ -18,6 +18,7 @@ from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State, fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.paths import is_inside
 from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
 from core.probes.starting.chosen_pythons import (
     MOST_PROGRAMS,
@@ -30,7 +31,8 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of
-from core.probes.starting.windows.command_lines import Place, prefix_among, python_of_line
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.starting.windows.double_click import does_something
 
 NOT_YET = ("conda", "python", "py")
@@ -87,12 +89,16 @@ def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[Pyt
 def launched(
     way: Reached, python: str, program: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Reached:
-    """Return the way of a debugger's configuration, with its Python where that lacks what its program imports."""
+    """Return the way of a debugger's configuration, with its Python where that lacks what its program imports; one that is gone counts where it
+    would be in the working folder, since other files often name one of another machine.
+    """
     if not ntpath.isabs(python) or not ntpath.isabs(program):
         return way
     state = way.state.copy()
     state.values["PWD"] = ground.folder
-    return replace(way, runs=tuple(_lacking(python, program, replace(way, state=state), ground, pythons)))
+    own = is_inside("windows", python, ground.folder)
+    runs = _lacking(python, program, replace(way, state=state), ground, pythons, gone_counts=own)
+    return replace(way, runs=tuple(runs))
 
 
 def _way(kind: str, at: str, ground: Ground) -> Reached:

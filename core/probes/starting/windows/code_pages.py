@@ -1,6 +1,6 @@
 """The text of start-up files on Windows, which programs of every age have written.
 
-A mark at the start tells UTF-16 and UTF-8. cmd.exe reads a batch file in the console's code page: the one that the file itself
+A mark at the start tells UTF-16 and UTF-8; cmd.exe takes that of UTF-8 for letters of the first line, where it stays. cmd.exe reads a batch file in the console's code page: the one that the file itself
 chooses by ``chcp``, else the system's OEM code page. Others without a mark are UTF-8 if they can be, else of the system's ANSI code page.
 """
 
@@ -19,9 +19,9 @@ UTF_8 = "65001"
 def windows_text(data: bytes, path: str) -> str:
     """Return a file's text; no bytes raise."""
     mark = next((name for start, name in MARKS if data.startswith(start)), "")
-    if mark:
-        return data.decode(mark, "replace")
     is_batch = path.lower().endswith(BATCH)
+    if mark:
+        return data.decode("utf-8" if is_batch and mark == "utf-8-sig" else mark, "replace")
     chosen = _CHOSEN.search(data.decode("latin-1")) if is_batch else None
     if chosen and chosen[1] != UTF_8 and (text := _in_code_page(data, f"cp{chosen[1]}")) is not None:
         return text

@@ -6,23 +6,33 @@ Sources: Microsoft, "CommandLineToArgvW" and "Parsing C command-line arguments" 
 
 from __future__ import annotations
 
+import codecs
 import ntpath
 import re
 from collections.abc import Iterator
 
-import msgspec
+from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State, fill
+from core.host.startup.state import State
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
-from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
-from core.probes.starting.windows.conda import ON_ACTIVATION, activated_prefix, activates_nothing, hooked_program
+from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
+from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within
+from core.probes.starting.windows.conda import (
+    ON_ACTIVATION,
+    activated_prefix,
+    activates_nothing,
+    hooked_program,
+    is_not_found,
+    run_by_conda,
+)
+from core.probes.starting.windows.giving_up import EXITS, Ends
 from core.probes.starting.windows.launcher import is_launched, launched_python
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
@@ -34,8 +44,6 @@ MOST_STEPS = 6
 MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b")
 """After this, %1 is not the first argument."""
 JUMPS = late_pattern(r"(?i)\bgoto\b(?!\s*:?eof\b)")
-EXITS = late_pattern(r"(?i)(?:exit\b|goto\s*:?eof\b)")
-"""Ends a batch file, or the part of it that was called."""
 LOCALIZES = late_pattern(r"(?i)(setlocal|endlocal)\b[^&]*&?\s*(.*)")
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
@@ -49,15 +57,6 @@ LAUNCHER_BYTES = 16 << 10
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
 MOST_BLANKS = 12
 """Words that a path without quotation marks may fall into."""
-
-
-class Place(msgspec.Struct, frozen=True):
-    """Where a command line stands: a file and its line, and no line for one that no cure edits."""
-
-    file: str
-    line: int = 0
-    arguments: tuple[str, ...] | None = None
-    """What the batch file was called with; None: that is not known."""
 
 
 def words_of_line(text: str) -> list[str]:
@@ -100,20 +99,6 @@ def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> N
     state.exported.add(known)
 
 
-DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
-
-
-def expanded(text: str, state: State, at: Place | None = None, now: State | None = None) -> str:
-    """Return a line as cmd.exe expands it: %NAME% (nothing where it is not set), the folder as %CD%, and %~dp0 and %1 within a batch file.
-    !NAME! is replaced where such a variable is set; ``now``: the variables as the command runs, where they may differ from those as its line is read.
-    """
-    file, arguments = (at.file, at.arguments) if at and at.line else ("", None)
-    folder = ntpath.dirname(file).rstrip("\\") + "\\" if file else ""
-    filled = re.sub(r"%~dp0", lambda _m: folder, text, flags=re.IGNORECASE) if file else text
-    filled = expanded_line(filled, lambda name: value_of(state, "PWD" if name.upper() == "CD" else name), arguments)
-    return fill(DELAYED, lambda m: m[0] if (value := value_of(now or state, m[1])) is None else value, filled)
-
-
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
     """Return the Python that a command line starts; None for any other program, and where reading does not show it.
 
@@ -151,39 +136,93 @@ def python_of_batch(
     kept: list[State] = []
     blocks: list[bool | None] = []
     block: State | None = None
-    ended = ""
+    ends = _ends(path, text, state, ground, depth, arguments)
     tried: list[StartedFile] = []
     lost: list[StartedFile] = []
     for number, raw in _rows(text, label):
         line = raw.lstrip().lstrip("@").lstrip()[:MOST_LINE]
-        if re.match(r"rem\b|::?|echo\b", line, re.IGNORECASE):
-            continue
         at = Place(path, number, arguments)
+        if STARTS_NOTHING.match(line) or _is_behind_a_mark(line, at, state):
+            continue
         if False in blocks:
-            _open_and_close(line, blocks, None)
+            open_and_close(line, blocks, None)
             continue
         if ends_at_exit and not blocks and EXITS.match(line):
             break
         line = _localized(line, kept, state, at)
-        level = sum(b is not True for b in blocks)
-        holds = _holds(line, at, state, ground)
-        calls = not ended and not blocks and _never_comes_back(line, at, state, ground, text)
-        block = (block or State(dict(state.values), separator=";")) if blocks or _opens(line) else None
-        started = commands_of_line(line, at, state, ground, depth, block=block if blocks else None, sure=level == 0)
+        sure = all(b is True for b in blocks)
+        is_run = ends.asks_for_failure(line) or holds(line, at, state, ground)
+        ends.begin(number, line, sure=sure, in_block=bool(blocks), opens=bool(is_run))
+        block = (block or State(dict(state.values), separator=";")) if blocks or opens(line) else None
+        started = commands_of_line(line, at, state, ground, depth, block=block if blocks else None, sure=sure)
         if started is not None and TRIES.match(" ".join(started.arguments[:2])):
             tried.append(started)
         elif started is not None and started.relative:
             lost.append(started)
-        elif started is not None and not (started.is_gone and level):
+        elif started is not None and (sure or not started.is_gone):
             first = next((t for t in tried if t.is_gone), None)
-            its = msgspec.structs.replace(first, arguments=started.arguments) if first else started
-            return msgspec.structs.replace(its, ended_at=ended) if ended else its
-        ended = f"{path}:{number}" if calls else ended
-        _open_and_close(line, blocks, holds)
+            its = replace(first, arguments=started.arguments) if first else started
+            return replace(its, **ends.found) if ends.found else its
+        ends.end()
+        open_and_close(line, blocks, is_run)
+    if lost and ends.found.get("ended_by") in ("exits", "not read"):
+        return replace(lost[0], relative="", **ends.found)
     found = next(iter((*tried, *lost)), None)
     if kept and found is None:
         _give_back(kept[0], state)
     return found
+
+
+MARK = "\ufeff"
+"""The mark of UTF-8, with which the first word of a batch file is no command."""
+
+
+STARTS_NOTHING = late_pattern(r"(?i)rem\b|::?|echo\b(?![^&|]*[&|])")
+
+
+def _is_behind_a_mark(line: str, at: Place, state: State) -> bool:
+    """Whether the mark of UTF-8 stands before a line, which is no command then; an assignment in it is noted."""
+    if not line.startswith(MARK):
+        return False
+    if its := assignment(line.removeprefix(MARK).lstrip("@ ")):
+        state.ignore(its.name, its.value, at.file, at.line, "cmd")
+    return True
+
+
+def _ends(  # noqa: PLR0917 - what python_of_batch was asked
+    path: str, text: str, state: State, ground: Ground, depth: int, arguments: tuple[str, ...] | None
+) -> Ends:
+    """Return where a batch file ends; nothing in one in UTF-16 runs."""
+    at = Place(path, 1, arguments)
+    ends = Ends(
+        path,
+        fails=lambda part: _is_known(part, state) and _fails(part, at, state, ground),
+        lacks=lambda head: _is_known(head, state) and holds(f"{head.strip()} (", at, state, ground) is True,
+        leads_nowhere=lambda name: (
+            python_of_batch(path, state.copy(), ground, depth + 1, arguments, label=name) is None
+        ),
+        never_comes_back=lambda line: _never_comes_back(line, at, state, ground, text),
+    )
+    if (ground.where.read(path, 2) or b"") in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        ends.found = {"ended_at": path, "ended_by": "not read"}
+    return ends
+
+
+def _is_known(part: str, state: State) -> bool:
+    """Whether every variable of a command is set, by what was read."""
+    return not any(n in state.open or not value_of(state, n) for n in re.findall(r"[%!](\w+)[%!]", part))
+
+
+def _fails(part: str, at: Place, state: State, ground: Ground) -> bool:
+    """Whether a command is known to fail: it activates an environment that is not there."""
+    words = _behind_starters(words_of_line(expanded(part.strip().lstrip("@("), state, at)), state.copy(), ground)
+    here = state.values.get("PWD") or ground.folder
+    if not words or any(c in words[0] for c in "%!*?"):
+        return False
+    if activates_nothing(words, state.values, here, ground):
+        return True
+    named = ntpath.dirname(words[0]) and re.fullmatch(r"(?i)activate(?:\.bat)?", ntpath.basename(words[0]))
+    return bool(named) and not find_named(words[0], {"PATH": ""}, ground.where, here)
 
 
 def _rows(text: str, label: str) -> Iterator[tuple[int, str]]:
@@ -205,6 +244,8 @@ def _localized(line: str, kept: list[State], state: State, at: Place) -> str:
         return line
     if found[1].lower() == "setlocal":
         kept.append(state.copy())
+        if "enabledelayedexpansion" in found[0].lower():
+            state.values[DELAYS] = "1"
         return found[2]
     rest = expanded(found[2], state, at)
     if kept:
@@ -215,66 +256,6 @@ def _localized(line: str, kept: list[State], state: State, at: Place) -> str:
 def _give_back(before: State, state: State) -> None:
     """Give a state the variables, with their lines, that it had before."""
     state.values, state.exported, state.lines, state.open = before.values, before.exported, before.lines, before.open
-
-
-ASKS_WHETHER = late_pattern(
-    r"(?i)if\s+(not\s+)?(?:defined\s+([^\s(]{1,100})|exist\s+(\"[^\"]{1,400}\"|[^\s(\"]{1,400}))\s*\(\s*\Z"
-)
-"""The head of a block that this machine decides: whether a variable is set, or a file is there."""
-
-
-COMPARES = late_pattern(
-    r"(?i)if\s+(/i\s+)?(not\s+)?(\"[^\"]{0,400}\"|[^\s=(\"]{1,100})\s*==\s*(\"[^\"]{0,400}\"|[^\s(\"]{1,100})\s*\(\s*\Z"
-)
-"""The head of a block that two texts decide."""
-
-
-def _are_alike(found: re.Match[str], at: Place, state: State) -> bool | None:
-    """Return whether a block that two texts decide is run; None where one of them is not known."""
-    texts = (found[3], found[4])
-    if any(n.upper() in {o.upper() for o in state.open} for text in texts for n in re.findall(r"%(\w+)%", text)):
-        return None
-    one, two = (expanded(text, state, at) for text in texts)
-    if any(c in one + two for c in "%!"):
-        return None
-    alike = one.lower() == two.lower() if found[1] else one == two
-    return alike != bool(found[2])
-
-
-def _holds(line: str, at: Place, state: State, ground: Ground) -> bool | None:
-    """Return whether the block that a line opens is run; None where reading does not show it."""
-    if compared := COMPARES.match(line):
-        return _are_alike(compared, at, state)
-    found = ASKS_WHETHER.match(line)
-    if found is None:
-        return None
-    if found[2]:
-        name = next((n for n in state.values if n.upper() == found[2].upper()), found[2])
-        its = None if name in state.open or "%" in name else bool(state.values.get(name))
-    else:
-        path = expanded(found[3].strip('"'), state, at)
-        asked = any(n in path for n in "%*?!") or any(n in state.open for n in re.findall(r"%(\w+)%", found[3]))
-        its = None if asked or not path else ground.where.exists(_within(path, state, ground))
-    return its if its is None or not found[1] else not its
-
-
-def _open_and_close(line: str, blocks: list[bool | None], holds: bool | None) -> None:
-    """Follow the brackets of a line. ``holds``: whether the block that it opens is run."""
-    quoted, last = False, None
-    for at, char in enumerate(line):
-        quoted = quoted != (char == '"')
-        if char == "(" and not quoted:
-            is_else = re.search(r"(?i)\)\s*else\s*\Z", line[:at])
-            blocks.append((None if last is None else not last) if is_else else holds)
-        elif char == ")" and not quoted and blocks:
-            last = blocks.pop()
-
-
-def _opens(line: str) -> bool:
-    """Whether a block begins in a line, and goes on behind it."""
-    opened: list[bool | None] = []
-    _open_and_close(line, opened, None)
-    return bool(opened)
 
 
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
@@ -310,12 +291,14 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
         state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
     value = expanded(its.value, before, at, state)
-    holds = _holds(f"{condition} (", at, state, ground) if condition and sure else None
-    if holds is False:
+    is_run = holds(f"{condition} (", at, state, ground) if condition and sure else None
+    if is_run is False:
         return True
-    if (condition and not holds) or not sure or its.open:
+    if (condition and not is_run) or not sure or its.open:
         state.open.add(name)
     elif value:
+        if name.upper() == "PATH" and '"' in value.replace(value_of(before, name) or "", ""):
+            state.ignore(name, value, at.file, at.line, "cmd")
         give(state, name, value, at)
     else:
         state.unset_variable(name, at.file, at.line, "cmd")
@@ -357,13 +340,28 @@ def commands_of_line(
         named = re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
         command = expanded(command.rstrip(), before, at, state)
-        if moved := re.match(r"(?:cd|chdir|pushd)\s+(?:/d\s+)?\"?([^\"]+?)\"?\s*\Z", command, re.IGNORECASE):
-            state.values["PWD"] = _within(moved[1], state, ground)
+        if moved := MOVES.match(command):
+            _move(moved[2], state, ground, to_its_drive=moved[1] is not None)
+            continue
+        if drive := DRIVE.fullmatch(command):
+            state.values["PWD"] = state.values.get(f"={drive[1].upper()}", f"{drive[1]}\\")
             continue
         started = _program(_behind_starters(words_of_line(command), state, ground), at, state, ground, depth)
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
+
+
+MOVES = late_pattern(r"(?i)(?:(pushd\s+|(?:cd|chdir)\s+/d\s+)|(?:cd|chdir)\s+)\"?([^\"]+?)\"?\s*\Z")
+DRIVE = late_pattern(r"([A-Za-z]:)\s*")
+
+
+def _move(folder: str, state: State, ground: Ground, *, to_its_drive: bool) -> None:
+    """Change the folder; that of another drive becomes the current one where that drive does, for which ``cd`` needs /d."""
+    place = within(folder, state, ground)
+    here = ntpath.splitdrive(state.values.get("PWD") or ground.folder)[0]
+    drive = ntpath.splitdrive(place)[0]
+    state.values["PWD" if to_its_drive or drive.upper() == here.upper() else f"={drive.upper()}"] = place
 
 
 def _divided(line: str) -> Iterator[str]:
@@ -387,20 +385,15 @@ def _behind_starters(words: list[str], state: State, ground: Ground) -> list[str
         while rest and is_start and (rest[0].startswith("/") or not rest[0] or _is_title(rest)):
             option = rest.pop(0)
             if option.lower() == "/d" and rest:
-                state.values["PWD"] = _within(rest.pop(0), state, ground)
+                state.values["PWD"] = within(rest.pop(0), state, ground)
             elif option.lower().startswith("/d") and len(option) > 2:
-                state.values["PWD"] = _within(option[2:], state, ground)
+                state.values["PWD"] = within(option[2:], state, ground)
     return rest
 
 
 def _is_title(rest: list[str]) -> bool:
     """Whether the first word behind ``start`` is a window's title: one with spaces that names no program."""
     return len(rest) > 1 and " " in rest[0] and "\\" not in rest[0]
-
-
-def _within(folder: str, state: State, ground: Ground) -> str:
-    here = state.values.get("PWD") or ground.folder
-    return ntpath.normpath(folder if ntpath.isabs(folder) else ntpath.join(here, folder))
 
 
 def _program(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
@@ -414,8 +407,13 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
+    if ASSIGNS.fullmatch(words[0]) and at.line:
+        started = _program(words[1:], at, state, ground, depth)
+        return started and _no_command(started, words[0], at)
     if _is_activation(words, at, state, ground, depth):
         return None
+    if rest := run_by_conda(words):
+        return _by_conda(words, rest, at, state, ground, depth)
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
@@ -426,9 +424,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if not path and (whole := _cut_path(words, here, ground, PYTHON)):
         python = find_named(whole, search_path, ground.where, here)
         started = _program([python, *words[whole.count(" ") + 1 :]], at, state, ground, depth)
-        return started and msgspec.structs.replace(
-            started, ended_at=f"{at.file}:{at.line}", ended_by="blank", first=whole
-        )
+        return started and replace(started, ended_at=at.shown, ended_by="blank", first=whole)
     if PYTHON.fullmatch(name):
         return _named_python(words, path, here, at, state, ground)
     if path.lower().endswith(BATCH):
@@ -437,6 +433,32 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     return (
         _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None
     )
+
+
+ASSIGNS = late_pattern(r"[A-Za-z_]\w*=.*")
+"""How shells of Linux give a command a variable."""
+
+
+def _no_command(started: StartedFile, name: str, at: Place) -> StartedFile:
+    """Return a start that a line does not come to, whose first word is no command."""
+    return replace(started, ended_at=at.shown, ended_by="no command", first=name)
+
+
+def _by_conda(  # noqa: PLR0917 - where it stands, and what surrounds it
+    words: list[str], rest: tuple[list[str], list[str]], at: Place, state: State, ground: Ground, depth: int
+) -> StartedFile | None:
+    """Follow ``conda run``: the command has the environment that its options name. Where PATH has no conda, nothing starts."""
+    options, command = rest
+    here = state.values.get("PWD") or ground.folder
+    asks = [words[0], "activate", *options]
+    if is_not_found(asks, state.values, here, ground):
+        gone = StartedFile(command[0], "", arguments=tuple(command[1:]), by_name=True, is_gone=True)
+        return _no_command(gone, words[0], at) if PYTHON.fullmatch(command[0]) and at.line else None
+    prefix = activated_prefix(asks, state.values, here, ground)
+    if not prefix:
+        return None
+    activate(prefix, Place(at.file), state, ground, depth)
+    return _program(command, at, state, ground, depth + 1)
 
 
 def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
@@ -456,8 +478,8 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
         if not whole:
             return started
         rest = (*words[1:program], whole, *words[program + whole.count(" ") + 1 :])
-        ended = f"{at.file}:{at.line}"
-        return msgspec.structs.replace(started, arguments=rest, ended_at=ended, ended_by="blank", first=whole)
+        ended = at.shown
+        return replace(started, arguments=rest, ended_at=ended, ended_by="blank", first=whole)
     gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
     beside = not path and not ntpath.splitdrive(words[0])[0] and ntpath.dirname(words[0]).strip("\\/")
     if beside:

@@ -29,6 +29,24 @@ def activated_prefix(words: Sequence[str], variables: Mapping[str, str], here: s
     return next((p for p in _places(path, asked, variables, here, ground) if _is_conda(p, ground)), "")
 
 
+_RUN_OPTION = re.compile(r"(-n|--name|-p|--prefix|--cwd)(=.*)?", re.IGNORECASE)
+
+
+def run_by_conda(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
+    """Return the environment that ``conda run`` is told, as a list of at most one, and the command behind the options; None for any other
+    command.
+    """
+    if not words or not _CONDA.fullmatch(ntpath.basename(words[0])) or list(words[1:2]) != ["run"]:
+        return None
+    rest, named = list(words[2:]), list[str]()
+    while rest and rest[0].startswith("-"):
+        option = rest.pop(0)
+        if its := _RUN_OPTION.fullmatch(option):
+            value = its[2][1:] if its[2] else rest.pop(0) if rest else ""
+            named = [value] if its[1].lower() != "--cwd" else named
+    return (named, rest) if rest else None
+
+
 def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
     """Whether a command asks for an environment that is in none of conda's folders, or asks conda, which is not in PATH: the batch file goes on.
 

@@ -13,13 +13,14 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
+from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
 from core.probes.python.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import program_file
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import program_and_lacks
+from core.probes.starting.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.ways import Reached
 
 
@@ -27,6 +28,9 @@ def ended_starts(
     found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[StartedPython]:
     """Yield what ends this start, with the environment that it would have run in."""
+    if found.ended_by in NOT_REACHED:
+        yield from _not_reached(found, way, ground, pythons)
+        return
     if found.ended_at and way.prefix:
         its, source = _its_python(found, way, ground), path_text(found.ended_at)
         yield (
@@ -50,6 +54,31 @@ def ended_starts(
     yield from _not_of_this_account(found, way, ground, pythons)
 
 
+NOT_REACHED = ("exits", "no command", "not read", "policy")
+"""Why a start does not come to its Python, whichever that is."""
+
+
+def _not_reached(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the end of a start before its Python, if an environment here has what the program imports."""
+    goes_on = found.first.lower().endswith("activate.ps1")
+    gone = replace(found, prefix="", real="", is_gone=True, by_name=False, launcher="")
+    one = next(lacking_pythons(found if goes_on else gone, way, ground, pythons, gone_counts=True), None)
+    own = way.prefix if found.ended_by == "no command" else ""
+    if seems := own or (one.seems if one else ""):
+        yield StartedPython(
+            name=path_text(found.first),
+            path=path_text(found.path),
+            prefix=seems,
+            seems=seems,
+            why="lies in it",
+            source=path_text(found.ended_at),
+            program=path_text(program_file(found)),
+            fault=found.ended_by,
+        )
+
+
 def _its_python(found: StartedFile, way: Reached, ground: Ground) -> StartedPython:
     return StartedPython(
         name=ground.where.name(found.path),
@@ -58,6 +87,12 @@ def _its_python(found: StartedFile, way: Reached, ground: Ground) -> StartedPyth
         seems=way.prefix,
         why="lies in it",
     )
+
+
+def folder_of_another_drive(state: State) -> str:
+    """Return the folder that ``cd`` without /d named on another drive than the current one; empty for none."""
+    here = ntpath.splitdrive(state.values.get("PWD") or "")[0].upper()
+    return next((v for n, v in state.values.items() if n.startswith("=") and n[1:] != here), "")
 
 
 UNATTENDED = ("task", "service")
@@ -69,14 +104,18 @@ def _lost_here(
 ) -> StartedPython | None:
     """Return the end of a start whose Python, or program, is named without a folder, and lies elsewhere than where it starts."""
     here = way.state.values.get("PWD") or ""
-    if not here or not (way.kind in UNATTENDED or (way.kind == "launcher" and way.at.lower().endswith(".lnk"))):
+    elsewhere = folder_of_another_drive(way.state)
+    is_link = way.kind == "launcher" and way.at.lower().endswith(".lnk")
+    if not here or not (way.kind in UNATTENDED or is_link or elsewhere):
         return None
     named = found.relative or program_file(found)
-    if not named or "%" in named or ntpath.isabs(named) or ntpath.splitdrive(named)[0]:
+    quoted = here.startswith('"')  # Windows knows no such folder, whatever the program's name
+    if not named or "%" in named or not (quoted or not (ntpath.isabs(named) or ntpath.splitdrive(named)[0])):
         return None
-    if ground.where.exists(ntpath.join(here, named)):
+    if ground.where.exists(ntpath.join(here, named)) and not quoted:
         return None
-    folders = [ntpath.dirname(f) for f in way.state.files if f.lower().endswith((".bat", ".cmd", ".ps1"))]
+    folders = [elsewhere] if elsewhere else [here.strip('"')] if quoted else []
+    folders += [ntpath.dirname(f) for f in way.state.files if f.lower().endswith((".bat", ".cmd", ".ps1"))]
     folders += [ntpath.dirname(p) for p in (way.prefix, found.prefix) if p] + [ground.folder]
     meant = next((f for f in dict.fromkeys(folders) if ground.where.is_file(ntpath.join(f, named))), "")
     if not meant:

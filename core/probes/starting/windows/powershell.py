@@ -49,6 +49,7 @@ def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run
     if edition is None:
         return None
     rest, profile = list(words[1:]), True
+    refuses = ground.refuses_scripts and edition[1].lower() == "powershell" and not value_of(state, PREFERENCE)
     named = "-file" if edition[1].lower() == "pwsh" else "-command"
     while rest and re.match(r"[-/]\w", rest[0]):
         option = rest.pop(0).lower().replace("/", "-", 1)
@@ -57,18 +58,32 @@ def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run
             break
         if option.startswith("-nop"):
             profile = False
+        elif option.startswith(("-ex", "-ep")) and rest:
+            refuses = rest.pop(0).lower() in ("restricted", "undefined", "default") and refuses
         elif option.startswith(("-wd", "-wo")) and rest:
             state.values["PWD"] = rest.pop(0)
         elif not option.startswith(("-no", "-sta", "-mta", "-i", "-l", "-s")):
             del rest[:1]
     if not rest:
         return None
-    if profile:
+    if profile and not refuses:
         apply_profiles(EDITIONS[edition[1].lower()], state, ground)
     follower = _Follower(state, ground, run)
     if named == "-file":
-        return follower.script(rest[0])
-    return follower.text(" ".join(rest), "", 0)
+        found = follower.script(rest[0])
+        return _refused(found, follower.within(rest[0])) if refuses else found
+    follower.refuses = refuses
+    found = follower.text(" ".join(rest), "", 0)
+    return _refused(found, follower.refused) if follower.refused else found
+
+
+PREFERENCE = "PSExecutionPolicyPreference"
+"""The variable by which a PowerShell hands its policy on to those that it starts."""
+
+
+def _refused(found: StartedFile | None, script: str) -> StartedFile | None:
+    """Return a start to which PowerShell does not come, or in which it activates nothing, since it refuses a script."""
+    return found and msgspec.structs.replace(found, ended_at=script, ended_by="policy", first=script)
 
 
 def python_of_script(path: str, state: State, ground: Ground, run: Runs) -> StartedFile | None:
@@ -214,12 +229,16 @@ class _Follower:
         self.functions: dict[str, tuple[Statement, ...]] = {}
         self.ended = False
         self.depth = 0
+        self.refuses = False
+        """Whether scripts are refused: what they start is only looked for."""
+        self.refused = ""
+        """The first script that is."""
         self.tried: StartedFile | None = None
         """The first Python that is only tried, or installs something."""
 
     def script(self, path: str) -> StartedFile | None:
         """Follow a script to the first Python that it starts."""
-        place = self._within(path)
+        place = self.within(path)
         text = self.ground.read(place)
         if text is None:
             return None
@@ -284,7 +303,7 @@ class _Follower:
             path = self._value(asked["path"]) or next(iter(self._words(asked["path"])), UNKNOWN)
             if name := re.fullmatch(r"(?i)env:\\?(\w+)", path):
                 return None if name[1] in self.state.open else value_of(self.state, name[1]) is not None
-            return None if UNKNOWN in path else self.ground.where.exists(self._within(path))
+            return None if UNKNOWN in path else self.ground.where.exists(self.within(path))
         if named := re.fullmatch(r"(?i)\$env:(\w+)", condition):
             return None if named[1] in self.state.open else bool(value_of(self.state, named[1]))
         return None
@@ -350,7 +369,7 @@ class _Follower:
             self._open_path()
         elif name in _MOVES and arguments:
             folder = next((a for a in arguments if not a.startswith("-")), "")
-            self.state.values["PWD"] = self._within(folder) if sure and UNKNOWN not in folder else UNKNOWN
+            self.state.values["PWD"] = self.within(folder) if sure and UNKNOWN not in folder else UNKNOWN
         elif name in _ENDS:
             self.ended = sure
         elif name in _COMMANDS_OF_OTHERS:
@@ -365,18 +384,20 @@ class _Follower:
 
     def _program(self, words: list[str], file: str, line: int, *, sure: bool) -> StartedFile | None:
         """Follow a script, an activation, or a program."""
-        place = self._within(words[0]) if re.search(r"[\\/]", words[0]) else words[0]
+        place = self.within(words[0]) if re.search(r"[\\/]", words[0]) else words[0]
         if UNKNOWN in place:  # it lies in a folder that is not known, and may activate an environment
             self._open_path()
             return None
         scripts = [p for p in (place, f"{place}{SCRIPT}") if p.lower().endswith(SCRIPT)]
         script = next((p for p in scripts if self.ground.where.is_file(p)), "")
         if script:
+            self.refused = self.refused or (script if self.refuses else "")
             home = ntpath.dirname(ntpath.dirname(script))
             if ntpath.basename(script).lower() == "activate.ps1" and self.ground.where.is_file(
                 ntpath.join(home, "pyvenv.cfg")
             ):
-                self._activate(home, file, line, sure=sure)
+                if not self.refuses:
+                    self._activate(home, file, line, sure=sure)
                 return None
             return self.script(script)
         if re.fullmatch(r"(?i)(?:conda|mamba|micromamba)(?:\.bat|\.exe)?", ntpath.basename(words[0])):
@@ -428,13 +449,14 @@ class _Follower:
         plain = [a for a in arguments if not a.startswith("-") and a not in behind]
         program = named.get("-filepath") or (plain.pop(0) if plain else "")
         if folder := named.get("-workingdirectory", ""):
-            self.state.values["PWD"] = self._within(folder)
+            self.state.values["PWD"] = self.within(folder)
         words = (named.get("-argumentlist") or named.get("-args") or " ".join(plain)).replace(",", " ").split()
         return self._command(["&", program, *words], each, file, sure=sure) if program else None
 
     # --- values ---
 
-    def _within(self, path: str) -> str:
+    def within(self, path: str) -> str:
+        """Return the path of a file from the folder that is current."""
         here = self.state.values.get("PWD") or self.ground.folder
         path = path.replace("/", "\\")
         return ntpath.normpath(path if ntpath.isabs(path) else ntpath.join(here, path))
@@ -495,7 +517,7 @@ class _Follower:
             cut = ntpath.basename if leaf else ntpath.dirname
             return cut(parts[0]) if len(parts) == 1 and UNKNOWN not in parts[0] else None
         if words and words[0].lower() in ("resolve-path", "get-location") and len(words) <= 2:
-            return self._within(words[1] if len(words) == 2 else ".")
+            return self.within(words[1] if len(words) == 2 else ".")
         return self._value(text)
 
     def _words(self, text: str) -> list[str]:

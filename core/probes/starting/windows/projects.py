@@ -11,7 +11,8 @@ from core.probes.starting.commands import StartedFile
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.command_lines import Place, python_of_words
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import python_of_words
 from core.probes.starting.windows.starters import way_to
 
 MOST_TASKS = 40

@@ -13,7 +13,8 @@ from core.host.windows.environment import expand_variables
 from core.model.facts import RegisteredStart
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.command_lines import Place, commands_of_line
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import commands_of_line
 from core.probes.starting.windows.powershell import apply_profiles
 
 SHOWN = {"WindowsPowerShell": "Windows PowerShell", "PowerShell": "PowerShell"}

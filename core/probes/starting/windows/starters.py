@@ -25,7 +25,8 @@ from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.command_lines import Place, give, prefix_among, python_of_line
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import give, prefix_among, python_of_line
 from core.probes.starting.windows.ended import ended_starts
 
 MOST_TASKS, MOST_FOLDERS = 400, 80
@@ -81,7 +82,7 @@ def way_to(
 def _registered(
     one: RegisteredStart, ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
 ) -> Iterator[Reached]:
-    if one.kind in ("prompt", "association") or not STARTS_PYTHON.search(one.command):
+    if one.kind in ("prompt", "association", "policy") or not STARTS_PYTHON.search(one.command):
         return
     mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
     env = dict(ground.env) if mine else _environment_of_system(variables)
@@ -141,7 +142,7 @@ def _tasks(
                 state = State(dict(env), set(env), separator=";")
                 state.files.append(path)
                 filled, folder_of_it = (expand_variables(t, env) for t in (command, where))
-                state.values["PWD"] = folder_of_it.strip('"') or _system_folder(env)
+                state.values["PWD"] = folder_of_it or _system_folder(env)
                 yield from _way(Reached(kind="task", at=path, state=state), filled, Place(path), ground, pythons)
 
 

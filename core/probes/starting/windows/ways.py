@@ -21,9 +21,9 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import EDITORS, Reached, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
+from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import (
-    Place,
     activate,
     give,
     prefix_among,
@@ -31,7 +31,7 @@ from core.probes.starting.windows.command_lines import (
     python_of_ps1,
 )
 from core.probes.starting.windows.double_click import double_click_ways
-from core.probes.starting.windows.ended import ended_starts
+from core.probes.starting.windows.ended import ended_starts, folder_of_another_drive
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
@@ -51,6 +51,7 @@ def windows_ways(
 
     ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them. ``apart``: runs the readers.
     """
+    ground = replace(ground, refuses_scripts=any(one.kind == "policy" for one in registered))
     yield from apart(
         lambda: prompt_ways(ground, registered),
         lambda: _kernels(ground, pythons),
@@ -185,11 +186,11 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
             found = python_of_ps1(path, state, ground)
         else:
             found = python_of_batch(path, state, ground)
-        if found is None or found.relative:
+        if found is None or (found.relative and not found.ended_at and not folder_of_another_drive(state)):
             continue
         called |= {f for f in state.files if f != path}
         way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, pythons), argv=(path,))
-        if found.is_gone and not found.launcher:
+        if (found.is_gone and not found.launcher) or found.ended_by == "exits":
             gone.append((found, way))
             continue
         runs = (*ended_starts(found, way, ground, pythons), *lacking_pythons(found, way, ground, pythons))
