@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution, SearchEntry
+from core.probes.python import followed_programs
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
@@ -284,6 +285,45 @@ def test_a_folder_of_data_in_the_place_of_a_package(
 
 
 BUILT = "from setuptools import setup\nfrom Cython.Build import cythonize\nsetup(ext_modules=cythonize('core.pyx'))\n"
+ADDS = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), 'inner'))\n"
+OWN = {"kit/parts.py": "", "kit/__init__.py": "", "inner/kit.py": "", "nodes.py": ADDS}
+NEWER = {
+    "hub/__init__.py": "from hub.core import tell\n",
+    "hub/core.py": "def tell():\n    pass\n",
+    "user/__init__.py": "from hub import tell\n",
+}
+
+
+@pytest.mark.parametrize(
+    ("program", "files", "expected"),
+    [
+        ("import clip\nimport nodes\nimport kit.parts\n", OWN, ("absent", "kit.parts", "inner/kit.py", "nodes.py")),
+        ("import clip\nimport kit.parts\nimport nodes\n", OWN, None),
+        ("import clip\nimport nodes\nimport kit.parts\n", OWN | {"nodes.py": ADDS.replace("insert(0, ", "append(")}, None),
+        ("import clip\nimport kit\nimport nodes\nimport kit.parts\n", OWN, None),
+        (f"{ADDS}import user\n", {"inner/hub/__init__.py": "def say():\n    pass\n"}, ("no name", "hub", "inner/hub/__init__.py", "main.py")),
+        (f"import user\n{ADDS}import hub\n", {"inner/hub/__init__.py": "def say():\n    pass\n"}, None),
+    ],
+)  # fmt: skip
+def test_a_folder_that_is_put_first_hides_what_is_imported_after_it(
+    program: str,
+    files: dict[str, str],
+    expected: tuple[str, ...] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(followed_programs, "_frameworks", lambda _installed: frozenset(("user",)))
+    work = tmp_path / "work"
+    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED | NEWER)
+    found = {
+        (e.kind, e.wanted, str(Path(e.path).relative_to(work)), str(Path(e.added.source).relative_to(work)))
+        for e in ends_in(tmp_path)
+        if e.added
+    }
+    assert found == ({expected} if expected else set())
+    assert python_fails(tmp_path) == bool(expected)
+
+
 MODULES = '[submodule "x"]\n\tpath = third_party/Voice-TTS\n\turl = https://example.org/x.git\n'
 VOICE = "import sys, clip\nsys.path.append('third_party/Voice-TTS')\nfrom voice.models import Flow\n"
 

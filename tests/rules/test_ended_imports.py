@@ -606,3 +606,11 @@ def test_what_a_project_lacks_of_its_own_and_of_python(
     assert found.fix is not None
     assert advice in found.fix.advice
     assert fields["kind"] != "no name" or "a release of Python" in found.why
+
+
+def test_what_a_namesake_lacks_is_cured_by_the_project_that_is_meant() -> None:
+    its = ended(starts=("docx", MAIN), importer=f"{SITE}/docx.py", line=30, wanted="exceptions")
+    found = card(seen(its))
+    assert found.severity == Severity.WARNING
+    assert found.fix is not None
+    assert "python-docx" in found.fix.advice

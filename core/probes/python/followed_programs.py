@@ -113,13 +113,15 @@ def _followed(
     where: Sysroot,
 ) -> tuple[_Ends, bool]:
     frameworks = _frameworks(distributions)
+    if _hides_packages(search):
+        frameworks = frozenset()  # what frameworks import is looked for in the program's own folders, too
     asked = frozenset(name for one in programs.values() for name in packages_spelt(one))
     follower = Follower(
         search,
         distributions,
         where,
         MOST_BYTES,
-        closed=frameworks | {"numpy"},
+        closed=frameworks | {"numpy"} if frameworks else frozenset(),
         whole=(asked | search.top_names(folder)) - frameworks,
         end=(time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING),
         calls=True,
@@ -140,6 +142,14 @@ def _followed(
             break
     ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
     return _Ends(ends), follower.limit.had_time
+
+
+def _hides_packages(search: ModuleSearch) -> bool:
+    """Whether a folder that a program puts before the packages has a module of the name of one of them."""
+    entries = search.search.entries
+    first = next((n for n, e in enumerate(entries) if e.origin == "start"), 0)
+    added = {name for e in entries[:first] for name in search.top_names(e.path)}
+    return bool(added) and any(added & search.top_names(e.path) for e in entries[first:] if e.origin in PACKAGES)
 
 
 def _frameworks(distributions: Iterable[Distribution]) -> frozenset[str]:

@@ -10,7 +10,7 @@ Sources: https://docs.python.org/3/reference/import.html and Lib/importlib/_boot
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -18,7 +18,9 @@ from core.common.late_pattern import late_pattern
 from core.knowledge.modules import KnownModule, module_of, names_given_up
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
+from core.model.facts.imports import PACKAGES
 from core.probes.python.absence import Absence
+from core.probes.python.distributions import normalise_name
 from core.probes.python.dotted_modules import (
     DottedModules,
     Module,
@@ -94,9 +96,17 @@ class Follower:
         wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
         self._found.lacking = frozenset(suspects.lacking)
         if calls:  # a program may put such a name back before it imports what asks for it
-            releases = [("python", ".".join(map(str, search.python))), *((d.name, d.version) for d in distributions)]
-            self._found.given_up = names_given_up(releases)
+            self._found.given_up = names_given_up([("python", ".".join(map(str, search.python))), *self._releases()])
         self._found.of_python = importers_in_python(wanted, search, where) if wanted else frozenset()
+
+    def _releases(self) -> Iterator[tuple[str, str]]:
+        """Yield name and version of what is installed, those that Python finds last first: only some are among the distributions."""
+        yield from ((d.name, d.version) for d in self._distributions)
+        for entry in reversed(self._search.search.entries):
+            for info in (self._where.names(entry.path) or ()) if entry.origin in PACKAGES else ():
+                name, dash, version = info.removesuffix(".dist-info").partition("-")
+                if dash and info.endswith(".dist-info"):
+                    yield normalise_name(name), version
 
     @property
     def followed(self) -> frozenset[str]:

@@ -8,6 +8,7 @@ import msgspec
 
 from core.common.syntax_tree import statements_of
 from core.model.facts import EndedImport, Frozen, SearchEntry, path_text
+from core.model.facts.imports import PACKAGES
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.module_text import EXTENDS_PATH, packages_imported
@@ -15,6 +16,9 @@ from core.probes.python.modules import ModuleSearch
 from core.probes.python.path_expressions import PathNames
 from core.probes.python.start_code import changes_of_path
 from core.probes.sysroot import Sysroot
+
+MOST_MODULE_BYTES = 256 << 10
+"""How long a module of a program's own may be."""
 
 MOST_BYTES = 4 << 20
 """Bytes of source that are read to see what is loaded before a program puts a folder first."""
@@ -29,6 +33,8 @@ class OwnPaths(Frozen, frozen=True):
     """Where it adds the first one."""
     before: tuple[str, ...] = ()
     """The packages that it imports above that line."""
+    source: str = ""
+    """The module of its own that adds them as it is imported, and that has the line; empty for the program itself."""
 
 
 def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> OwnPaths | None:
@@ -38,7 +44,7 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     """
     wanted = len(EXTENDS_PATH.findall(text))
     if not wanted:
-        return OwnPaths()
+        return _of_own_module(text, folder, home, where) if path.startswith(folder) else OwnPaths()
     names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
     body = statements_of(text)
     changes = [*changes_of_path(body, names)]
@@ -56,6 +62,22 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     return OwnPaths(tuple(front), tuple(back), line, tuple(name for name in before if name not in STANDARD))
 
 
+def _of_own_module(text: str, folder: str, home: str, where: Sysroot) -> OwnPaths:
+    """Return what the first module of the program's own adds that adds anything, of those which it imports at its top level."""
+    body, seen = statements_of(text), list[str]()
+    for node in body:
+        for name in packages_imported([node]):
+            path = where.join(folder, f"{name}.py")
+            its = (where.text(path, MOST_MODULE_BYTES) or "") if name not in STANDARD and where.is_file(path) else ""
+            if EXTENDS_PATH.search(its):
+                found = own_paths(its, path, folder, home, where) or OwnPaths()
+                return (
+                    msgspec.structs.replace(found, before=(*seen, *found.before), source=path) if found.line else found
+                )
+            seen += [name] if name not in STANDARD else []
+    return OwnPaths()
+
+
 def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: Sysroot) -> ModuleSearch | None:
     """Return the search of a program, the file ``source``, that adds folders; None where something that it loads before may be in one
     of them.
@@ -65,11 +87,15 @@ def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: S
     if its.front and its.before:
         entries = search.search.entries
         taken = frozenset(n for folder in its.front for n in search.top_names(folder)) - STANDARD
-        installed = frozenset(n for e in entries if e.origin != "standard library" for n in search.top_names(e.path))
-        if taken & installed:
+        installed, own = (
+            frozenset(n for e in entries if (e.origin in PACKAGES) is among for n in search.top_names(e.path))
+            for among in (True, False)
+        )
+        if taken & (installed | own):
             follower = Follower(search, (), where, MOST_BYTES)
             for name in its.before:
-                follower.follow(name)
+                if taken & installed or name not in installed:  # packages import no module of the person's own
+                    follower.follow(name)
             if not follower.may_read or taken & {name.partition(".")[0] for name in follower.followed}:
                 return None
     front, back = (
@@ -108,6 +134,6 @@ def searches_of_programs(
         if its is not None:
             groups.setdefault((its, path if its.line else ""), []).append((name, text))
     for (its, path), mine in groups.items():
-        found = search_of_program(search, its, path, where)
+        found = search_of_program(search, its, its.source or path, where)
         if found is not None and (not path or found.find(mine[0][0]).path in ("", path)):
             yield found, OwnSearch(its, tuple(mine))

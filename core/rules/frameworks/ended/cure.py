@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from core.common.i18n import _
 from core.common.requirements import is_in_specifier
 from core.common.shell import quote, shell_command, shell_of
 from core.knowledge.causes import Cause
-from core.knowledge.modules import GivenUp, distribution_of, given_up, meant_by
+from core.knowledge.modules import GivenUp, Namesake, distribution_of, given_up, meant_by, module_table
 from core.knowledge.numpy_names import is_given_up, is_pythons_own
 from core.model.facts import EndedImport, SearchEntry
 from core.model.facts.imports import BEFORE_THE_PACKAGES
@@ -160,6 +161,8 @@ def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
     """Return what to install where the importer, or the tables, name it: the module that it tries first, or the last release with one."""
     if ended.tried_first and ended.kind == "refused":
         return install_package(home, distribution_of(ended.tried_first))
+    if namesake := _namesake_that_asks(ended):
+        return install_instead(home.seen, home.python, namesake.module, namesake.install)
     its = given_up_name(ended) or given_up(ended.wanted.partition(".")[0])
     if its is None or ended.kind not in ("absent", "no name"):
         return None
@@ -167,6 +170,15 @@ def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
         return _by_its_later_name(home, ended, its)
     by_package = "." in its.name and not is_asked_by_program(home, ended)  # which may have a release that does without
     return None if by_package else reinstall_requirement(home.seen, home.python, its.last)
+
+
+def _namesake_that_asks(ended: EndedImport) -> Namesake | None:
+    """Return the row of an installed module that asks for what is not there, and in whose place people mean another project's; else None."""
+    if ended.kind != "absent" or not any(map(is_program, ended.starts)):
+        return None
+    inside = re.search(r"-packages[/\\]([^/\\]+)", ended.importer)
+    name = inside[1].removesuffix(".py") if inside else ""
+    return next((row for row in module_table().namesakes if row.module == name), None)
 
 
 def _by_its_later_name(home: EnvironmentView, ended: EndedImport, its: GivenUp) -> Fix:

@@ -23,6 +23,7 @@ from core.rules.frameworks.ended.queries import (
     is_of_programs,
     is_outer_folder,
     is_part_given_up,
+    is_program,
     is_pythons_own,
     leads_outside,
     package_of,
@@ -136,6 +137,8 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not requirers(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
     if worked or (undeclared and not framework and all(is_asked_for(home, name) for name in consumers)):
+        if not worked and any(map(is_program, ended.starts)):
+            return min(home.severity, WARNING)  # a program of the person's comes to it
         return NOTE
     asked_for = all(is_asked_for(home, name) for name in consumers)
     lazily = ended.required_by and asked_for  # A framework that requires it gets along until it is used.
