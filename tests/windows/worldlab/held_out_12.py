@@ -31,6 +31,7 @@ from tests.windows.worldlab.held_out_2 import (
     ENVIRONMENT,
     FOR_CT2,
     IN_THE_WAY,
+    ML,
     NOT_INHERITED,
     PATH_WRONG,
     PROJECT,
@@ -297,7 +298,7 @@ HELD_OUT_12: tuple[Scene, ...] = (
     Scene(f"{TWELVE}onnxruntime-beside-its-gpu-build", ORT, (TWICE, NO_GPU_BUILD), orts(INSIGHTFACE, lambda m, site: pip(m, site, "ort-cpu"), SWAPS), names="onnxruntime-gpu", runs=script("swap.py"), folder=PROJECT),
     Scene(f"{TWELVE}torchvision-of-another-torch", "torch", (REQUIREMENT, ABI), torch_of_pip(torchvision("0.20.1+cu124", "2.5.1", "of_another_torch"), DETECTS), names="torchvision", runs=script("detect.py"), folder=PROJECT),
     # C: Python or the loader finds another file
-    Scene(f"{TWELVE}script-with-the-packages-name", "ctranslate2", (IN_THE_WAY,), ct2s(FASTER_WHISPER, NAMED_LIKE_IT), names="faster_whisper.py", runs=script("faster_whisper.py"), folder=PROJECT),
+    Scene(f"{TWELVE}script-with-the-packages-name", "ctranslate2", (IN_THE_WAY,), ct2s(FASTER_WHISPER, NAMED_LIKE_IT), names="faster_whisper.py", runs=lambda _s: [str(ML), "-B", str(next(PROJECT.glob("*faster_whisper.py")))], folder=PROJECT),
     Scene(f"{TWELVE}processor-build-of-the-user", ORT, (TWICE, IN_THE_WAY, NO_GPU_BUILD), orts(in_user_site("ort-cpu"), base=whole("numpy-1.26", "ort-1.20")), names="Roaming", runs=does(PROVIDERS, WHOLE / "python.exe")),
     Scene(f"{TWELVE}older-cublaslt-of-a-video-editor", "ctranslate2", (SHADOWED,), ct2s(older("cublasLt64_12.dll", EDITOR, on_path=True)), names="Topaz Video AI"),
     # D: another way of starting
