@@ -91,6 +91,10 @@ here = os.path.dirname(os.path.abspath(__file__))
 names = [os.path.splitext(os.path.basename(v))[0] for v in os.listdir(here) if v.endswith('{end}')]
 _modules = [importlib.import_module(f'{package}.{{name}}') for name in names]
 """
+WRITTEN = """
+import importlib
+_modules = [importlib.import_module(f'{package}.{{name}}') for name in {names}]
+"""
 INSTALLED = {
     "oldest/__init__.py": DEPRECATED,
     "older/__init__.py": LOOKED_UP,
@@ -100,6 +104,9 @@ INSTALLED = {
     "kinds/__init__.py": LISTING.format(package="kinds", end="_kind.py"),
     "kinds/one_kind.py": "",
     "kinds/two_part.py": "from clip import load\n",
+    "written/__init__.py": WRITTEN.format(package="written", names="('one', 'two')"),
+    "written/one.py": "import clip\n",
+    "written/two.py": "from clip import load\n",
     "parts/one_part.py": "import clip\n",
     "parts/two_part.py": "from clip import load\n",
     "gives/__init__.py": "class Net:\n    pass\nNet.cudart = 1\nsetattr(Net, 'cudart', 2)\n",
@@ -230,6 +237,7 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "modules that a package lists": ("import parts\n", ("no name", "clip", "load")),
     "modules that a package lists, of another ending": ("import kinds\n", None),
     "an attribute that has a folder of stubs": ("import stubbed\nstubbed.parts.load()\n", None),
+    "modules that a package writes out": ("import written\n", ("no name", "clip", "load")),
     "a package that is not installed": ("import elsewhere\n", None),
     "what a package asks for when it is used": ("import late\n", None),
     "what a package can do without": ("import kit\n", None),

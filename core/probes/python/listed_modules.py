@@ -1,5 +1,5 @@
-"""Modules that a package imports because they lie in its folder: it lists the names that end in a certain way, and imports each by a name
-that it makes, as BasicSR does.
+"""Modules that a package imports each by a name that it makes, in a comprehension: those of its folder whose names end in a certain way, as
+BasicSR does, or those that it writes out.
 """
 
 from __future__ import annotations
@@ -11,17 +11,19 @@ from core.common.syntax_tree import last_name, statements_of
 
 
 def listed_modules(text: str, package: str, names: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the line that imports and each module that it imports, where a package's text does so at its top level, in two comprehensions.
+    """Yield the line that imports and each module that it imports, where a package's text does so at its top level.
 
     ``names``: those in the package's folder.
     """
     if "import_module(f" not in text:
         return
-    ends: dict[str, str] = {}
+    listed: dict[str, list[str]] = {}
     for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.ListComp(generators=[one])) if end := _end_of(one):
-                ends[name] = end
+                listed[name] = [n.removesuffix(".py") for n in sorted(names) if n.endswith(end)]
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Tuple() | ast.List() as written):
+                listed[name] = _texts(written)
         made = node.value if isinstance(node, ast.Assign | ast.Expr) else None
         match made:
             case ast.ListComp(
@@ -33,12 +35,10 @@ def listed_modules(text: str, package: str, names: Iterable[str]) -> Iterator[tu
                         )
                     ],
                 ),
-                generators=[ast.comprehension(target=ast.Name(id=same), iter=ast.Name(id=of), ifs=[])],
+                generators=[ast.comprehension(target=ast.Name(id=same), iter=of, ifs=[])],
             ) if last_name(func) == "import_module" and part == same and before == f"{package}.":
-                end = ends.get(of, "")
-                yield from (
-                    (node.lineno, before + n.removesuffix(".py")) for n in sorted(names) if end and n.endswith(end)
-                )
+                found = listed.get(of.id, []) if isinstance(of, ast.Name) else _texts(of)
+                yield from ((node.lineno, before + name) for name in found)
 
 
 def _end_of(one: ast.comprehension) -> str:
@@ -54,3 +54,12 @@ def _end_of(one: ast.comprehension) -> str:
         ) if name == asked and end.endswith(".py"):
             return end
     return ""
+
+
+def _texts(written: ast.expr) -> list[str]:
+    """Return the texts that a tuple or list writes out; none where it has anything else."""
+    match written:
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            texts = [p.value for p in parts if isinstance(p, ast.Constant) and isinstance(p.value, str)]
+            return texts if len(texts) == len(parts) else []
+    return []
