@@ -362,6 +362,23 @@ def test_a_part_of_the_project_that_a_further_step_brings(
     assert python_fails(tmp_path) or expected is None
 
 
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("python src/main.py", True),
+        (r'"%PYTHON%" "%~dp0src\main.py" %*', True),
+        ("./venv/bin/python -s ./src/main.py --listen", True),
+        ("cp other/src/main.py .", False),
+        ("cat src/main.pyc", False),
+    ],
+)
+def test_a_program_below_that_a_script_starts_is_followed_into_its_modules(tmp_path: Path, line: str, told: bool):
+    below = {"src/main.py": "import kit_of_mine.utils\n", "src/kit_of_mine/utils.py": "from clip import load\n"}
+    lay_out(tmp_path, {"run.sh": f"cd here\n{line}\n", **below}, INSTALLED)
+    found = [(e.wanted, e.name, e.starts) for e in ends_in(tmp_path)]
+    assert found == ([("clip", "load", (str(tmp_path / "work/src/main.py"),))] if told else [])
+
+
 def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_them(tmp_path: Path):
     helper = "import clip\n\n\ndef load(name):\n    return clip.load(name)\n"
     lay_out(tmp_path, {"main.py": "import helper\nhelper.load('a')\n", "helper.py": helper}, INSTALLED)

@@ -45,6 +45,11 @@ OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|_
 """Programs that some tool runs, in an environment of its own."""
 
 
+SCRIPTS, MOST_SCRIPTS = (".bat", ".cmd", ".ps1", ".sh"), 20
+BELOW = late_pattern(r"(?:(?<=[\s\"'=])|(?<=%~dp0)|(?<=\s\./)|(?<=\s\.\\))((?:[A-Za-z_][\w.-]*[\\/])+[A-Za-z_]\w*\.py)(?=[\s\"']|$)")
+"""A program in a folder below, as a script names it: ``ComfyUI\\main.py``, ``%~dp0app\\main.py``, ``./src/train.py``."""
+
+
 class _Ends(Frozen, frozen=True):
     """Where programs end."""
 
@@ -56,18 +61,23 @@ def ends_of_programs(
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     *,
+    here: str = "",
     hub: str = "",
     home: str = "",
     known: dict[str, str] | None = None,
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of the programs end that lie in the folder which programs are started in; each end once, with the
-    programs that come to it.
+    """Return where the imports of the programs end that lie in the folder which programs are started in, or in one below it from which a
+    script of that folder starts them; each end once, with the programs that come to it.
+
+    ``here``: that folder, of a Python that does not search it.
     """
     folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
     programs = dict(_programs(folder, where)) if folder else {}
-    if not programs:
-        return ()
     found: list[EndedImport] = []
+    for place, its in _of_scripts(here or folder, where).items():
+        found += _kept(its, place, search.started_in(place) if folder else search, distributions, where, known)
+    if not programs:
+        return tuple(found)
     for own, its in searches_of_programs(programs.items(), search, folder, home, where):
         ends = _kept(dict(its.programs), folder, own, distributions, where, known)
         found += (in_entries_of(own, ended, its.adds) for ended in ends)
@@ -94,6 +104,20 @@ def _kept(  # noqa: PLR0917 - what a follower is given
 
     given = search.search_settings, distributions, folder, sorted(programs.items())
     return kept_look("imports of programs", given, _Ends, look, where, known=known).found
+
+
+def _of_scripts(folder: str, where: Sysroot) -> dict[str, dict[str, str]]:
+    """Return the programs below a folder that its scripts name: their folder -> name -> text."""
+    names = [n for n in sorted(where.names(folder) or ()) if n.lower().endswith(SCRIPTS)] if folder else []
+    texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
+    named = dict.fromkeys(m[1].replace("\\", "/") for text in texts for m in BELOW.finditer(text))
+    found: dict[str, dict[str, str]] = {}
+    for path in [where.join(folder, *name.split("/")) for name in named][:MOST_SCRIPTS]:
+        name = where.name(path).removesuffix(".py")
+        text = (where.text(path, MOST_PROGRAM_BYTES) or "") if where.is_file(path) else ""
+        if set(packages_spelt(text)) - STANDARD and not OF_TOOLS.fullmatch(name):
+            found.setdefault(where.parent(path), {})[name] = text
+    return found
 
 
 def _programs(folder: str, where: Sysroot) -> Iterator[tuple[str, str]]:

@@ -117,7 +117,13 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
     of_programs = (
         *ended_programs(modules, python.distributions, where, home=home),
         *ends_of_programs(
-            modules, python.distributions, where, hub=hub_cache(request.env, home), home=home, known=parts.known
+            modules,
+            python.distributions,
+            where,
+            here=folder,
+            hub=hub_cache(request.env, home),
+            home=home,
+            known=parts.known,
         ),
     )
     return ImportSearch(
