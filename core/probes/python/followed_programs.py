@@ -74,8 +74,8 @@ def ends_of_programs(
     folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
     programs = dict(_programs(folder, where)) if folder else {}
     found: list[EndedImport] = []
-    for place, its in _of_scripts(here or folder, where).items():
-        found += _kept(its, place, search.started_in(place) if folder else search, distributions, where, known)
+    for place, below in _of_scripts(here or folder, where).items():
+        found += _kept(below, place, search.started_in(place) if folder else search, distributions, where, known)
     if not programs:
         return tuple(found)
     for own, its in searches_of_programs(programs.items(), search, folder, home, where):
