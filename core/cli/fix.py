@@ -76,7 +76,7 @@ def run_fix(options: argparse.Namespace) -> int:
     report = look(shop.current_host())
     rows: list[FixLine] = []
     refused = stuck = False
-    for finding in _chosen_findings(report, options.findings):
+    for finding in chosen_findings(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
         if options.fetch_cudnn and takes_cudnn(offered):
             offered = _with_fetched(offered, report, shop, options)
@@ -95,11 +95,21 @@ def run_fix(options: argparse.Namespace) -> int:
     return status_of(report)
 
 
-def _chosen_findings(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
+def chosen_findings(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
+    """Return the findings with these ids; without ids the headline.
+
+    Raises:
+        UsageError: there is none with an id.
+    """
     if not ids:
         return (report.headline,) if report.headline else ()
     known = {f.id for f in report.findings}
     for wish in ids:
+        if wish not in known and report.not_examined:
+            titles = join_sentences(*(f.title for f in report.not_examined))
+            raise UsageError(
+                _("this scan did not find {wish}, and it is incomplete: {titles}", wish=repr(wish), titles=titles)
+            )
         if wish not in known:
             raise UsageError(
                 _(

@@ -23,7 +23,7 @@ from core.model.findings import Finding, Report
 from core.model.paths import is_inside
 from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
-from core.rehearsal.rehearse import Examine, remaining_finding, remaining_problem
+from core.rehearsal.rehearse import Examine, open_question, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
 from core.transaction.execute import VerifiedFor, Way
 from core.transaction.session_host import NewSessionHost
@@ -160,7 +160,7 @@ def _judge_start(
     here = start.way == "process"  # the only way for which ``before`` shows what else was wrong
     if after and (remaining_finding(finding, after) or (here and remaining_problem(finding, before, after))):
         holds = False
-    elif after and not any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
+    elif after and not open_question(finding, before, after):
         its = [start.at] if start.at else environments
         holds = True if all(python_of(after.snapshot, p) for p in its) else None
     supposed = start.way == "process" and isinstance(start.host, NewSessionHost) and bool(start.host.renewals)

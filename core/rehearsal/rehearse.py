@@ -13,8 +13,9 @@ from core.common.progress import Progress
 from core.host.interface import Host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, FileSet
+from core.model.facts import full_id, split_id
 from core.model.findings import Finding, Report
-from core.model.steps import Severity
+from core.model.steps import Severity, Step
 from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
 from core.rehearsal.files import (
     Rehearsal,
@@ -28,11 +29,14 @@ from core.rehearsal.files import (
 )
 from core.rehearsal.interpreters import import_problem
 from core.rehearsal.planned_host import PlannedHost
+from core.rules.frameworks.finding_ids import ENDED_ID
+from core.rules.incomplete_scan import PROBE_SUBJECTS
 
 __all__ = [
     "Examine",
     "Rehearsal",
     "compare_reports",
+    "open_question",
     "planned_folders",
     "rehearse",
     "remaining_finding",
@@ -95,13 +99,8 @@ def compare_reports(
     still = remaining_problem(finding, before, after)
     if still:
         return Rehearsal(works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), still))
-    if any(e.probe in ("loads", "driver") for e in after.snapshot.errors):
-        return Rehearsal(
-            works=None,
-            sentence=_(
-                "It could not be rehearsed here: {problem}", problem=translate_fact(after.snapshot.errors[0].message)
-            ),
-        )
+    if problem := open_question(finding, before, after):
+        return Rehearsal(works=None, sentence=_("It could not be rehearsed here: {problem}", problem=problem))
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]
     return successful_rehearsal(tuple(dict.fromkeys(mapped)), real or {})
 
@@ -122,4 +121,21 @@ def remaining_finding(finding: Finding, after: Report) -> str:
     for f in after.findings:
         if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
             return _("Still present: {title}", title=f.title)
+    return ""
+
+
+def open_question(finding: Finding, before: Report, after: Report) -> str:
+    """Return what kept the later scan from seeing whether the finding is gone, in one sentence; empty when it saw all that decides it.
+
+    An absent finding is gone only if the probes that it rests on came to their end.
+    """
+    steps, earlier = {finding.step, *finding.also}, {e.probe for e in before.snapshot.errors}
+    for error in after.snapshot.errors:
+        its_step, _question = PROBE_SUBJECTS.get(error.probe, (Step.ENVIRONMENT, ""))
+        if error.probe in ("loads", "driver") or (error.probe not in earlier and its_step in steps):
+            return translate_fact(error.message)
+    homes = {split_id(c)[0] for c in finding.consumers} if finding.id.startswith(f"frameworks.{ENDED_ID}") else set()
+    for one in after.snapshot.unexamined:
+        if one.what == "imports" and full_id(one.path) in homes:
+            return _("Time ran out before everything that {path} imports was examined.", path=one.path)
     return ""

@@ -16,6 +16,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.cli.fix import chosen_findings
+from core.cli.terminal import UsageError
+from core.model.facts import Machine, Snapshot
+from core.model.findings import Finding, Report
+from core.model.steps import Severity, Step
 from tests import standin
 
 ROOT = Path(__file__).parents[2]
@@ -142,3 +147,16 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
     monkeypatch.setattr(repair, "undo", lambda _id, _shop: stuck)
     assert fix.run_undo(SimpleNamespace(list=False, entry=entry.id, all=False, yes=True, let_go="")) == 6
     assert "It is stuck." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("undecided", "words"), [((), "no finding 'cudnn.x'"), (("Undecided: whether cuDNN loads.",), "it is incomplete")]
+)
+def test_a_finding_that_is_not_there_may_not_have_been_reached(undecided: tuple[str, ...], words: str) -> None:
+    found = tuple(
+        Finding(id="cudnn.not-examined", cause="", step=Step.CUDNN, severity=Severity.UNKNOWN, title=title)
+        for title in undecided
+    )
+    report = Report(snapshot=Snapshot(machine=Machine(system="linux")), findings=found)
+    with pytest.raises(UsageError, match=words):
+        chosen_findings(report, ["cudnn.x"])

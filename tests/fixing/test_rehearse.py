@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.activation_scripts import ACTIVATION_KIND, apply_steps
@@ -24,6 +25,7 @@ from core.model.facts import (
     Resolution,
     RollCall,
     Snapshot,
+    Unexamined,
     Variable,
 )
 from core.model.facts import Consumer as Program
@@ -140,9 +142,29 @@ def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
     assert rehearse.compare_reports(CURED, report(CURED, other), report(other)).works is True
 
 
-def test_what_could_not_be_looked_at_is_not_decided() -> None:
-    error = ProbeError(probe="loads", kind="time-out", message="It gave no answer in time.")
-    assert rehearse.compare_reports(CURED, report(CURED), report(errors=(error,))).works is None
+@pytest.mark.parametrize(
+    ("probe", "step", "earlier", "works"),
+    [
+        ("loads", Step.CUDNN, "", None),
+        ("imports", Step.FRAMEWORKS, "", None),
+        ("imports", Step.FRAMEWORKS, "imports", True),  # what found the fault did not need it
+        ("imports", Step.CUDNN, "", True),
+    ],
+)
+def test_what_could_not_be_looked_at_is_not_decided(probe: str, step: Step, earlier: str, works: bool | None) -> None:
+    def failed(name: str) -> tuple[ProbeError, ...]:
+        return (ProbeError(probe=name, kind="time-out", message="It gave no answer in time."),) if name else ()
+
+    fault = replace(CURED, step=step)
+    said = rehearse.compare_reports(fault, report(fault, errors=failed(earlier)), report(errors=failed(probe)))
+    assert said.works is works
+
+
+@pytest.mark.parametrize(("late", "works"), [("/v", None), ("/other", True)])
+def test_an_import_that_was_not_followed_to_its_end_is_not_decided(late: str, works: bool | None) -> None:
+    fault = replace(CURED, id="frameworks.import-ends-numpy", step=Step.FRAMEWORKS, consumers=("python/torch:/v",))
+    after = report(unexamined=(Unexamined(path=late, what="imports"),))
+    assert rehearse.compare_reports(fault, report(fault), after).works is works
 
 
 # --- overlays ------------------------------------------------------------------------------------------------------

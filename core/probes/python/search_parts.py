@@ -56,9 +56,7 @@ class SearchParts:
         """The modules of Python's own that another file hides."""
         found = hidden_standard_modules(self.modules, self._python.distributions)
         version = self._interpreter.version
-        return tuple(
-            f for f in found if not stands_in(f, self._where) and not is_never_asked(f, version, self._where)
-        )
+        return tuple(f for f in found if not stands_in(f, self._where) and not is_never_asked(f, version, self._where))
 
     def extensions(self) -> tuple[UnfitExtension, ...]:
         """Return the extension modules that do not load, without those of a plug-in that is turned off and that no program names."""
