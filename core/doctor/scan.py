@@ -66,7 +66,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
     Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=60),
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
-    Probe("closures", closure.look, needs=("pythons",), timeout=90),
+    Probe("closures", closure.look, needs=("pythons",), timeout=150),
     # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),

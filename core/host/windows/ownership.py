@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import functools
 import sys
 from ctypes import wintypes
 
@@ -43,6 +44,12 @@ class _AclHeader(ctypes.Structure):
     )
 
 
+@functools.cache
+def _library(name: str) -> ctypes.WinDLL:
+    """Load a library of Windows once: an environment has ten thousand files, and each asks a dozen times."""
+    return ctypes.WinDLL(name)
+
+
 def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
     """Return the owner, who else may write, and who else may replace its content (or the thing itself).
 
@@ -52,7 +59,7 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
     Raises:
         OSError: the access list cannot be read.
     """
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    advapi, kernel = _library("advapi32"), _library("kernel32")
     owner, dacl, whole = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     advapi.GetNamedSecurityInfoW.argtypes = (
         *(wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p),
@@ -86,7 +93,7 @@ def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
     """Return (who, rights) of every entry that allows something on the object itself, not only on children created in
     it.
     """
-    advapi = ctypes.WinDLL("advapi32")
+    advapi = _library("advapi32")
     advapi.GetAce.argtypes = (ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p)
     rows = []
     for i in range(ctypes.cast(dacl, ctypes.POINTER(_AclHeader)).contents.count):
@@ -105,7 +112,7 @@ def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
 
 def _text(sid: ctypes.c_void_p) -> str:
     """Return a security identifier in text form."""
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    advapi, kernel = _library("advapi32"), _library("kernel32")
     advapi.ConvertSidToStringSidW.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
     kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     out = wintypes.LPWSTR()
@@ -119,7 +126,7 @@ def _text(sid: ctypes.c_void_p) -> str:
 
 def own_account() -> str:
     """Return the security identifier of the account that this process runs as; empty if Windows does not say."""
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    advapi, kernel = _library("advapi32"), _library("kernel32")
     kernel.GetCurrentProcess.restype = wintypes.HANDLE
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
     advapi.OpenProcessToken.argtypes = (wintypes.HANDLE, wintypes.DWORD, ctypes.c_void_p)
@@ -143,7 +150,7 @@ def consents_for_itself() -> bool:
 
     Any other account elevates to a different account (TokenElevationType of winnt.h: 3 is TokenElevationTypeLimited).
     """
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    advapi, kernel = _library("advapi32"), _library("kernel32")
     kernel.GetCurrentProcess.restype = wintypes.HANDLE
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
     advapi.OpenProcessToken.argtypes = (wintypes.HANDLE, wintypes.DWORD, ctypes.c_void_p)
@@ -163,7 +170,7 @@ def consents_for_itself() -> bool:
 
 def is_protected(path: str) -> bool:
     """Whether a folder's access list is its own, with nothing inherited."""
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32")
+    advapi, kernel = _library("advapi32"), _library("kernel32")
     kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     advapi.GetNamedSecurityInfoW.argtypes = (
         *(wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p),
@@ -192,7 +199,7 @@ def make_protected(path: str, sddl: str = MACHINE_HISTORY) -> None:
 
         _fields_ = (("length", wintypes.DWORD), ("descriptor", ctypes.c_void_p), ("inherit", wintypes.BOOL))
 
-    advapi, kernel = ctypes.WinDLL("advapi32"), ctypes.WinDLL("kernel32", use_last_error=True)
+    advapi, kernel = _library("advapi32"), ctypes.WinDLL("kernel32", use_last_error=True)
     kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     kernel.CreateDirectoryW.argtypes = (wintypes.LPCWSTR, ctypes.c_void_p)
     advapi.ConvertStringSecurityDescriptorToSecurityDescriptorW.argtypes = (
