@@ -153,11 +153,30 @@ def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> T
     return title, why, manual_fix(_("Let it search {folder}, too", folder=one.source), first)
 
 
+def _variable_not_set(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+    """Return what is told of a variable that a shell's start-up file sets, and that what starts without a shell does not get."""
+    title = _("{source} asks for the variable {name}, which is not set there.", source=one.source, name=one.name)
+    where = one.program or _("this session")
+    why = _(
+        "{where} sets it, which services and jobs of cron do not read. The program ends with KeyError.", where=where
+    )
+    value = f"{one.name}=..."
+    fix = manual_fix(
+        _("Set {name} in {file}, too", name=one.name, file=start.at.partition(": ")[0]),
+        f"Environment={value}" if start.kind == "service" else value,
+    )
+    return title, why, fix
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
-    title = _("{source} ends before it starts Python: its shell has no command source.", source=one.source)
+    title = _(
+        "{source} does not come to the Python of {prefix}: its shell has no command source.",
+        source=one.source,
+        prefix=one.seems,
+    )
     why = _(
-        '/bin/sh is dash here, which has no command source and reads a file with "." alone; what follows && does not run.'
+        '/bin/sh is dash there, which has no command source and reads a file with "." alone: what follows && does not run, and what follows ; runs without the environment.'
     )
     fix = manual_fix(
         _('Write "." instead of "source" in {source}', source=one.source), _("Or let bash run these commands.")
@@ -359,5 +378,6 @@ ENDS: dict[str, End] = {
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
     "program not there": End(_program_not_there, everywhere=True),
     "not searched": End(_not_searched, everywhere=True),
+    "variable not set": End(_variable_not_set, everywhere=True),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -136,6 +136,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "no command",
         "not read",
         "policy",
+        "variable not set",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -148,6 +149,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
     - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
       above the folder of the program
+    - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, or the start-up file ``program``
 
     On Windows:
 

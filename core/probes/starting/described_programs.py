@@ -17,7 +17,7 @@ from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, StartKind
-from core.probes.starting.commands import Line, python_of_text
+from core.probes.starting.commands import Line, language, python_of_text
 from core.probes.starting.containers import OF_A_ROOT
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import own_prefix, program_ways
@@ -223,7 +223,7 @@ def _steps(
             line = text.count("\n", 0, max(text.find(run.partition("\n")[0]), 0)) + 1
             found = python_of_text(run, Line(path, line), state, ground, shell=shell)
             name = str(step.get("name") or run.partition("\n")[0])
-            way = Reached(kind="task", at=f"{path}: {name}", state=state, text=run, shell=shell)
+            way = Reached(kind="task", at=f"{path}: {name}", state=state, text=run, shell=language(shell, ground))
             yield from (w for w in program_ways(found, way, ground, pythons) if w.runs)
 
 

@@ -39,8 +39,50 @@ def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
         text = ground.read(path)
         if text and re.search(r"\bexport\s", text):
             yield from _of_file(text, path, ground, pythons)
+        if text and "source" in text:
+            yield from _sourced_by_sh(text, path, ground, pythons)
         if text and "activate" in text:
             yield from _activated_for_a_step(text, path, ground, pythons)
+
+
+_SH_IS_NO_DASH = late_pattern(
+    r"(?i)alpine|busybox|centos|rocky|alma|fedora|rhel|\bubi\d|redhat|amazonlinux|oracle|opensuse|arch"
+)
+"""Bases whose /bin/sh has a command ``source``; Debian's and Ubuntu's, which most bases come from, has none."""
+_SOURCES = late_pattern(r"(?:^|&&|;)\s*source\s+[\"']?([^\s\"';&|]+)/bin/activate[\"']?(?=[\s;&])(.*)", re.DOTALL)
+
+
+def _sourced_by_sh(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield a Dockerfile that starts with ``source .../bin/activate`` where /bin/sh reads it, and then a Python by its bare name."""
+    by_dash, env_path = True, ""
+    starts: dict[str, tuple[str, int]] = {}
+    for word, told, line in _instructions(text):
+        if word == "FROM":
+            by_dash, env_path, starts = not _SH_IS_NO_DASH.search(told), "", {}
+        elif word == "SHELL":
+            by_dash = "bash" not in told and by_dash
+        elif word == "ENV" and re.search(r"(?:^|\s)PATH[= ]", told):
+            env_path = told
+        elif word in ("CMD", "ENTRYPOINT"):
+            words = _command(told) if told.startswith("[") else []
+            by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else by_dash
+            starts[word] = (" ".join(words[2:]) if words else told, line) if by_sh else ("", line)
+    command, line = starts.get("ENTRYPOINT") or starts.get("CMD") or ("", 0)
+    found = _SOURCES.search(command)
+    place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
+    prefix = next((p.prefix for p in pythons if place and place == ground.where.real_path(p.prefix)), "")
+    if found and prefix and "bin" not in env_path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
+        state = State(dict(ground.env), set(ground.env), files=[path])
+        one = StartedPython(
+            name="python",
+            path=f"{prefix}/bin/python",
+            prefix=prefix,
+            seems=prefix,
+            why="activated",
+            source=f"{path}:{line}",
+            fault="no source",
+        )
+        yield Reached(kind="task", at=path, state=state, runs=(one,))
 
 
 def _activated_for_a_step(

@@ -1,4 +1,4 @@
-"""Which program a command line of Python runs, and which modules its import lacks there.
+"""Which program a command line of Python runs, and which modules and variables it lacks there.
 
 A module counts as lacking if the program imports it at its margin, nothing in its text changes sys.path, and no entry of that
 Python's search has it.
@@ -7,12 +7,13 @@ Python's search has it.
 from __future__ import annotations
 
 import ast
+import itertools
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import is_main, statements_of
+from core.common.syntax_tree import is_environ, is_main, statements_of
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry
 from core.model.paths import is_inside
@@ -85,6 +86,18 @@ def not_searched(
     return None
 
 
+def lacking_variables(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> Iterator[tuple[str, str]]:
+    """Yield each variable that a program surely asks for as it starts and that the way does not set: its name, and file and line."""
+    place, followed = _followed(found, way, ground, [home], options_of_python(found.arguments)[0])
+    if followed is None or followed.fills_variables or not place.endswith(".py"):
+        return
+    for name, (node, line) in followed.wants.items():
+        if name not in way.state.values and name not in way.state.open:
+            yield name, f"{node or place}:{line}"
+
+
 def _is_own_module(search: ModuleSearch, folder: str, name: str) -> bool:
     """Whether a folder of the person's has a module, or a folder of that name with modules in it."""
     kind, path = search.find_in_folder(folder, name)
@@ -122,7 +135,7 @@ def _followed(
 
 LAUNCHERS = frozenset(
     ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
-     "panel", "solara", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
+     "panel", "solara", "celery", "flask", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
 )  # fmt: skip
 """Programs in Python that run a program of the person in their own interpreter."""
 
@@ -130,8 +143,10 @@ LAUNCHERS = frozenset(
 def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
     """Return the person's program among the arguments of one that runs it: a file, or the module before ":app"; empty for none."""
     paths = ground.where.path_module
-    for word in arguments[1:]:
-        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word)
+    for option, word in itertools.pairwise(arguments):
+        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word) or (
+            re.fullmatch(r"([A-Za-z_][\w.]*)", word) if option in ("-A", "--app") else None
+        )
         named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
         if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
             return named
@@ -206,21 +221,28 @@ class _Imports:
     def __init__(self, search: ModuleSearch, folder: str) -> None:
         self.search, self.folder = search, folder
         self.lacks: dict[str, None] = {}
+        self.wants: dict[str, tuple[str, int]] = {}
+        """Variables that are asked for without another value: the module's file, or "" for the program, and the line."""
+        self.fills_variables = False
         self.seen: set[str] = set()
         self.changes_search = False
 
-    def read(self, text: str, *, as_main: bool = False) -> None:
+    def read(self, text: str, *, as_main: bool = False, path: str = "") -> None:
         """Take what a text imports, as far as Python surely comes."""
         self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
-        self._take_all(statements_of(text), as_main=as_main)
+        self.fills_variables = self.fills_variables or bool(FILLS_VARIABLES.search(text))
+        self._take_all(statements_of(text), as_main=as_main, path=path)
 
-    def _take_all(self, body: list[ast.stmt], *, as_main: bool) -> None:
+    def _take_all(self, body: list[ast.stmt], *, as_main: bool, path: str) -> None:
         for node in body:
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+                for name, line in _asked_variables(node):
+                    self.wants.setdefault(name, (path, line))
             for name in modules_imported(node):
                 self.take(name.partition(".")[0])
             match node:
                 case ast.If(test=test, body=inner) if as_main and is_main(test):
-                    self._take_all(inner, as_main=False)
+                    self._take_all(inner, as_main=False, path=path)
                 case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
                     return
                 case _:
@@ -235,4 +257,28 @@ class _Imports:
         if its.kind == "none":
             self.lacks[module] = None
         elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
-            self.read(self.search.where.text(its.path, 1 << 19) or "")
+            self.read(self.search.where.text(its.path, 1 << 19) or "", path=its.path)
+
+
+FILLS_VARIABLES = late_pattern(
+    r"dotenv|environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault|pop)|putenv|read_env|\bEnv\(|environs"
+)
+"""After this, reading does not show which variables a program has."""
+
+
+def _asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
+    """Yield the variables for which a statement ends with KeyError where they are not set, with their lines."""
+    later = {
+        id(n)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Lambda | ast.IfExp | ast.BoolOp)
+        for n in ast.walk(part)
+    }
+    for part in ast.walk(node):
+        match part:
+            case ast.Subscript(value=value, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if (
+                is_environ(value) and id(part) not in later
+            ):
+                yield name, part.lineno
+            case _:
+                pass

@@ -15,7 +15,7 @@ from core.model.facts import PythonEnvironment, path_text
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
+from core.probes.starting.started_code import lacking_pythons, unsearched
 from core.probes.starting.ways import Reached
 
 ALSO_CALLED = {"pytorch": "torch", "tf": "tensorflow", "tf2": "tensorflow"}
@@ -37,7 +37,8 @@ def with_promised_programs(ways: Iterator[Reached], ground: Ground, pythons: tup
         )
         runs = [
             one if not program else replace(one, program=program)
-            for one in lacking_pythons(found, way, ground, pythons)
+            for one in (*lacking_pythons(found, way, ground, pythons),)
+            or (unsearched(found, way, ground, pythons) if way.kind == "editor" else ())
         ]
         yield replace(way, runs=tuple(runs))
 

@@ -15,6 +15,8 @@ from core.probes.starting.confinement import confinements
 from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.ways import Reached, environment_in
 
+MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
+
 MOST_UNITS = 200
 RUN = "/run"
 MAY_START_PYTHON = late_pattern(r"/home/|/opt/|/srv/|python|\.py\b|\.sh\b")
@@ -91,10 +93,7 @@ def _service(
     text = ground.read(path)
     if not text:  # masked
         return
-    if own:
-        state = with_systemd(ground, login_state(ground))
-    else:
-        state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"}, {"PATH"})
+    state = with_systemd(ground, login_state(ground)) if own else State({"PATH": MACHINES_PATH}, {"PATH"})
     person = ground.person
     known = specifiers(
         name,
@@ -154,6 +153,7 @@ def _started(
 ) -> Iterator[Reached]:
     """Follow what a service starts, through its scripts; yield the way to the Python that finally runs."""
     # imported late: most people have no such service
+    from core.probes.programs.follow import find_named
     from core.probes.starting.commands import Line, python_without_shell
     from core.probes.starting.runners import words_of
     from core.probes.starting.started_code import program_ways, without_program
@@ -161,6 +161,10 @@ def _started(
     if unit.folder.startswith("/"):
         way.state.values["PWD"] = unit.folder
     words = words_of(unit.command)
+    if words and "/" not in words[0]:  # systemd.service(5): PATH= of the unit does not count for it
+        rows = unit.settings.get("ExecSearchPath", ())
+        searched = rows[-1].value if rows else MACHINES_PATH
+        words[0] = find_named(words[0], {"PATH": searched}, ground.where, "/") or words[0]
     found = python_without_shell(words, Line(*unit.at), way.state, ground, whole=True)
     its_own = found is not None and bool(found.arguments) and tuple(words[-len(found.arguments) :]) == found.arguments
     here = unit.folder or (ground.person.home if own else "/")  # systemd.exec(5), "WorkingDirectory="

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.modulefiles import has_modules
-from core.host.startup.state import State
+from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.python.distributions import normalise_name, required_name
 from core.probes.starting.commands import LETS_CONDA_ACTIVATE, Line, StartedFile, language, python_of_text
@@ -21,6 +21,7 @@ from core.probes.starting.dead_activations import called_activation, dead_activa
 from core.probes.starting.lacking_modules import (
     LAUNCHERS,
     has_module,
+    lacking_variables,
     modules_of,
     not_searched,
     options_of_python,
@@ -58,6 +59,8 @@ def program_ways(
     if not found.ended_at:
         runs = tuple(lacking_pythons(found, way, ground, pythons)) or tuple(unsearched(found, way, ground, pythons))
         runs = runs or tuple(_started_by_it(found, way, ground, pythons) if prefix else ())
+        runs = runs or tuple(_in_another_folder(found, way, ground, pythons))
+        runs = runs or tuple(_without_variables(found, way, ground, pythons) if prefix else ())
     elif prefix:
         runs = (_not_reached(found, prefix),)
     else:
@@ -121,18 +124,80 @@ def _started_by_it(
             return
 
 
-def without_program(
-    found: StartedFile, here: str, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+OF_TERMINALS = (".bashrc", ".bash_aliases", ".zshrc")
+OF_LOGINS = (".profile", ".bash_profile", ".zshenv", ".zprofile")
+"""Start-up files whose variables a desktop may hand on to the person's services."""
+
+
+def _without_variables(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python whose program asks for a variable that this session or a start-up file of a shell has, and that nothing
+    gives to what the machine starts by itself.
+    """
+    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    if home is None or way.kind not in STARTED_BY_NOBODY or ground.where.system == "windows":
+        return
+    for name, source in lacking_variables(found, way, ground, home):
+        sets = re.compile(rf"^[ \t]*export[ \t]+{re.escape(name)}=", re.MULTILINE)
+        places = (ground.at_home(n) for n in (*OF_LOGINS, *OF_TERMINALS))
+        file = next((p for p in places if sets.search(ground.read(p) or "")), "")
+        handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
+        if (file or name in ground.env) and not handed_on:
+            yield StartedPython(
+                name=name,
+                path=path_text(found.path),
+                prefix=home.prefix,
+                seems=home.prefix,
+                why="imports",
+                source=path_text(source),
+                program=path_text(file),
+                fault="variable not set",
+            )
+            return
+
+
+LOST_FOLDER = late_pattern(r"^\t[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*$")
+"""A line of a recipe that goes to a folder, in a shell of its own."""
+
+
+def _in_another_folder(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the Python of a job of cron, or of a recipe that went to a folder in another line, if its program is not where it starts."""
+    here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
+    if (
+        way.kind not in ("cron", "task")
+        or "PWD" in way.state.open
+        or UNKNOWN in here
+        or ground.where.system == "windows"
+    ):
+        return
+    went = [m[1] for row in _own_rows(way, ground) if (m := LOST_FOLDER.search(row))] if way.kind == "task" else []
+    folders = [posixpath.normpath(posixpath.join(ground.folder, f)) for f in went]
+    if way.kind == "cron" or folders:
+        one = without_program(found, here, way, ground, pythons, folders)
+        yield from [one] if one else []
+
+
+def without_program(  # noqa: PLR0917 - a program, and where it starts
+    found: StartedFile,
+    here: str,
+    way: Reached,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    folders: Collection[str] = (),
 ) -> StartedPython | None:
-    """Return the Python that a service starts in a folder where its program is not, if one of this name lies in the working folder or
-    beside the environment; ``here``: the folder in which it starts.
+    """Return the Python that a service starts in a folder where its program is not, if one of this name lies in one of ``folders``, without
+    them in the working folder or beside the environment; ``here``: the folder in which it starts.
     """
     program = program_file(found)
     prefix = own_prefix(found, pythons)
     join, is_file = ground.where.join, ground.where.is_file
     if not program.endswith(".py") or program.startswith("/") or found.ended_at or is_file(join(here, program)):
         return None
-    meant = next((f for f in (ground.folder, posixpath.dirname(prefix)) if f and is_file(join(f, program))), "")
+    places = folders or (ground.folder, posixpath.dirname(prefix))
+    meant = next((f for f in places if f and is_file(join(f, program))), "")
     if not prefix and meant:
         state = way.state.apart()
         state.values["PWD"] = meant

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment
+from core.probes.programs.follow import find_named
 from core.probes.starting.commands import Line, python_without_shell
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
@@ -60,7 +61,13 @@ def _programs(
             its.values["PWD"] = _filled(_setting_text(settings, "directory"), its, here) or ground.folder
             command = _filled(_setting_text(settings, "command"), its, here)
             row = settings.get("command") or [(1, "")]
-            found = python_without_shell(words_of(command), Line(file, row[0][0]), its, ground)
+            words = words_of(command)
+            if (
+                words and "/" not in words[0]
+            ):  # environment= does not count for it (supervisor/process.py: get_execv_args)
+                path = find_named(words[0], {"PATH": state.values.get("PATH", "")}, ground.where, "/")
+                words[0] = path or words[0]
+            found = python_without_shell(words, Line(file, row[0][0]), its, ground)
             way = Reached(kind="service", at=f"{file}: {name}", state=its, argv=(found.path,) if found else ())
             yield from program_ways(found, way, ground, pythons)
 

@@ -323,7 +323,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
     text = ground.read(path) or ""
     for row in python_launches(text):
         state = terminal.apart(path)
-        env_file = row.get("envFile")
+        env_file = row.get("envFile", "${workspaceFolder}/.env")
         if isinstance(env_file, str):
             place = _filled(env_file, state, ground)
             if (its := ground.read(place)) is not None:

@@ -57,3 +57,26 @@ def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path
     found = list(image_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),)))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
     assert told == ([("activation ends", str(env), str(line))] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("lines", "line"),
+    [
+        (("FROM python:3.11-slim", "CMD source .venv/bin/activate; python3 main.py"), 2),
+        (("FROM ubuntu:24.04", "WORKDIR /app", "ENTRYPOINT source {env}/bin/activate && exec python main.py"), 3),
+        (("FROM ubuntu:24.04", 'CMD ["/bin/sh", "-c", "source .venv/bin/activate && python main.py"]'), 2),
+        (("FROM ubuntu:24.04", 'CMD ["bash", "-c", "source .venv/bin/activate && python main.py"]'), 0),
+        (("FROM ubuntu:24.04", 'SHELL ["/bin/bash", "-c"]', "CMD source .venv/bin/activate; python3 main.py"), 0),
+        (("FROM rockylinux:9", "CMD source .venv/bin/activate; python3 main.py"), 0),
+        (("FROM ubuntu:24.04", "CMD . .venv/bin/activate; python3 main.py"), 0),
+        (("FROM ubuntu:24.04", "CMD source .venv/bin/activate; .venv/bin/python main.py"), 0),
+        (("FROM ubuntu:24.04", "ENV PATH=/app/.venv/bin:$PATH", "CMD source .venv/bin/activate; python3 main.py"), 0),
+        (("FROM ubuntu:24.04", "CMD source /opt/other/bin/activate; python3 main.py"), 0),
+    ],
+)
+def test_a_start_that_sources_where_sh_cannot(lines: tuple[str, ...], line: int, tmp_path: Path):
+    env = project(tmp_path)
+    (tmp_path / "work/Dockerfile").write_text("\n".join((*lines, "")).replace("{env}", str(env)))
+    found = list(image_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),)))
+    told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
+    assert told == ([("no source", str(env), str(line))] if line else [])

@@ -196,6 +196,74 @@ def test_conda_run_in_a_usual_place(home: Path, name: str, lacks: bool):
     assert [o.lacks for w in script_ways(given, pythons(home)) for o in w.runs] == ([("frame",)] if lacks else [])
 
 
+WANTED: dict[str, tuple[str, str, str, bool]] = {
+    "set for terminals": ("os.environ['MODELS']", "", ".bashrc", True),
+    "set nowhere": ("os.environ['MODELS']", "", "", False),
+    "set by the job": ("os.environ['MODELS']", "MODELS=/srv\n", ".bashrc", False),
+    "with another value for none": ("os.environ.get('MODELS', '/srv')", "", ".bashrc", False),
+    "asked for at last": ("1 if 'MODELS' not in os.environ else os.environ['MODELS']", "", ".bashrc", False),
+    "in a function that nobody calls": ("lambda: os.environ['MODELS']", "", ".bashrc", False),
+    "from a file": ("__import__('dotenv').load_dotenv() or os.environ['MODELS']", "", ".bashrc", False),
+}
+
+
+@pytest.mark.parametrize("case", WANTED)
+def test_a_variable_that_only_terminals_have(home: Path, case: str):
+    code, given, file, told = WANTED[case]
+    write(
+        home,
+        {"work/main.py": f"import os\nmodels = {code}\n", **({file: "export MODELS=/srv/models\n"} if file else {})},
+    )
+    start = f"{home}/env/bin/python {home}/work/main.py"
+    env = dict(w.split("=") for w in given.split())
+    if "dotenv" not in code:
+        real = subprocess.run(start.split(), env=env, capture_output=True, text=True, check=False)
+        assert ("KeyError: 'MODELS'" in real.stderr) is (told or not file), real.stderr
+    its = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"{given}5 * * * * ada {start}\n"}).around)
+    found = [(o.fault, o.name, o.source, o.program) for w in cron_ways(its, pythons(home)) for o in w.runs]
+    wanted = ("variable not set", "MODELS", f"{home}/work/main.py:2", f"{home}/.bashrc")
+    assert found == ([wanted] if told else [])
+
+
+@pytest.mark.parametrize(("line", "lacks"), [("", True), ("ExecSearchPath={home}/env/bin\n", False)])
+def test_a_bare_name_is_not_searched_in_the_path_of_a_unit(
+    home: Path, line: str, lacks: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.starting.services.MACHINES_PATH", f"{home}/bare/bin")
+    unit = "[Service]\nWorkingDirectory=%h/work\nEnvironment=PATH={home}/env/bin\n{line}ExecStart=python3 main.py\n"
+    write(home, {".config/systemd/user/x.service": unit.replace("{line}", line)})
+    found = [o.lacks for w in service_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([("frame",)] if lacks else [])
+
+
+@pytest.mark.parametrize("command", ["celery -A tasks worker", "flask --app tasks run", "gunicorn tasks:app"])
+def test_what_imports_a_module_that_an_option_names(home: Path, command: str):
+    name = command.split(maxsplit=1)[0]
+    script = "#!{home}/bare/bin/python\nimport sys\n"
+    write(home, {"work/tasks.py": "import frame\n", f"bare/bin/{name}": script, ".config/systemd/user/x.service": UNIT.replace("{start}", f"{{home}}/bare/bin/{command}")})  # fmt: skip
+    (home / "bare/bin" / name).chmod(0o755)
+    assert [o.lacks for w in service_ways(here(home), pythons(home)) for o in w.runs] == [("frame",)]
+
+
+@pytest.mark.parametrize(("line", "lost"), [("{python} main.py", True), ("cd {home}/work && {python} main.py", False), ("{python} {home}/work/main.py", False), ("{python} nothing.py", False)])  # fmt: skip
+def test_a_job_of_cron_starts_in_the_home(home: Path, line: str, lost: bool):
+    filled = line.replace("{python}", f"{home}/env/bin/python").replace("{home}", str(home))
+    real = subprocess.run(["/bin/sh", "-c", filled], cwd=home, capture_output=True, text=True, check=False)
+    assert ("can't open file" in real.stderr) is (lost or "nothing" in line)
+    given = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {filled}\n"}).around)
+    found = [(o.fault, o.name, o.program) for w in cron_ways(given, pythons(home)) for o in w.runs]
+    assert found == ([("program not there", "main.py", str(home / "work"))] if lost else [])
+
+
+@pytest.mark.parametrize(("rows", "lost"), [("\tcd src\n\t{home}/env/bin/python run.py\n", True), ("\tcd src && {home}/env/bin/python run.py\n", False), ("\tcd src; \\\n\t{home}/env/bin/python run.py\n", False)])  # fmt: skip
+def test_a_recipe_that_goes_to_a_folder_in_a_line_of_its_own(home: Path, rows: str, lost: bool):
+    write(home, {"work/src/run.py": "print(1)\n", "work/Makefile": f"train:\n{rows}"})
+    real = subprocess.run(["make", "train"], cwd=home / "work", capture_output=True, text=True, check=False)
+    assert ("can't open file" in real.stderr) is lost
+    found = [(o.fault, o.name, o.program) for w in task_ways(here(home), pythons(home)) for o in w.runs]
+    assert found == ([("program not there", "run.py", str(home / "work/src"))] if lost else [])
+
+
 HANDED_IN: dict[str, tuple[str, str]] = {
     "by sh, which has no source": ("sbatch --gres=gpu:1 --wrap 'source {home}/env/bin/activate && python3 main.py'", "no source"),
     "another Python": ("sbatch --wrap={home}/bare/bin/python\\ main.py", "imports"),
@@ -224,6 +292,7 @@ WORKFLOWS: dict[str, tuple[dict[str, str], str]] = {
     "in another step": ({"joined": "\n      - run: "}, "imports"),
     "in the same step": ({"joined": " && "}, ""),
     "by sh": ({"joined": " && ", "more": "        shell: sh\n"}, "no source"),
+    "by sh, which goes on": ({"joined": "; ", "more": "        shell: sh\n"}, "imports"),
     "on a machine of GitHub's": ({"joined": "\n      - run: ", "runner": "ubuntu-latest"}, ""),
     "behind another Python": ({"joined": "\n      - run: ", "more": "      - uses: actions/setup-python@v5\n"}, ""),
     "behind a changed PATH": ({"joined": "\n      - run: echo {home}/env/bin >> $GITHUB_PATH\n      - run: "}, ""),

@@ -178,6 +178,29 @@ def toxed(world: World) -> None:
     uv("venv", "--quiet", "--python", sys.executable, str(world.home / "work/.tox/train"))
 
 
+PACKAGE = {"work/src/model.py": "import jax\n\n\ndef net():\n    return jax\n", "work/src/__init__.py": ""}
+USES = "from src.model import net\n\nnet()"
+ASKS = "import os\nimport jax\n\nmodels = os.environ['MODEL_DIR']"
+EXPORTS = f"{UBUNTUS}export MODEL_DIR={{home}}/models\n"
+CHILD = "import subprocess\n\nsubprocess.run(['python3', 'main.py'], check=True)\n"
+WORKFLOW = "name: train\non: push\njobs:\n  train:\n    runs-on: [self-hosted, gpu]\n    steps:\n      - run: source {env}/bin/activate\n      - name: train\n        run: python3 main.py\n"
+
+
+def below(code: str) -> Plant:
+    """Have a notebook in a folder of the project, with the environment's kernel."""
+    files = notebook(code, dl="{env}/bin/python")
+    return then(
+        program(code), writes({**PACKAGE, **files, "work/notebooks/train.ipynb": files.pop("work/train.ipynb")})
+    )
+
+
+def in_its_folder(world: World) -> Ran:
+    """Run the notebook's cells as its kernel does: in the notebook's folder."""
+    told = json.loads((world.home / "work/notebooks/train.ipynb").read_text())
+    cells = "\n".join("".join(cell["source"]) for cell in told["cells"] if cell["cell_type"] == "code")
+    return said_by(world, ["env", "-C", str(world.home / "work/notebooks"), str(world.python), "-c", cells])
+
+
 TEST = writes(
     {
         "work/test_main.py": "import torch\n\n\ndef test_ones():\n    assert torch.ones(1) == 1\n\n\nprint('this works')\n"
@@ -229,7 +252,20 @@ SCENES: tuple[Scene, ...] = (
     Scene("tox-without-torch", "D", "torch-2.6", shelled("cd {home}/work && .tox/train/bin/python main.py"), then(program(ONES), toxed, writes({"work/tox.ini": "[tox]\nenv_list = train\nskipsdist = true\n\n[testenv:train]\ndeps =\n    numpy\ncommands = python main.py\n"})), ELSEWHERE, "", "tox.ini", NO_TORCH),
     Scene("ranks-with-the-libraries-of-before", "D", "ctranslate2", alone("{env}/bin/python", "{home}/work/main.py", LD_LIBRARY_PATH="/opt/cuda-11.8/lib64"), then(CT2_PATHS, program(CUBLAS), writes(script("mpirun -np 2 --hostfile hosts -x LD_LIBRARY_PATH=/opt/cuda-11.8/lib64 {env}/bin/python main.py"))), NOT_SEARCHED, "ctranslate2", "run.sh", "libcublas"),
     Scene("accelerate-in-eight-bits", "D", "hub", shelled("cd {home}/work && {env}/bin/accelerate launch main.py"), then(program("import torch\nfrom accelerate import Accelerator\nAccelerator()"), writes({".cache/huggingface/accelerate/default_config.yaml": "compute_environment: LOCAL_MACHINE\ndebug: false\ndistributed_type: 'NO'\nmachine_rank: 0\nmain_training_function: main\nmixed_precision: fp8\nnum_machines: 1\nnum_processes: 1\nuse_cpu: true\n"})), (*BROKEN, *VALUE), "", "default_config.yaml"),
+    # === what an option, a folder above, a child or a step leaves out
+    Scene("make-by-an-isolated-python", "D", "jax", shelled("cd {home}/work && make train"), then(program(f"import jax\n{USES}"), writes({**PACKAGE, "work/Makefile": "train:\n\t{env}/bin/python -I main.py\n"})), ELSEWHERE, "", "Makefile", "No module named 'src'"),
+    Scene("notebook-below-its-package", "D", "jax", in_its_folder, below(f"import jax\n{USES}"), ELSEWHERE, "", "train.ipynb", "No module named 'src'"),
+    Scene("service-that-starts-a-child-by-name", "D", "jax", by_unit, then(program(JAX), writes({"work/run.py": CHILD, UNIT: unit_text("WorkingDirectory={home}/work\n", "{env}/bin/python run.py")})), ELSEWHERE, "", "run.py", "No module named 'jax'"),
+    Scene("workflow-with-an-activation-in-a-step", "D", "jax", shelled("cd {home}/work && bash -c 'source {env}/bin/activate' && python3 main.py"), then(program(JAX), writes({"work/.github/workflows/train.yml": WORKFLOW})), ELSEWHERE, "", "train.yml", "No module named 'jax'"),
+    Scene("service-with-a-path-for-a-bare-name", "D", "jax", alone("/usr/bin/python3", "{home}/work/main.py"), then(program(JAX), writes({UNIT: unit_text("WorkingDirectory={home}/work\nEnvironment=PATH={env}/bin:/usr/bin:/bin\n", "python3 main.py")})), ELSEWHERE, "", "train.service", "No module named 'jax'"),
+    Scene("job-without-the-variable-of-bashrc", "D", "jax", by_cron, then(program(ASKS), writes({".bashrc": EXPORTS, **crontab("0 3 * * * cd {home}/work && {env}/bin/python main.py")})), ELSEWHERE, "", "MODEL_DIR", "KeyError: 'MODEL_DIR'"),
+    Scene("make-that-goes-to-a-folder-for-one-line", "D", "jax", shelled("cd {home}/work && make train"), writes({"work/src/train.py": f"{JAX}\nprint('this works')\n", "work/Makefile": "train:\n\tcd src\n\t{env}/bin/python train.py\n"}, "work"), ELSEWHERE, "", "Makefile", "can't open file"),
+    Scene("service-with-a-value-that-a-blank-ends", "D", "jax", alone("{env}/bin/python", "{home}/work/main.py", PYTHONPATH="{home}/work/my"), then(program("import jax\nimport layers"), writes({"work/my libs/layers.py": "", UNIT: unit_text("WorkingDirectory={home}/work\nEnvironment=PYTHONPATH={home}/work/my libs\n")})), VALUE, "", "train.service", "No module named 'layers'"),
     # === odd, and healthy
+    Scene("odd-make-by-an-isolated-python", "healthy", "jax", shelled("cd {home}/work && make train"), then(program(JAX), writes({**PACKAGE, "work/Makefile": "train:\n\t{env}/bin/python -I main.py\n"}))),
+    Scene("odd-notebook-that-goes-to-its-package", "healthy", "jax", in_its_folder, below(f"import os\nimport jax\nos.chdir('..')\n{USES}")),
+    Scene("odd-job-with-another-value-for-none", "healthy", "jax", by_cron, then(program(ASKS.replace("os.environ['MODEL_DIR']", "os.environ.get('MODEL_DIR', '/srv')")), writes({".bashrc": EXPORTS, **crontab("0 3 * * * cd {home}/work && {env}/bin/python main.py")}))),
+    Scene("odd-make-that-goes-there-and-starts", "healthy", "jax", shelled("cd {home}/work && make train"), writes({"work/src/train.py": f"{JAX}\nprint('this works')\n", "work/Makefile": "train:\n\tcd src && \\\n\t{env}/bin/python train.py\n"}, "work")),
     Scene("odd-tests-of-nothing-by-the-pytest-of-pipx", "healthy", "torch-2.6", shelled("cd {home}/work && {home}/.local/bin/pytest test_main.py"), then(PLAIN_TEST, tool("pytest", ".local/share/pipx/venvs"), activated, writes({"work/Makefile": "test:\n\tpytest test_main.py\n"}))),
     Scene("odd-tools-of-uv-beside-the-program", "healthy", "torch-2.6", by_run, then(program(ONES), tool("ruff"), tool("httpie"), LOCAL, writes(script("ruff check main.py\nhttpie main.py\n{env}/bin/python main.py")))),
     Scene("odd-torchrun-of-the-environment", "healthy", "torch-2.6", by_run, then(program(ONES), of_the_system("torchrun", "from torch.distributed.run import main"), activated, writes(script("source {env}/bin/activate\ntorchrun --nproc_per_node=1 main.py")))),
