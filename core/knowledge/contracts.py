@@ -23,6 +23,7 @@ ContractKind = Literal[
     "files",
     "plugins",
     "path",
+    "log",
     "modules",
     "writable",
     "program",
@@ -318,5 +319,5 @@ def named_places(contract: Contract, value: str, system: System) -> Iterator[str
         yield from [w.strip("\"'") for w in value.split()[:1]]
     elif contract.kind == "interfaces" and value.strip() and system == "linux":
         yield INTERFACES
-    elif contract.kind in ("folder", "file", "path", "writable", "sockets", "single") and value.strip():
+    elif contract.kind in ("folder", "file", "path", "log", "writable", "sockets", "single") and value.strip():
         yield value.strip()

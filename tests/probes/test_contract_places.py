@@ -890,3 +890,21 @@ def test_an_entry_of_pythonpath_that_is_not_there_may_mean_another(
     where = sysroot_of(request(tmp_path, {}, system=system).host)
     found = places_of_contracts({"PYTHONPATH": value, "HOME": "/home/ada"}, where)
     assert [(p.path, p.holds) for p in found if p.variable == "PYTHONPATH"] == meant
+
+
+@pytest.mark.parametrize(
+    ("system", "value", "state"),
+    [
+        ("windows", r"C:\logs\keys.log", "file"),
+        ("windows", r"C:\none\keys.log", "missing"),
+        ("windows", "\\\\.\\aswMonFltProxy\\FFFFA68B5D3C2A10", "file"),
+        ("windows", r"C:\logs", "folder"),
+        ("linux", "/logs/keys.log", "file"),
+        ("linux", "/none/keys.log", "missing"),
+    ],
+)
+def test_a_log_is_made_in_a_folder_that_is_there(system: str, value: str, state: str, tmp_path: Path) -> None:
+    write(tmp_path, "C:/logs/other.log" if system == "windows" else "/logs/other.log")
+    where = sysroot_of(request(tmp_path, {}, system=system).host)
+    (place,) = [p for p in places_of_contracts({"SSLKEYLOGFILE": value}, where) if p.variable == "SSLKEYLOGFILE"]
+    assert place.state == state

@@ -43,6 +43,8 @@ CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "by its name": ("import ui\n", IMPORTED | {"ui/work.py": "from httpx import Client\nrun = Client()\n"}, True),
     "another client": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nclass Client:\n    pass\nrun = Client()\n"}, False),
     "in a function": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\ndef run():\n    return httpx.Client()\n"}, False),
+    "in a method of a class that is called": ("import ui as u\nu.Page().show()\n", IMPORTED | {"ui/__init__.py": "from .work import Page\n", "ui/work.py": "import httpx\nclass Page:\n    def show(self):\n        return httpx.Client()\n"}, True),
+    "in a method of a class that is not called": ("import ui as u\nu.Other()\n", IMPORTED | {"ui/__init__.py": "from .work import Page\nclass Other:\n    pass\n", "ui/work.py": "import httpx\nclass Page:\n    def show(self):\n        return httpx.Client()\n"}, False),
     "in a module that is not imported": ("import ui\n", IMPORTED | {"ui/work.py": "run = 1\n", "ui/more.py": "import httpx\nx = httpx.Client()\n"}, False),
     "by a class that is called": ("from api import Api\nApi()\n", CALLED, True),
     "by a class of the package": ("import api\nx = api.Api()\n", CALLED, True),

@@ -30,6 +30,9 @@ _OWN_TRANSPORT = late_pattern(r"\btransport[ \t]*=[ \t]*(\w+)")
 _NO_VARIABLES = late_pattern(r"\b(?:trust_env[ \t]*=[ \t]*False|proxy[ \t]*=(?![ \t]*None))")
 
 
+_ASKS = late_pattern(
+    r"\bhttpx\.(?:(?:Async)?Client|get|post|put|head|request|stream)\((?![^()]*\btrust_env[ \t]*=[ \t]*False)"
+)
 _DERIVED = late_pattern(r"(?m)^[ \t]*class[ \t]+\w+\((?:[\w.]+[ \t]*,[ \t]*)*httpx\.(?:Async)?Client\b")
 """A package's own client, which its classes make: openai, anthropic."""
 
@@ -46,30 +49,34 @@ def without_makers(
     texts = [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
     frameworks = {row.module.partition(".")[0] for row in module_table().modules}
     tops = {top for text in texts for top in packages_spelt(text)} - frameworks
-    made_of = frozenset(top for top in tops if any(_makes_object(text, top) for text in texts))
-    return tuple(n for n in idle if n != MAKER) if _make_clients(tops, made_of, search, where) else idle
+    made_of = {top: frozenset(name for text in texts for name in _made_objects(text, top)) for top in tops}
+    return tuple(n for n in idle if n != MAKER) if _make_clients(made_of, search, where) else idle
 
 
-def _makes_object(text: str, top: str) -> bool:
-    """Whether a program calls a class of a package, by the name that it has there."""
-    if re.search(rf"\b{top}(?:\.\w+)*\.[A-Z]\w*\(", text):
-        return True
+def _made_objects(text: str, top: str) -> set[str]:
+    """Return the classes of a package that a program calls, by the names that they have there."""
+    called = re.findall(rf"(?m)^[ \t]*import[ \t]+{top}(?:\.\w+)*[ \t]+as[ \t]+(\w+)", text)
+    names = set(re.findall(rf"\b(?:{'|'.join((top, *called))})(?:\.\w+)*\.([A-Z]\w*)\(", text))
     taken = re.findall(rf"(?m)^[ \t]*from[ \t]+{top}\b[\w.]*[ \t]+import[ \t]+(\([^)]*\)|[^\n#]*)", text)
-    names = {name for one in taken for name in re.findall(r"\b[A-Z]\w*", one)}
-    return any(re.search(rf"\b{name}\(", text) for name in names)
+    given = {name for one in taken for name in re.findall(r"\b[A-Z]\w*", one)}
+    return names | {name for name in given if re.search(rf"\b{name}\(", text)}
 
 
-def _make_clients(tops: set[str], made_of: frozenset[str], search: ModuleSearch, where: Sysroot) -> bool:
-    """Whether a module of these packages makes a client, or derives one in a package of ``made_of``: one to which the lines at the left
-    margin lead.
+def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a module of these packages makes a client, or derives one, or defines a class that uses httpx, where a program makes objects of
+    the package, or of that class: one to which the lines at the left margin lead.
     """
+    tops = set(made_of)
     found = DottedModules(search, where, MOST_BYTES)
     waiting, seen = deque(sorted(tops)), set(tops)
     while waiting and len(seen) < MOST_NAMES and found.left > 0:
         dotted = waiting.popleft()
         its, top = found.find(dotted), dotted.partition(".")[0]
         text = found.text(its) if its.kind in ("package", "module") else ""
-        if MAKER in text and (makes_client(text) or (top in made_of and _DERIVED.search(text))):
+        classes = made_of[top]
+        if MAKER in text and (
+            makes_client(text) or (classes and _DERIVED.search(text)) or _uses_in_class(text, classes)
+        ):
             return True
         for step in imports_at_the_margin(text, behind_docstring(text)):
             for module, names in imported_names(step, package_of(dotted, its)):
@@ -79,6 +86,11 @@ def _make_clients(tops: set[str], made_of: frozenset[str], search: ModuleSearch,
                 waiting += [m for m in more if m not in seen]
                 seen |= set(more)
     return False
+
+
+def _uses_in_class(text: str, names: frozenset[str]) -> bool:
+    """Whether a module that defines one of these classes asks something by httpx, which makes a client for it."""
+    return _ASKS.search(text) is not None and any(re.search(rf"(?m)^class[ \t]+{name}\b", text) for name in names)
 
 
 def makes_client(text: str) -> bool:

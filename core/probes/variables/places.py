@@ -116,7 +116,7 @@ def _meant(entry: str, env: Mapping[str, str], here: str, where: Sysroot) -> Ite
     else:
         home = env.get("HOME", "")
         parts = [re.sub(r"^(?:~|\$HOME|\$\{HOME\})(?=/|$)", lambda _m: home, part) for part in text.split(";")]
-    places = [where.join(here, part) for part in parts if part]
+    places = [where.path_module.normpath(where.join(here, part)) for part in parts if part]
     if all(map(where.is_folder, places)):
         yield from places
 
@@ -241,6 +241,8 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
     state: Literal["folder", "file", "missing"] = (
         "folder" if where.is_folder(place) else "file" if where.stat(place) else "missing"
     )
+    if contract.kind == "log" and state == "missing" and _takes_a_log(place, where):
+        state = "file"
     holds = tuple(n for n in contract.holds if where.stat(where.join(place, *n.split("/"))))
     if contract.kind == "interfaces":
         holds = (where.names(place) or ())[:MOST_NAMES]
@@ -255,6 +257,19 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         runs=_runs(contract, place, state, where),
         inside=contract.inside,
     )
+
+
+def _takes_a_log(path: str, where: Sysroot) -> bool:
+    """Whether a file that is not there is made when somebody writes to it, or a device of Windows can be opened, such as a virus scanner's."""
+    if not path.startswith("\\\\.\\"):
+        return where.is_folder(where.parent(path))
+    if os.name != "nt" or not where.is_running_system:
+        return True
+    try:
+        with open(path, "ab"):  # noqa: PTH123 - as Python's ssl module does; nothing is written, and a device is not made
+            return True
+    except OSError:
+        return False
 
 
 def _runs(contract: Contract, place: str, state: str, where: Sysroot) -> bool:

@@ -294,7 +294,7 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
             return _("The variable {name} names {path}, which is not a folder.", **values)
         if contract.kind == "program" and place.state == "file" and not place.runs:
             return _("The variable {name} names {path}, which this user may not run.", **values)
-        if contract.kind in ("file", "files", "plugins", "program") and place.state == "folder":
+        if contract.kind in ("file", "files", "log", "plugins", "program") and place.state == "folder":
             return _("The variable {name} names {path}, which is a folder.", **values)
         if contract.holds and not place.holds:
             return _("The variable {name} names {path}, which lacks what programs look for there.", **values)

@@ -20,7 +20,7 @@ from core.rules.advice import how_to_set, how_to_unset
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
 from core.rules.frameworks.environment_view import EnvironmentView
-from core.rules.snapshot_queries import is_idle
+from core.rules.snapshot_queries import effective_variable, is_idle
 from core.rules.variables.breaches import contract_breach, misspelt_places
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -89,6 +89,11 @@ def contract_finding(
         evidence=[
             observation(value.name, repr(value.value), value.source or value.scope),
             *_allowed_rows(contract),
+            *(
+                observation(n, repr(v.value), v.source or v.scope)
+                for n, _p in contract.given
+                if (v := effective_variable(seen, n))
+            ),
             *(h.concerns(reader_of(h, contract)) for h in reading if h.near <= 2),
         ],
         subject=contract.variable,
@@ -219,16 +224,18 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         return [observation(label, _("without quotation marks, in Latin-1 characters"), source)]
     if contract.kind == "options":
         return [observation(_("Known options"), join_names(words), source)]
-    if contract.kind == "writable":
-        return [observation(label, _("a folder that can be written to, or made"), source)]
+    of_places = {
+        "modules": _("folders that are there, as they are called on this system"),
+        "writable": _("a folder that can be written to, or made"),
+        "program": _("a program that is there and can be run"),
+        "interfaces": _("the start of the name of a network interface that is there"),
+    }
+    if contract.kind in of_places:
+        return [observation(label, of_places[contract.kind], source)]
     if contract.kind == "sockets":
         return [
             observation(label, _("a folder whose path has at most {most} bytes", most=f"{contract.most:g}"), source)
         ]
-    if contract.kind == "program":
-        return [observation(label, _("a program that is there and can be run"), source)]
-    if contract.kind == "interfaces":
-        return [observation(label, _("the start of the name of a network interface that is there"), source)]
     if contract.kind == "switch":
         return [observation(label, join_names(("true", "false", "1", "0")), source)]
     if contract.kind == "number":
@@ -241,7 +248,7 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
         ]
     if contract.kind == "flags":
         return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
-    if contract.kind in ("folder", "file", "files", "plugins", "path"):
+    if contract.kind in ("folder", "file", "files", "log", "plugins", "path"):
         holds = join_names(contract.holds) if contract.holds else ""
         text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
         return [observation(label, text, source)]

@@ -19,6 +19,7 @@ from core.host.startup.state import State, fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.model.paths import is_inside
+from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
 from core.probes.starting.chosen_pythons import (
     MOST_PROGRAMS,
@@ -32,7 +33,7 @@ from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import prefix_among, python_of_line
+from core.probes.starting.windows.command_lines import prefix_among, python_of_line, words_of_line
 from core.probes.starting.windows.double_click import does_something
 
 NOT_YET = ("conda", "python", "py")
@@ -137,6 +138,7 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
         if isinstance(value, str) and value.strip().lower() not in NOT_YET:
             yield Chosen(path, _python(_filled(value, ground), ground), json_line(text, key))
             break
+    yield from _by_code_runner(told, path, text, ground)
     home = variable_in(ground.env, "USERPROFILE") or ground.person.home
     config = variable_in(ground.env, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
     yield from chosen_in_spyder((ntpath.join(home, ".spyder-py3", "config", "spyder.ini"),), ground)
@@ -144,6 +146,26 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
     yield from chosen_in_pycharm(
         ntpath.join(ground.folder, ".idea", "misc.xml"), ntpath.join(config, "JetBrains"), home, ground
     )
+
+
+def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Iterator[Chosen]:
+    """Yield the Python of the command that the extension Code Runner is told, which goes by PATH, whatever interpreter is chosen.
+
+    In a terminal, the extension for Python may activate the chosen one first.
+    """
+    settings = told if isinstance(told, dict) else {}
+    commands = settings.get("code-runner.executorMap")
+    command = commands.get("python") if isinstance(commands, dict) else None
+    words = words_of_line(_filled(command, ground)) if isinstance(command, str) else []
+    if not words or words[0].startswith("$"):
+        return
+    python = find_named(words[0], {"PATH": variable_in(ground.env, "PATH")}, ground.where, ground.folder)
+    activates = settings.get("code-runner.runInTerminal") is True and settings.get(ACTIVATES) is not False
+    if python:
+        yield Chosen(path, python, json_line(text, "python", "code-runner.executorMap"), sure=not activates)
+
+
+ACTIVATES = "python.terminal.activateEnvironment"
 
 
 def _filled(value: str, ground: Ground) -> str:
