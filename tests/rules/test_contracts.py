@@ -686,6 +686,8 @@ def test_a_setting_that_a_framework_cannot_use(
         variables=(Variable(name="KERAS_BACKEND", value="torch"),),
     )
     assert not found(replace(seen, vocabularies=(row,), starts=(own,))), "the program sets what counts before the file"
+    given = machine("KERAS_BACKEND", "tensorflow", *TENSORFLOW)
+    assert not found(replace(given, vocabularies=(row,))), "and so does this way of starting"
 
 
 @pytest.mark.parametrize(("version", "severity"), [("3.2.0", Severity.NOTE), ("3.4.0", Severity.ERROR)])

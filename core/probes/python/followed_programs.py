@@ -46,7 +46,9 @@ OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|_
 
 
 SCRIPTS, MOST_SCRIPTS = (".bat", ".cmd", ".ps1", ".sh"), 20
-BELOW = late_pattern(r"(?:(?<=[\s\"'=])|(?<=%~dp0)|(?<=\s\./)|(?<=\s\.\\))((?:[A-Za-z_][\w.-]*[\\/])+[A-Za-z_]\w*\.py)(?=[\s\"']|$)")
+BELOW = late_pattern(
+    r"(?:(?<=[\s\"'=])|(?<=%~dp0)|(?<=\s\./)|(?<=\s\.\\))((?:[A-Za-z_][\w.-]*[\\/])+[A-Za-z_]\w*\.py)(?=[\s\"']|$)"
+)
 """A program in a folder below, as a script names it: ``ComfyUI\\main.py``, ``%~dp0app\\main.py``, ``./src/train.py``."""
 
 

@@ -309,8 +309,10 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
         names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
         own = (s for s in seen.starts or () if s.kind == "script" and s.at.endswith((".py", ".ipynb")))
-        if any(v.name in names for s in own for v in s.variables):
-            continue  # a program here sets the variable, which counts before the file
+        if any(v.name in names for s in own for v in s.variables) or any(
+            effective_variable(seen, n) for n in names if n
+        ):
+            continue  # a program here, or this way of starting, sets the variable, which counts before the file
         needs = dict(n for c in variable_contracts() if c.variable in names for n in c.needs)
         installed = [f"{d.name}=={d.version}" for h in near for d in h.python.distributions]
         absent = value in needs and not any(re.fullmatch(needs[value], i) for i in installed)
