@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
-from core.common.i18n import _
+from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
@@ -213,46 +214,41 @@ def unset_in(variable: str, value: str, *homes: EnvironmentView) -> Unset:
     return Unset(variable=variable, value=value, prefixes=tuple(h.python.prefix for h in homes if h.near <= 1))
 
 
+FORMS: Mapping[str, str] = {
+    "header": N_("without quotation marks, in Latin-1 characters"),
+    "modules": N_("folders that are there, as they are called on this system"),
+    "writable": N_("a folder that can be written to, or made"),
+    "program": N_("a program that is there and can be run"),
+    "interfaces": N_("the start of the name of a network interface that is there"),
+    "flags": N_("flags that begin with --, or a file that has such flags"),
+}
+"""Kind of contract -> what a right value is, where that is the same for all of them."""
+
+
 def _allowed_rows(contract: Contract) -> list[Evidence]:
     label, source = _("It must be"), contract.source.partition(";")[0]
     words = [w for w in contract.words if w]
-    if contract.kind == "together":
-        return [observation(_("Must be set as well"), join_names(words), source)]
-    if contract.kind == "apart":
-        return [observation(_("Must not be set as well"), join_names(words), source)]
-    if contract.kind == "header":
-        return [observation(label, _("without quotation marks, in Latin-1 characters"), source)]
-    if contract.kind == "options":
-        return [observation(_("Known options"), join_names(words), source)]
-    of_places = {
-        "modules": _("folders that are there, as they are called on this system"),
-        "writable": _("a folder that can be written to, or made"),
-        "program": _("a program that is there and can be run"),
-        "interfaces": _("the start of the name of a network interface that is there"),
-    }
-    if contract.kind in of_places:
-        return [observation(label, of_places[contract.kind], source)]
-    if contract.kind == "sockets":
-        return [
-            observation(label, _("a folder whose path has at most {most} bytes", most=f"{contract.most:g}"), source)
-        ]
-    if contract.kind == "switch":
-        return [observation(label, join_names(("true", "false", "1", "0")), source)]
-    if contract.kind == "number":
-        return [
-            observation(
-                label,
-                _("a number from {least} to {most}", least=f"{contract.least:g}", most=f"{contract.most:g}"),
-                source,
-            )
-        ]
-    if contract.kind == "flags":
-        return [observation(label, _("flags that begin with --, or a file that has such flags"), source)]
-    if contract.kind in ("folder", "file", "files", "log", "plugins", "path"):
-        holds = join_names(contract.holds) if contract.holds else ""
-        text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
-        return [observation(label, text, source)]
-    return [observation(label, join_names(words) or contract.means, source)]
+    if contract.kind in FORMS:
+        return [observation(label, _(FORMS[contract.kind]), source)]
+    match contract.kind:
+        case "together":
+            return [observation(_("Must be set as well"), join_names(words), source)]
+        case "apart":
+            return [observation(_("Must not be set as well"), join_names(words), source)]
+        case "options":
+            return [observation(_("Known options"), join_names(words), source)]
+        case "sockets":
+            text = _("a folder whose path has at most {most} bytes", most=f"{contract.most:g}")
+        case "switch":
+            text = join_names(("true", "false", "1", "0"))
+        case "number":
+            text = _("a number from {least} to {most}", least=f"{contract.least:g}", most=f"{contract.most:g}")
+        case "folder" | "file" | "files" | "plugins" | "path" | "log":
+            holds = join_names(contract.holds) if contract.holds else ""
+            text = _("a folder that has one of: {names}", names=holds) if holds else _("a file that is there")
+        case _:
+            text = join_names(words) or contract.means
+    return [observation(label, text, source)]
 
 
 def without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:
