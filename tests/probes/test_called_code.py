@@ -272,7 +272,23 @@ def package_available(name):
     return importlib.util.find_spec(name) is not None
 
 _TEXT_AVAILABLE = package_available("no_text")
-_JSON_AVAILABLE = package_available("json")
+_JSON_AVAILABLE = package_available("transport")
+""",
+    "loggers/all.py": """
+from .imports import _JSON_AVAILABLE, _TEXT_AVAILABLE
+if _JSON_AVAILABLE:
+    from loggers import Board
+if _TEXT_AVAILABLE:
+    from no_text import Text
+else:
+    from loggers import Quiet as Text
+""",
+    "holder/__init__.py": """
+import transport
+
+class Holder:
+    def __init__(self, client=None):
+        self.client: transport.Client = client or transport.Client(proxies=None)
 """,
 }
 INSTALLED |= {
@@ -358,6 +374,9 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "another function of that name": ("import speech\nspeech.filter_silence = print\nspeech.filter_silence()\n", None),
     "a package that a name says is not there": ("from loggers import Board\nBoard()\n", ("absent", "no_board", "")),
     "two of which neither is there": ("import loggers\nloggers.Text()\n", ("absent", "no_text", "")),
+    "a class behind such a name": ("from loggers.all import Board\nBoard()\n", ("absent", "no_board", "")),
+    "one in the place of another": ("from loggers.all import Text\nText()\n", None),
+    "an annotation of the class that is made": ("import holder\nholder.Holder()\n", ("no parameter", "transport", "proxies")),
     "one that is there": ("from loggers import Json\nJson()\n", None),
     "one that is recorded": ("from loggers import Recorded\nRecorded()\n", None),
     "one that is not there, and nothing is asked of": ("from loggers import Quiet\nQuiet()\n", None),

@@ -55,6 +55,9 @@ is told.
 STAND_IN = "(metaclass=DummyObject)"
 """How these packages write a class that takes the place of another which needs backends: any use of it raises ImportError."""
 
+SAYS_WHETHER = late_pattern(r"(?i)_available$|^_?has_")
+"""How packages name what says whether another one is there: _WANDB_AVAILABLE, HAS_RICH."""
+
 _PLAIN_METACLASSES = frozenset(("ABCMeta",))
 
 
@@ -128,6 +131,7 @@ class CalledCode:
         if dotted not in self._scopes:
             its = self._found.find(dotted)
             text = self._found.text(its) if its.kind in ("package", "module") else ""
+            self._scopes[dotted] = None  # one that imports itself in a circle has no names yet
             may_read = text and len(self._scopes) < MOST_SCOPES and its.path not in self._found.of_other_text
             self._scopes[dotted] = self.scope_of(dotted, its, text) if may_read else None
         return self._scopes[dotted]
@@ -173,7 +177,9 @@ class CalledCode:
 
     def _bind_branch(self, node: ast.If, scope: Scope) -> None:
         """Bind what the branch binds that is taken; nothing where that is open."""
-        its = truth_of(node.test, Values(scope.modules, scope.values), self._around)
+        asked = [n.id for n in walk(node.test) if isinstance(n, ast.Name) and SAYS_WHETHER.search(n.id)]
+        imported = {name: value for name in asked if (value := self.availability(scope, name)[0]) is not UNKNOWN}
+        its = truth_of(node.test, Values(scope.modules, {**scope.values, **imported}), self._around)
         if its is None:
             _forget(scope, *stored_names([node]))
         else:

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of
 from core.knowledge.modules import module_of
 from core.model.facts import path_text
 from core.probes.python.bound_names import stored_names
 from core.probes.python.called_code import (
+    SAYS_WHETHER,
     CalledCode,
     Callee,
     Class,
@@ -155,7 +155,7 @@ class Calls:
             own=own,
             owner=its.owner,
         )
-        for name in (n for n in scope.modules if _SAYS_WHETHER.search(n)):
+        for name in (n for n in scope.modules if SAYS_WHETHER.search(n)):
             value, missing = self._code.availability(scope, name)
             made.values |= {name: value} if missing else {}
             made.releases |= {name: (missing,)} if missing else {}
@@ -203,9 +203,6 @@ class Calls:
             at = path_text(f"{frame.path}:{call.lineno}")
             raise Ended(msgspec.structs.replace(ended.what, call=dotted, called_at=at), "ImportError")
 
-
-_SAYS_WHETHER = late_pattern(r"(?i)_available$|^_?has_")
-"""How packages name what says whether another one is there: _WANDB_AVAILABLE, HAS_RICH."""
 
 _ASKS_FOR_BACKENDS = "requires_backends"
 """The function by which transformers, diffusers and their like raise ImportError for a backend that is not installed."""

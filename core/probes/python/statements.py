@@ -450,7 +450,7 @@ class Statements:
         """Whether a text that was read puts something else in the place of a function, a class or a method: "Client.send"."""
         last = name.rpartition(".")[2]
         spelt = name if last != name else f".{name}"
-        assigned = re.compile(rf"{re.escape(spelt)}[ \t]*=(?!=)")
+        assigned = re.compile(rf"(?m)^[ \t]*[\w.\[\]\"']*{re.escape(spelt)}[ \t]*=(?!=)")  # no annotation before it
         by_name = re.compile(rf"setattr\([^)\n]*[\"']{last}[\"']")
         return any(
             (spelt in text and assigned.search(text)) or ("setattr(" in text and last in text and by_name.search(text))
