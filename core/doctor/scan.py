@@ -68,7 +68,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
     Probe("closures", closure.look, needs=("pythons",), timeout=150),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", imports.look, needs=("pythons",), timeout=90, after=("cudnn",)),
+    Probe("imports", imports.look, needs=("pythons",), timeout=150, after=("cudnn",)),
     Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
     Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=300),
     Probe("program_trials", _try_programs, needs=("pythons",), timeout=240, after=("trials",)),
