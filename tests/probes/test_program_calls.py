@@ -183,3 +183,37 @@ def test_what_a_call_needs_on_windows(
     asked = request(tmp_path, {"Path": r"C:\Windows;C:\tools"}, system="windows", pythons=(its,))
     found = [*lacking_for_calls(its, asked, Sysroot(system="windows", root=str(tmp_path)))]
     assert [one.name for one in found] == lacks
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "state"),
+    [
+        ("C:/tools/ffmpeg.exe", "", "damaged"),
+        ("C:/tools/ffmpeg.exe", "MZ", None),
+        (
+            "C:/Users/ada/AppData/Local/Microsoft/WindowsApps/ffmpeg.exe",
+            "",
+            None,
+        ),  # the Store's aliases have no content
+        ("C:/elsewhere/ffmpeg.exe", "", "absent"),
+    ],
+)
+def test_a_program_without_content_is_no_program(
+    file: str, content: str, state: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (own_programs, program_calls):
+        monkeypatch.setattr(module, "working_folder", lambda _where: r"C:\work")
+    site = "C:/env/Lib/site-packages"
+    write(tmp_path, "C:/work/main.py", "import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n")
+    write(tmp_path, f"{site}/openai_whisper-2.2.3.dist-info/METADATA", "Name: openai-whisper\nVersion: 2.2.3\n")
+    write(tmp_path, f"{site}/openai_whisper-2.2.3.dist-info/RECORD", "")
+    write(tmp_path, file, content)
+    its = python(
+        prefix=r"C:\env",
+        site_packages=(site.replace("/", "\\"),),
+        distributions=(Distribution(name="openai-whisper", version="2.2.3"),),
+    )
+    path = r"C:\Windows;C:\tools;C:\Users\ada\AppData\Local\Microsoft\WindowsApps"
+    asked = request(tmp_path, {"Path": path}, system="windows", pythons=(its,))
+    found = [*lacking_for_calls(its, asked, Sysroot(system="windows", root=str(tmp_path)))]
+    assert [one.state for one in found] == ([state] if state else [])

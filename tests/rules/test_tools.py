@@ -229,6 +229,12 @@ def test_a_call_that_needs_what_is_not_installed(name: str, package: str, cause:
         asked_by="AutoModel.from_pretrained('m', device_map=1)", called="/w/main.py:2", package=package,
     )  # fmt: skip
     seen = replace(m.wheel_machine(), framework_tools=(one,))
+    emptied = replace(one, state="damaged", looked=("/usr/bin/ffmpeg",))
+    (empty,) = what_calls_lack(replace(seen, framework_tools=(emptied,)))
+    assert (empty.cause, "/usr/bin/ffmpeg, and that file is empty" in empty.title) == (
+        "corrupt_or_truncated_file",
+        True,
+    )
     (card,) = what_calls_lack(seen)
     assert (card.cause, card.severity) == (cause, Severity.WARNING)
     assert "/w/main.py:2" in card.title and name in card.title  # noqa: PT018 - one sentence

@@ -67,7 +67,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
                     reader=f"{reader.name} {reader.version}" if reader else "",
                     name=name,
                     path=path_text(path),
-                    state="absent",
+                    state="damaged" if looked and _is_empty(looked[0], where) else "absent",
                     runs=bool(call.program),
                     looked=tuple(path_text(p) for p in looked[:12]),
                     asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
@@ -119,12 +119,17 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
             call.program, {"PATH": ";".join(folders)}, where, request.script_folder or working_folder(where)
         )
         beside = where.is_file(where.join(request.script_folder or working_folder(where), f"{call.program}.exe"))
+        if there and not beside and _is_empty(there, where) and "\\windowsapps\\" not in there.lower():
+            return [there]  # a download that was stopped; the Store's aliases are empty, and work
         return None if there or beside or not path else [where.join(f, f"{call.program}.exe") for f in folders]
     if call.program:
         path = request.env.get("PATH", "")
         folders = [where.join(python.prefix, "bin"), *(f for f in path.split(":") if f.startswith("/"))]
         looked = [where.join(f, call.program) for f in folders]
-        if not path or any(where.is_file(p) and where.may_access(p, os.X_OK) for p in looked):
+        first = next((p for p in looked if where.is_file(p) and where.may_access(p, os.X_OK)), "")
+        if first and _is_empty(first, where):
+            return [first]
+        if not path or first:
             return None
     if call.libraries:
         names = {e.name for e in read_cache(root=where.root) or ()}
@@ -137,6 +142,12 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
         if any(name.startswith(call.libraries) for name in names):
             return None
     return looked
+
+
+def _is_empty(path: str, where: Sysroot) -> bool:
+    """Whether a file is there and has no content: no system starts it, and none looks further."""
+    about = where.stat(path)
+    return about is not None and where.is_file(path) and not about.st_size
 
 
 def _is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, call: Call, texts: Collection[str]) -> bool:

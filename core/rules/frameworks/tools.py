@@ -142,15 +142,18 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
         for one in seen.framework_tools or ():
             if one.prefix != home.python.prefix or not one.called or one.opened or _ends_there(home, one):
                 continue
+            empty = one.looked[0] if one.state == "damaged" and one.looked else ""
             yield make_finding(
                 Step.FRAMEWORKS,
                 min(home.severity, WARNING),
                 f"call-{one.name}",
-                _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
+                _("{call} uses a part of {reader} in {prefix} that starts {path}, and that file is empty.", call=one.called, reader=one.reader, prefix=home.python.prefix, path=empty)
+                if empty
+                else _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
                 if one.reader
                 else _("{call} starts {name} with its own Python, and {name} is not installed in {prefix}.", call=one.called, prefix=home.python.prefix, name=one.name),
-                cause="system_library_missing" if one.package else "requirement_broken",
-                why=_("The package can be imported without it, and fails at this call.") if one.reader else _("The program ends at this line, whatever the packages need."),
+                cause="corrupt_or_truncated_file" if empty else "system_library_missing" if one.package else "requirement_broken",
+                why=_("An interrupted download or copy leaves such a file.") if empty else _("The package can be imported without it, and fails at this call.") if one.reader else _("The program ends at this line, whatever the packages need."),
                 evidence=[
                     observation(_("Requested by"), one.asked_by, one.called),
                     *(observation(_("Looked for in"), p) for p in one.looked[:6]),
