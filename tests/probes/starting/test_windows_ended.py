@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, PythonEnvironment, StartedPython
+from core.model.facts import Distribution, PythonEnvironment, RegisteredStart, StartedPython
 from core.probes.starting.machine import ground_of
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
@@ -434,6 +434,22 @@ def test_a_task_without_a_folder_starts_in_system32(
     assert [(one.fault, one.name, one.source, one.program) for one in runs] == (
         [("not in this folder", told, r"C:\Windows\System32", PROJECT)] if told else []
     )
+    if folder:
+        return
+    begins = RegisteredStart(
+        kind="logon", key=r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Train", command=f"{command} {arguments}"
+    )
+    logon = [one for w in windows_ways(ground, (own,), (begins,)) if w.kind == "launcher" for one in w.runs]
+    assert [one.name for one in logon if one.fault == "not in this folder"] == ([told] if told else [])
+
+
+def test_a_folder_of_a_task_in_quotation_marks_is_none(machine: Path) -> None:
+    task = NIGHTLY.format(command=PYTHON, arguments="train.py", folder=f'"{PROJECT}"')
+    put(machine, r"C:\Windows\System32\Tasks\Nightly", task)
+    its = request(machine, system="windows", env=ENV)
+    ways = windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,))
+    runs = [one for w in ways if w.kind == "task" for one in w.runs]
+    assert [(one.fault, one.source, one.program) for one in runs] == [("not in this folder", f'"{PROJECT}"', PROJECT)]
 
 
 @pytest.mark.parametrize(

@@ -10,30 +10,36 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tests.windows.faultlab.machine import HOME, Machine
+from tests.windows.worldlab.common import machines_python
 from tests.windows.worldlab.held_out_2 import (
     ABI,
     ENVIRONMENT,
     IN_THE_WAY,
     ML,
     NOT_INHERITED,
+    NUMPY,
     PROJECT,
+    REQUIREMENT,
     STARTS_CT2,
     VALUE,
     WHOLE,
+    WRONG_ONE,
     batch,
     does,
     project,
     script,
     short_path,
+    task,
+    text,
     then,
     whole,
 )
 from tests.windows.worldlab.held_out_2 import BLAS as ASKS_BLAS
-from tests.windows.worldlab.held_out_3 import ct2s
+from tests.windows.worldlab.held_out_3 import ct2s, numpys
 from tests.windows.worldlab.held_out_6 import EMBEDED, PORTABLE
-from tests.windows.worldlab.held_out_8 import STARTS_PORTABLE, portable
-from tests.windows.worldlab.held_out_9 import wheels_alone
-from tests.windows.worldlab.held_out_11 import installed
+from tests.windows.worldlab.held_out_8 import STARTS_PORTABLE, activation, portable
+from tests.windows.worldlab.held_out_9 import dot_venv, wheels_alone
+from tests.windows.worldlab.held_out_11 import installed, users
 from tests.windows.worldlab.modules import IMPORTS, PYTHON, alone, on_path, with_python
 from tests.windows.worldlab.scenes import BIN, BROKEN, NOT_SEARCHED, Plant, Scene, spoilt, torch
 
@@ -52,6 +58,32 @@ def starts(*rows: str) -> Callable[[Machine], Path]:
     return ct2s(short_path, project("run.bat", lines(*rows)))
 
 
+def named(*rows: str) -> Plant:
+    """Write a batch file with these lines alone."""
+    return project("run.bat", "\r\n".join(("@echo off", 'cd /d "%~dp0"', *rows, "")))
+
+
+def modules(m: Machine, _made: Path) -> None:
+    """Keep one's own modules in two folders."""
+    m.write(HOME / "src\\helpers.py", "rows = 3\n")
+    m.write(HOME / "lib\\more.py", "rows = 3\n")
+
+
+def in_quoted_folder(_site: Path) -> list[str]:
+    """Return the start of a task whose folder has quotation marks around it."""
+    code = f"import subprocess; subprocess.run([{str(ML)!r}, '-B', 'train.py'], cwd={chr(34) + str(PROJECT) + chr(34)!r}, check=True)"
+    return [sys.executable, "-I", "-S", "-c", code]
+
+
+GIVES_UP = (
+    "if errorlevel 1 (",
+    "    echo Could not activate the environment.",
+    "    exit /b 1",
+    ")",
+    "python -B train.py",
+)
+HELPED = project("train.py", f"import helpers\nimport more\n{NUMPY}\n")
+OF_PYTHON = (WRONG_ONE, REQUIREMENT, ENVIRONMENT, NOT_INHERITED)
 LOADS_BY_HAND = (
     "import ctypes, glob, os, sysconfig\nsite = sysconfig.get_paths()['purelib']\n"
     "for name in ('cublasLt64_12.dll', 'cublas64_12.dll'):\n"
@@ -137,6 +169,18 @@ MORE_SCENES: tuple[Scene, ...] = (
     Scene(f"{ODD}library-for-this-cuda", "torch", (), spoilt(torch, bitsandbytes("121", "124"), NEEDS_TORCH), runs=script(), folder=PROJECT),
     Scene(f"{ODD}pyw-in-another-folder", "ctranslate2", (), ct2s(project("ui\\ctranslate2.pyw", "print('my window')\n"), project("start.pyw", "import ctranslate2\n")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}portable-without-site", "ctranslate2", (), spoilt(portable("numpy-1.26", "ctranslate2"), without_site()), runs=lambda _s: STARTS_PORTABLE, folder=PORTABLE),
+    # it gives up, or has no command
+    Scene(f"{MORE}activation-and-errorlevel", "ctranslate2", OF_PYTHON, ct2s(machines_python, activation, STARTS_CT2, named("call venv\\Scripts\\activate.bat", *GIVES_UP)), names="run.bat", runs=batch(), folder=PROJECT),
+    Scene(f"{MORE}asks-for-venv", "ctranslate2", OF_PYTHON, spoilt(dot_venv, STARTS_CT2, named("if not exist venv\\Scripts\\python.exe (", "    echo Please run install.bat first.", "    exit /b 1", ")", "venv\\Scripts\\python.exe -B train.py")), names="run.bat", runs=batch(), folder=PROJECT),
+    Scene(f"{MORE}variable-before-the-command", "ctranslate2", OF_BATCH, ct2s(STARTS_CT2, named(f"CUDA_VISIBLE_DEVICES=0 {ML} -B train.py")), names="run.bat", runs=batch(), folder=PROJECT),
+    Scene(f"{MORE}byte-order-mark-before-set", "ctranslate2", OF_BATCH, ct2s(short_path, STARTS_CT2, text(PROJECT / "run.bat", f"set PATH={BIN};%PATH%\r\n{ML} -B {PROJECT}\\train.py\r\n".encode("utf-8-sig"))), names="run.bat", runs=batch(), folder=PROJECT),
+    Scene(f"{MORE}task-folder-in-quotes", "ctranslate2", OF_BATCH, ct2s(STARTS_CT2, task("Nightly", str(ML), "-B train.py", f'"{PROJECT}"')), names="Nightly", runs=in_quoted_folder, folder=HOME),
+    Scene(f"{MORE}pythonpath-in-quotes", "numpy", (VALUE,), numpys(modules, HELPED, users(PYTHONPATH=f'"{HOME}\\src";{HOME}\\lib')), names="PYTHONPATH", runs=script(), folder=PROJECT),
+    Scene(f"{MORE}pythonpath-with-a-colon", "numpy", (VALUE,), numpys(modules, HELPED, named(f"set PYTHONPATH={HOME}\\src:{HOME}\\lib", f"{ML} -B train.py")), names="PYTHONPATH", runs=batch(), folder=PROJECT),
+    # healthy
+    Scene(f"{ODD}activation-and-errorlevel", "ctranslate2", (), ct2s(machines_python, activation, STARTS_CT2, named(f"call {HOME}\\ml\\Scripts\\activate.bat", *GIVES_UP)), runs=batch(), folder=PROJECT),
+    Scene(f"{ODD}makes-venv-if-it-is-not-there", "ctranslate2", (), spoilt(dot_venv, STARTS_CT2, named("if not exist .venv\\Scripts\\python.exe (", "    python -m venv .venv", ")", "if not exist venv echo There is no venv", ".venv\\Scripts\\python.exe -B train.py")), runs=batch(), folder=PROJECT),
+    Scene(f"{ODD}pythonpath-of-two", "numpy", (), numpys(modules, HELPED, users(PYTHONPATH=f"{HOME}\\src\\;{HOME}\\lib;{HOME}\\none;")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}path-in-quotation-marks", "ctranslate2", (), starts(f'set "PATH={BIN};%PATH%" && echo started'), runs=batch(), folder=PROJECT),
     Scene(f"{ODD}program-registers-the-folder", "module", (), then(alone("of_cuda", start="from fastthing import _core\n"), on_path, project("train.py", REGISTERS.format(folder=BIN))), runs=script(), folder=PROJECT),
     Scene(f"{ODD}program-loads-the-wheels", "ctranslate2", (), spoilt(wheels_alone, project("train.py", f"{LOADS_BY_HAND}{ASKS_BLAS}\n")), runs=script(), folder=PROJECT),

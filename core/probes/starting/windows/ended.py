@@ -95,6 +95,7 @@ def folder_of_another_drive(state: State) -> str:
     return next((v for n, v in state.values.items() if n.startswith("=") and n[1:] != here), "")
 
 
+BEGINS_WITH_THE_SESSION = "\\CurrentVersion\\Run"
 UNATTENDED = ("task", "service")
 """Starts whose folder nobody chooses but who made them; without one it is System32."""
 
@@ -105,7 +106,7 @@ def _lost_here(
     """Return the end of a start whose Python, or program, is named without a folder, and lies elsewhere than where it starts."""
     here = way.state.values.get("PWD") or ""
     elsewhere = folder_of_another_drive(way.state)
-    is_link = way.kind == "launcher" and way.at.lower().endswith(".lnk")
+    is_link = way.kind == "launcher" and (way.at.lower().endswith(".lnk") or BEGINS_WITH_THE_SESSION in way.at)
     if not here or not (way.kind in UNATTENDED or is_link or elsewhere):
         return None
     named = found.relative or program_file(found)
