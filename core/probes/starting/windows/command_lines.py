@@ -196,6 +196,7 @@ def _ends(  # noqa: PLR0917 - what python_of_batch was asked
     at = Place(path, 1, arguments)
     ends = Ends(
         path,
+        text,
         fails=lambda part: _is_known(part, state) and _fails(part, at, state, ground),
         lacks=lambda head: _is_known(head, state) and holds(f"{head.strip()} (", at, state, ground) is True,
         leads_nowhere=lambda name: (

@@ -22,6 +22,11 @@ ASKS_FOR_A_FILE = late_pattern(
     r"(?i)if\s+not\s+exist\s+(\"(?=[^\"]*(?:env|conda|python|activate))[^\"]{1,400}\"|(?=\S*(?:env|conda|python|activate))[^\s(\"]{1,400})\s*"
 )
 """Asks whether an environment is not there; other files have to do with other programs."""
+MAKES_ONE = late_pattern(
+    r"(?im)^(?![ \t]*@?(?:echo|rem|::)\b)[^\r\n]*?(?:-m[ \t]+venv\b|\bvirtualenv\b|\buv(?:\.exe)?[ \t]+(?:venv|sync)\b|(?:conda|mamba)[\w.]*\"?[ \t]+(?:env[ \t]+)?create\b"
+    r"|\b(?:install|setup)[\w-]*\.(?:bat|cmd|ps1)\b)"
+)
+"""A command that makes an environment, or installs everything: what is not there may be, by then."""
 _BETWEEN = late_pattern(r"(?:\"[^\"]*(?:\"|\Z)|\^.|[^\"&|^])+")
 
 
@@ -31,6 +36,8 @@ class Ends:
     def __init__(
         self,
         path: str,
+        text: str,
+        *,
         fails: Callable[[str], bool],
         lacks: Callable[[str], bool],
         leads_nowhere: Callable[[str], bool],
@@ -46,6 +53,7 @@ class Ends:
         self._later: dict[str, str] = {}
         self._failed = self._opened_by = ""
         self._jumps = 0
+        self._is_made = MAKES_ONE.search(text) is not None
 
     def asks_for_failure(self, line: str) -> bool:
         """Whether a condition asks for the failure of the command before, which is known to fail."""
@@ -56,7 +64,7 @@ class Ends:
         self._later = self.found
         if not self.found and sure and not self._jumps:
             at = f"{self.path}:{number}"
-            if why := self._why(line, in_block=in_block):
+            if not self._is_made and (why := self._why(line, in_block=in_block)):
                 self._later = {"ended_at": at, "ended_by": "exits", "first": why}
             elif not in_block and self.never_comes_back(line):
                 self._later = {"ended_at": at}
