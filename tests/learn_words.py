@@ -2,7 +2,8 @@
 
 For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
 sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean, and nearer
-the rarer its words are in the texts of all other causes (complement naive Bayes, folded into the same numbers). Texts about
+the rarer its words are in the texts of all other causes (complement naive Bayes), and the more they part the cause from the others
+(``tests.explain.parting``), all folded into the same numbers. Texts about
 anything else (tests/explain/noise.jsonl) say which words are about a GPU set-up at all. Prints what the words alone are worth, in
 five folds split by source: recall, and for each share of belief how often it was right; and how well they part texts about a GPU
 set-up from others. ``--write`` only writes resources/knowledge/words.json.
@@ -14,7 +15,7 @@ import argparse
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import hypot, log
@@ -27,6 +28,7 @@ from core.explain.words import SHARPNESS, believe_words, word_features
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues, known_messages
 from core.knowledge.words import WordTable
+from tests.explain.parting import part_causes
 from tests.explain.threads import Thread, all_threads
 from tests.explain.written import FILE as WRITTEN
 from tests.explain.written import Written, all_written
@@ -78,12 +80,16 @@ MARK_WEIGHT, PAIR_WEIGHT = 1.5, 0.4
 """What a mark counts, and a pair of words that count already, beside a word."""
 COMPLEMENT_SHARE = 0.3
 """Of the likeness: the complement naive Bayes; the rest is the cosine (``python -m tests.explain.yardstick``)."""
-COMPLEMENT_SHARPNESS = 7.0
+COMPLEMENT_SHARPNESS = 5.0
 """Difference in log-odds per unit of the complement's logarithms, which are those of words that fill a text of length 1."""
 COMPLEMENT_SMOOTHING = 0.5
 """Added to what a word counts in the texts of other causes."""
 LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
+PARTING = 9.0
+"""Difference in log-odds between a text that is parted from all other causes and one that is as far from this cause as from any (``python -m tests.explain.yardstick``)."""
+LEAST_PART = 0.02
+"""Of the likeness: what a feature that parts causes less than this is left out of."""
 TEXT_FEATURES = 12
 """Heaviest features of a message that are kept of it."""
 KNOWLEDGE_WEIGHT = 2.0
@@ -114,6 +120,8 @@ class Example:
     weight: float = 1.0
     is_message: bool = False
     """It is what a person pastes: other messages are compared with it alone, too."""
+    again: bool = False
+    """It is part of a text that is an example, too."""
 
 
 @cache
@@ -122,9 +130,9 @@ def read_once(text: str) -> ParsedText:
     return read_text(text)
 
 
-def example(text: str, cause: str, weight: float = 1.0, is_message: bool = False) -> Example:
+def example(text: str, cause: str, weight: float = 1.0, is_message: bool = False, again: bool = False) -> Example:
     """Return a text as an example."""
-    return Example(word_features(read_once(text)), cause, weight, is_message)
+    return Example(word_features(read_once(text)), cause, weight, is_message, again)
 
 
 def of_knowledge() -> list[Example]:
@@ -163,7 +171,8 @@ def of_noise() -> list[Example]:
 
 def of_threads(threads: Iterable[Thread]) -> list[Example]:
     """Return threads as examples: with what a person says of the system, and the message alone, each half."""
-    return [e for t in threads for e in (example(t.paste, t.cause, 0.5, True), example(t.text, t.cause, 0.5))]
+    both = ((example(t.paste, t.cause, 0.5, True), example(t.text, t.cause, 0.5, again=True)) for t in threads)
+    return [e for pair in both for e in pair]
 
 
 def of_written(texts: Iterable[Written]) -> list[Example]:
@@ -182,30 +191,32 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
         for f, n in texts.items()
         if n >= (LEAST_PAIR if " " in f else LEAST)
     }
-    means: dict[str, dict[str, float]] = {cause: defaultdict(float) for cause in causes}
+    vectors: list[dict[str, float]] = []
     for e in ours:
-        known = [f for f in e.features if f in weighs]
+        known = sorted(f for f in e.features if f in weighs)
         length = hypot(*(weighs[f] for f in known))
-        for f in known:
-            means[e.cause][f] += e.weight * weighs[f] / length
+        vectors.append({f: weighs[f] / length for f in known})
+    means: dict[str, dict[str, float]] = {cause: defaultdict(float) for cause in causes}
+    for e, vector in zip(ours, vectors, strict=True):
+        for f, x in vector.items():
+            means[e.cause][f] += e.weight * x
     features: dict[str, tuple[int, int, list[int], list[int]]] = {}
     for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST)}):
         rate = (texts[f] + strange[f] + 0.5) / (whole + apart + 1)
         ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
         about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))
         features[f] = (round(100 * about), round(100 * weighs.get(f, 0.0)), [], [])
-    whole_means: dict[str, float] = defaultdict(float)
-    for mean in means.values():
-        for f, x in mean.items():
-            whole_means[f] += x
+    likeness = _likeness(means)
+    parts = part_causes(
+        [(v, causes.index(e.cause), e.weight) for e, v in zip(ours, vectors, strict=True) if not e.again], len(causes)
+    )
+    for f, its in parts.items():
+        for at, part in its.items():
+            if abs(share := PARTING / SHARPNESS * part) >= LEAST_PART:
+                likeness[causes[at]][f] += share
     for at, cause in enumerate(causes):
-        length = hypot(*means[cause].values())
-        for f, x in sorted(means[cause].items()):
-            if x / length >= LEAST_SHARE:
-                elsewhere = whole_means[f] - x + COMPLEMENT_SMOOTHING
-                rarity = log((whole_means[f] + COMPLEMENT_SMOOTHING) / elsewhere) * COMPLEMENT_SHARPNESS / SHARPNESS
-                likeness = (1 - COMPLEMENT_SHARE) * x / length + COMPLEMENT_SHARE * rarity
-                features[f][2].extend((at, round(1000 * weighs[f] * likeness)))
+        for f, x in sorted(likeness[cause].items()):
+            features[f][2].extend((at, round(1000 * weighs[f] * x)))
     texts: list[tuple[int, int]] = []
     for e in ours:
         heaviest = sorted((f for f in e.features if f in weighs), key=lambda f: (-weighs[f], f))
@@ -221,6 +232,23 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
         features={f: (about, weight, tuple(its), tuple(of)) for f, (about, weight, its, of) in features.items()},
         texts=tuple(texts),
     )
+
+
+def _likeness(means: Mapping[str, Mapping[str, float]]) -> dict[str, dict[str, float]]:
+    """Return for each cause how much more like its texts a text is by each feature: the cosine to their mean, and the complement naive Bayes."""
+    whole: dict[str, float] = defaultdict(float)
+    for mean in means.values():
+        for f, x in mean.items():
+            whole[f] += x
+    found: dict[str, dict[str, float]] = {cause: defaultdict(float) for cause in means}
+    for cause, mean in means.items():
+        length = hypot(*mean.values())
+        for f, x in mean.items():
+            if x / length >= LEAST_SHARE:
+                elsewhere = whole[f] - x + COMPLEMENT_SMOOTHING
+                rarity = log((whole[f] + COMPLEMENT_SMOOTHING) / elsewhere) * COMPLEMENT_SHARPNESS / SHARPNESS
+                found[cause][f] = (1 - COMPLEMENT_SHARE) * x / length + COMPLEMENT_SHARE * rarity
+    return found
 
 
 def _counts(examples: Iterable[Example]) -> dict[str, float]:

@@ -307,6 +307,26 @@ def _pythons(_text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName
     return {"other-pip"} if apart else set()
 
 
+_BUILT_AND_ACCEPTED = re.compile(r"built against: (\d{4,6})\s{1,20}minimum supported: (\d{4,6})\b")
+"""JAX: the version that it was built with, and the oldest one that it accepts."""
+_LIBC_OF_TAG = re.compile(r"\bmanylinux_2_(\d{1,2})_")
+_LIBC_NEEDED = re.compile(r"version [`']glibc_2\.(\d{1,2})' not found")
+
+
+def _contradictions(
+    _text: str, low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]
+) -> set[str]:
+    """Return whether a release contradicts itself: it accepts less than it was built with, or asks for more than its name promises."""
+    found: set[str] = set()
+    pair = _BUILT_AND_ACCEPTED.search(low)
+    if pair and int(pair[1]) < int(pair[2]):
+        found.add("build-below-minimum")
+    tag, needed = _LIBC_OF_TAG.search(low), _LIBC_NEEDED.search(low)
+    if tag and needed and int(tag[1]) < int(needed[1]):
+        found.add("tag-below-need")
+    return found
+
+
 FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
 """Parts that cuDNN 8 and 9 open first. If a later one is missing, the folder itself was searched."""
 
@@ -342,5 +362,6 @@ _LOOKS: tuple[Comparison, ...] = (
     _two_majors,
     _other_toolkit_missing,
     _pythons,
+    _contradictions,
     _parts,
 )

@@ -20,7 +20,7 @@ BASE_RATE_WEIGHT = 0.5
 """Weight of the base rates, which clues and words already contain."""
 CLUE_WEIGHT = 0.8
 """Weight of the clues' log-odds beside the words': clues are right less often in texts that nobody had in sight."""
-WORD_WEIGHT = 1.25
+WORD_WEIGHT = 1.1
 """Weight of the words' log-odds beside the clues': in texts that nobody had in sight, words are right more often (``python -m tests.explain.yardstick``)."""
 LOG_ODDS_DIVISOR = 3.0
 """Divides the log-odds, because clues and words of one text overlap and would count twice.
@@ -61,7 +61,9 @@ def rank_causes(
     odds = {cause: x + WORD_WEIGHT * words[cause] for cause, x in belief.odds.items()}
     first, *others = sorted((cause for cause in odds if said[cause]), key=lambda cause: -belief.odds[cause])
     clear = not others or belief.odds[first] - belief.odds[others[0]] >= CLEAR_LEAD
-    leader = first if clear else max(belief.named_first or odds, key=lambda cause: odds[cause])
+    best = max(belief.named_first | belief.beside if belief.named else odds, key=lambda cause: odds[cause])
+    clear = clear and belief.beside <= {first}
+    leader = first if clear else best
     # Where words speak for another one, both are about equally likely.
     odds[leader] = max(odds.values())
     order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
@@ -89,6 +91,8 @@ class ClueBelief:
     """Causes that an exact message names."""
     named_first: frozenset[str] = frozenset()
     """Those that the first of several exact messages names; one of them leads."""
+    beside: frozenset[str] = frozenset()
+    """Those that the text's history or machine speaks for, whatever its messages name."""
 
 
 def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
@@ -99,6 +103,7 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
     said: dict[str, list[tuple[float, str]]] = {cause: [] for cause in clues}
     named: set[str] = set()
     named_first: set[str] = set()
+    beside: set[str] = set()
     holding = holding_clues(reading.marks)
     earliest = min(
         (place for clue in holding if clue.exact and (place := _place(clue, reading)) is not None), default=0
@@ -107,15 +112,17 @@ def believe_clues(reading: ParsedText, causes: Iterable[str]) -> ClueBelief:
         later = clue.exact and (_place(clue, reading) or 0) > earliest + SAME_MESSAGE_CHARACTERS
         its = {cause for cause, weight in clue.causes.items() if clue.exact and weight > 0}
         named |= its
+        beside |= {cause for cause, weight in clue.causes.items() if clue.beside and weight > 0}
         named_first |= set() if later else its
         for cause, weight in clue.causes.items():
             clues[cause] += weight * (LATER_SHARE if later and weight > 0 else 1.0)
             if clue.because and weight > 0:
                 said[cause].append((weight, clue.because))
     odds = {
-        cause: CLUE_WEIGHT * x - (UNNAMED_LOSS if named and cause not in named else 0) for cause, x in clues.items()
+        cause: CLUE_WEIGHT * x - (UNNAMED_LOSS if named and cause not in named | beside else 0)
+        for cause, x in clues.items()
     }
-    return ClueBelief(odds, said, frozenset(named), frozenset(named_first))
+    return ClueBelief(odds, said, frozenset(named), frozenset(named_first), frozenset(beside))
 
 
 def shares(odds: dict[str, float]) -> list[float]:

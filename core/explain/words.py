@@ -16,9 +16,9 @@ from core.knowledge.words import WordTable, word_table
 
 MAX_WORD_CHARACTERS = 4000
 """Maximum number of characters of a text whose words are used: the length of a message, not of a log."""
-SHARPNESS = 26.0
+SHARPNESS = 18.7
 """Difference in log-odds between an identical and a completely different text (``python -m tests.explain.yardstick``)."""
-NEAREST_WEIGHT = 6.0
+NEAREST_WEIGHT = 4.3
 """Log-odds that a cause gains by a known message that is identical (``python -m tests.explain.yardstick``).
 
 A cause such as a faulty release has messages of many kinds, and their mean is near to none of them.

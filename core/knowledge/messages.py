@@ -59,6 +59,8 @@ class Clue(Frozen, frozen=True, kw_only=True):
     causes: dict[Cause, float]
     exact: bool = False
     """A sentence that one program alone prints: causes that no exact clue of the text names are out of the question."""
+    beside: bool = False
+    """What the text tells of its history or its machine: its causes stay in question beside any exact clue."""
 
 
 class Answer(Frozen, frozen=True, kw_only=True):

@@ -383,3 +383,73 @@ def test_the_first_line_is_about_the_most_exact_message(text: str) -> None:
 )
 def test_what_the_rest_of_the_text_says_comes_up_too(text: str, cause: str) -> None:
     assert cause in [r.cause for r in explain(text).causes[:5]]
+
+
+BESIDE = {
+    # what the text tells of its history or its machine counts beside any exact message
+    "diffusers from main, a commit of last week works\nRuntimeError: Expected all tensors to be on the same device, but found at least two devices, cuda:0 and cpu!": "upstream_packaging_bug",
+    "Since the newest nightly image: nvidia-container-cli: requirement error: unsatisfied condition: cuda>=12.8": "upstream_packaging_bug",
+    "image 2.4.0-gpu, with 2.3.0 it works\nUnable to load any of {libcudnn_ops.so.9.1.0, libcudnn_ops.so.9}": "upstream_packaging_bug",
+    "docker compose up -d on a computer without an NVIDIA card\ncould not select device driver \"nvidia\" with capabilities: [[gpu]]": "no_nvidia_gpu",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", BESIDE)
+def test_what_speaks_beside_an_exact_message_stays_in_question(text: str) -> None:
+    told = explain(text)
+    assert BESIDE[text] in [r.cause for r in told.causes[:3]]
+    assert told.causes[0].score < 0.8 or told.causes[0].cause == BESIDE[text]
+
+
+CONTRADICTIONS = {
+    # two facts of one text contradict each other, so the release itself is faulty
+    "Outdated cuDNN installation found.\nVersion JAX was built against: 8907\nMinimum supported: 9100\nInstalled version: 8907": "upstream_packaging_bug",
+    "tool-0.20.0-cp38-abi3-manylinux_2_31_x86_64.whl\nImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found": "upstream_packaging_bug",
+    "/bin/sh: 1: :/usr/local/cuda-12.8/bin/nvcc: not found\nninja: build stopped: subcommand failed.": "cuda_path_env_wrong",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CONTRADICTIONS)
+def test_a_text_that_contradicts_itself_names_what_is_wrong(text: str) -> None:
+    assert explain(text).causes[0].cause == CONTRADICTIONS[text]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        # versions that agree
+        "Outdated cuDNN installation found.\nVersion JAX was built against: 9100\nMinimum supported: 9100\nInstalled version: 8907",
+        "tool-0.20.0-cp38-abi3-manylinux_2_34_x86_64.whl\nImportError: /lib/x86_64-linux-gnu/libc.so.6: version `GLIBC_2.34' not found",
+        "/bin/sh: 1: /usr/local/cuda-12.8/bin/nvcc: not found",
+    ],
+)
+def test_a_text_that_agrees_with_itself_does_not(text: str) -> None:
+    assert explain(text).causes[0].cause not in {"upstream_packaging_bug", "cuda_path_env_wrong"}
+
+
+def test_an_index_that_has_other_releases_is_no_other_python() -> None:
+    told = explain(
+        "pip install torch==2.4.1 --index-url https://download.pytorch.org/whl/cu118\n"
+        "ERROR: Could not find a version that satisfies the requirement torch==2.4.1 (from versions: 2.2.0+cu118, 2.2.1+cu118)"
+    )
+    assert told.causes[0].cause == "upstream_packaging_bug"
+    assert "package_for_another_python" not in [r.cause for r in told.causes[:1]]
+
+
+def test_a_program_that_starts_cuda_was_built_with_it() -> None:
+    told = explain(
+        "llama-server\nggml_cuda_init: failed to initialize CUDA: no CUDA-capable device is detected\n"
+        "warning: no usable GPU found, --gpu-layers option will be ignored"
+    )
+    assert "framework_cpu_only_build" not in [r.cause for r in told.causes[:3]]
+
+
+def test_a_runner_that_ends_with_127_lacks_a_library_and_no_memory() -> None:
+    told = explain("Ollama 0.3.8\nError: llama runner process has terminated: exit status 127")
+    assert "gpu_memory_exhausted" not in [r.cause for r in told.causes[:3]]
+    assert {"upstream_packaging_bug", "cuda_runtime_missing"} & {r.cause for r in told.causes[:3]}
+
+
+def test_a_container_in_which_others_use_the_gpu_has_it() -> None:
+    told = explain("docker run --gpus all, 其他模型训练都可以正常使用gpu, onnxruntime无法使用CUDAExecutionProvider")
+    assert told.causes[0].cause == "duplicate_framework_packages"
