@@ -17,6 +17,11 @@ SHADOWED = ("module_shadowed", "requirement_broken", "duplicate_framework_packag
 LOST = ("corrupt_or_truncated_file", "installation_interrupted", "requirement_broken", "cuda_runtime_missing")
 NCCL = ("cuda_lib_shadowed", "extension_abi_mismatch", "duplicate_framework_packages")  # fmt: skip
 
+MODULES = (
+    '[submodule "matcha"]\n\tpath = third_party/Matcha-TTS\n\turl = https://github.com/shivammehta25/Matcha-TTS.git\n'
+)
+UNBUILT = {"work/monotonic_align/__init__.py": "from .monotonic_align.core import maximum_path_c\n", "work/monotonic_align/core.pyx": "def maximum_path_c():\n    pass\n", "work/monotonic_align/setup.py": "from setuptools import setup\nfrom Cython.Build import cythonize\nsetup(ext_modules=cythonize('core.pyx'))\n"}  # fmt: skip
+PATCHED = "import collections, collections.abc\nfor name in ('Mapping', 'MutableMapping', 'Sequence'):\n    setattr(collections, name, getattr(collections.abc, name))\nimport torch\nfrom attrdict import AttrDict"
 ONES = "import torch; torch.ones(1)"
 TOKENS = "import torch\nfrom transformers import AutoTokenizer"
 TRAINER = "import torch\nfrom transformers import TrainingArguments\nTrainingArguments('out')"
@@ -77,6 +82,15 @@ SCENES: tuple[Scene, ...] = (
     Scene("integrals-of-before-scipy-1-14", "B", "torch-2.6", by_run, then(program("import torch\nfrom scipy.integrate import simps"), installs("scipy==1.14.1")), BROKEN, "", "simps", "simps"),
     Scene("diffusion-of-lightning-1", "B", "torch-2.6", by_run, then(program("import torch\nfrom pytorch_lightning.utilities.distributed import rank_zero_only"), installs("pytorch-lightning==2.5.0")), BROKEN, "", "utilities.distributed", "utilities.distributed"),
     Scene("cuda-python-13-for-code-of-12", "B", "torch-2.6", by_run, then(program("import torch\nfrom cuda import cuda, cudart"), installs("cuda-python==13.0.1")), BROKEN, "", "cuda", "cannot import name 'cuda'"),
+    Scene("settings-of-pydantic-1", "B", "torch-2.6", by_run, then(program("import torch\nfrom pydantic import BaseSettings"), installs("pydantic==2.10.6")), BROKEN, "", "BaseSettings", "BaseSettings"),
+    Scene("code-of-tensorflow-1", "B", "tensorflow", by_run, program("import tensorflow as tf\nx = tf.placeholder(tf.float32, [None, 2])"), BROKEN, "", "placeholder", "placeholder"),
+    Scene("attrdict-of-before-python-3-10", "B", "torch-2.6", by_run, then(program("import torch\nfrom attrdict import AttrDict"), bare("attrdict==2.0.1", "six")), BROKEN, "", "Mapping", "Mapping"),
+    Scene("code-of-a-newer-grpcio-tools", "B", "torch-2.6", by_run, then(program("import torch\nfrom grpc_health.v1 import health_pb2_grpc"), installs("grpcio-health-checking==1.66.2"), bare("grpcio==1.60.1")), BROKEN, "", "grpc", "generated code"),
+    Scene("fastapi-of-before-starlette-1", "B", "torch-2.6", by_run, then(program("import torch\nfrom fastapi import FastAPI\napp = FastAPI()"), installs("fastapi==0.115.0"), bare("starlette==1.0.0")), BROKEN, "", "starlette", "unexpected keyword"),
+    Scene("logger-without-wandb", "A", "torch-2.6", by_run, then(program("import torch\nfrom pytorch_lightning.loggers import WandbLogger\nlogger = WandbLogger(project='x', offline=True)"), installs("pytorch-lightning==2.5.0")), BROKEN, "", "wandb", "wandb"),
+    Scene("boxes-without-pycocotools", "A", "torch-2.6", by_run, then(program("import torch\nfrom torchmetrics.detection import MeanAveragePrecision\nmetric = MeanAveragePrecision()"), installs("torchmetrics==1.6.1")), BROKEN, "", "pycocotools", "pycocotools"),
+    Scene("clone-without-its-submodules", "A", "torch-2.6", by_run, then(program("import sys, torch\nsys.path.append('third_party/Matcha-TTS')\nfrom matcha.models import flow"), writes({"work/.gitmodules": MODULES}), lambda world: (world.home / "work/third_party/Matcha-TTS").mkdir(parents=True)), BROKEN, "", "Matcha-TTS", "No module named 'matcha'"),
+    Scene("clone-with-an-uncompiled-part", "A", "torch-2.6", by_run, then(program("import torch\nimport monotonic_align"), writes(UNBUILT)), BROKEN, "", "setup.py", "monotonic_align.monotonic_align"),
     # === C
     Scene("runs-in-the-place-of-wandb", "C", "torch-2.6", by_run, then(program("import torch, wandb\nwandb.init(mode='disabled')"), writes({"work/wandb/run-20250301_101112-ab12/files/config.yaml": "lr: 1\n", "work/wandb/debug.log": ""})), SHADOWED, "", "work/wandb", "has no attribute 'init'"),
     Scene("pictures-in-the-place-of-datasets", "C", "torch-2.6", by_run, then(program("import torch\nfrom datasets import load_dataset"), writes({"work/datasets/train/a.csv": "1\n"})), SHADOWED, "", "work/datasets", "cannot import name 'load_dataset'"),
@@ -86,6 +100,10 @@ SCENES: tuple[Scene, ...] = (
     Scene("folder-named-datasets", "C", "hub", by_run, then(program("import torch\nfrom datasets import Dataset\nDataset.from_dict({'a': [1]})"), writes({"work/datasets/__init__.py": "", "work/datasets/train.csv": "1\n"})), SHADOWED, "", "work/datasets", "Dataset"),
     Scene("folder-named-datasets-without-init-is-no-fault", "healthy", "hub", by_run, then(program("import torch\nfrom datasets import Dataset\nDataset.from_dict({'a': [1]})"), writes({"work/datasets/train.csv": "1\n", "work/tokenizers/a.json": "{}"}))),
     # === healthy
+    Scene("attrdict-behind-names-that-are-put-back", "healthy", "torch-2.6", by_run, then(program(PATCHED), bare("attrdict==2.0.1", "six"))),
+    Scene("keras-of-torch-by-its-file", "healthy", "torch-2.6", by_run, then(program("import torch, keras\nkeras.Sequential"), installs("keras==3.8.0"), writes({".keras/keras.json": '{"floatx": "float32", "epsilon": 1e-07, "backend": "torch", "image_data_format": "channels_last"}'}))),
+    Scene("parts-of-opencv-with-stubs-alone", "healthy", "torch-2.6", by_run, then(program("import torch, cv2\ncv2.aruco.ArucoDetector\ncv2.cuda.getCudaEnabledDeviceCount()\n\n\ndef show(x):\n    cv2.imshow('a', x)"), bare("opencv-python-headless==4.11.0.86"))),
+    Scene("submodule-that-nothing-imports", "healthy", "torch-2.6", by_run, then(program(ONES), writes({"work/.gitmodules": MODULES}), lambda world: (world.home / "work/third_party/Matcha-TTS").mkdir(parents=True))),
     Scene("tensorboardx-with-pythons-protobuf", "healthy", "torch-2.6", by_run, then(program("import torch\nfrom tensorboardX import SummaryWriter"), bare("tensorboardX==2.5", "protobuf==5.29.3", "six", "packaging"), sets(PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION="python"))),
     Scene("export-with-onnx", "healthy", "torch-2.6", by_run, then(program(EXPORT), installs("onnx==1.17.0"))),
     Scene("export-when-asked", "healthy", "torch-2.6", by_run, program("import sys, torch\nif '--export' in sys.argv:\n    torch.onnx.export(torch.nn.Linear(2, 1), (torch.ones(1, 2),), 'net.onnx')\n")),
