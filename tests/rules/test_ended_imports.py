@@ -614,3 +614,9 @@ def test_what_a_namesake_lacks_is_cured_by_the_project_that_is_meant() -> None:
     assert found.severity == Severity.WARNING
     assert found.fix is not None
     assert "python-docx" in found.fix.advice
+
+
+def test_code_of_a_newer_compiler_asks_for_a_newer_grpc() -> None:
+    its = {"importer": f"{SITE}/health/a_pb2_grpc.py", "kind": "refused", "wanted": "grpc", "owner": "grpcio 1.60.1"}
+    found = card(seen(ended(starts=(MAIN,), **its)))
+    assert found.remedy == InstallPackages(prefix=PREFIX, install=("grpcio>1.60.1",))

@@ -73,7 +73,10 @@ class Endings:
             owner=loser
             or self._odd.get(its.path, "")
             or self._odd.get(self._where.join(its.path, "__init__.py"), "")
-            or (f"{owner.name} {owner.version}" if owner else ""),
+            or (f"{owner.name} {owner.version}" if owner else "")
+            or (
+                self._package_of(its.path) if kind == "no parameter" else ""
+            ),  # any package, among the distributions or not
             recorded=bool(loser),
             hidden=hidden,
             hidden_owner=f"{behind.name} {behind.version}" if behind and hidden else "",

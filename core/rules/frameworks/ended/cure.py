@@ -239,6 +239,8 @@ def _of_a_refused_release(home: EnvironmentView, ended: EndedImport, askers: Seq
     What such a release lacks would not help: who uses it refuses it all the same, if only where an extra's features are used. A
     framework stays.
     """
+    if ended.kind == "refused" and ended.wanted == "grpc" and ended.owner:
+        return (ended.owner.replace(" ", ">"),)  # a newer grpcio-tools wrote the code
     refused = [b for b in unmet_requirements(home) if b.wanted in askers and b.installed]
     own = dict.fromkeys(b.wanted for b in refused if not FRAMEWORKS.fullmatch(b.wanted))
     every = ((name, [p for b in refused if b.wanted == name for p in b.specifier.split(",")]) for name in own)
