@@ -186,9 +186,14 @@ def _starts_of(finding: Finding, seen: Snapshot) -> list[Start]:
     ]
 
 
+GIVES_UP = ("exits", "no command")
+"""Ends of a start that means to activate an environment, or to run something in one."""
+
+
 def _meant_activations(finding: Finding, seen: Snapshot) -> list[Start]:
     """Return the activations without the fault that a file here means to make, and does not: that is told by itself."""
-    meant = {one.seems for s in seen.starts or () for one in s.runs if one.dead and _concerns(finding, one.seems)}
+    its = (one for s in seen.starts or () for one in s.runs if one.dead or one.fault in GIVES_UP)
+    meant = {one.seems for one in its if _concerns(finding, one.seems)}
     return [s for s in seen.starts or () if s.kind == "activation" and s.prefix in meant and s.id not in finding.ways]
 
 

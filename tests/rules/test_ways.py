@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from msgspec.structs import replace
 
@@ -337,14 +339,17 @@ def test_what_a_look_that_did_not_end_may_refute_is_undecided(
     assert found.severity is severity
 
 
-@pytest.mark.parametrize(("dead", "severity"), [("conda activate m1", Severity.NOTE), ("", Severity.ERROR)])
+@pytest.mark.parametrize(
+    ("dead", "fault", "severity"),
+    [("conda activate m1", "", Severity.NOTE), ("", "no command", Severity.NOTE), ("", "exits", Severity.NOTE), ("", "", Severity.ERROR)],
+)  # fmt: skip
 def test_what_an_activation_gives_that_a_file_means_to_make_is_no_fault_of_a_terminal(
-    dead: str, severity: Severity
+    dead: str, fault: Any, severity: Severity
 ) -> None:
     """That the file does not activate it is told by itself."""
     runs = StartedPython(
-        name="python", path="/base/python", prefix="/base", seems="/env", why="imports", lacks=("x",), dead=dead
-    )
+        name="python", path="/base/python", prefix="/base", seems="/env", why="imports", lacks=("x",), dead=dead, fault=fault
+    )  # fmt: skip
     script = Start(id="script:/run", kind="script", at="/run", prefix="/base", runs=(runs,))
     (found,) = lost_libraries("activation", own={"LD_LIBRARY_PATH": "/a"}, further=(script,))
     assert found.severity is severity
