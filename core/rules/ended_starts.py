@@ -153,6 +153,23 @@ def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> T
     return title, why, manual_fix(_("Let it search {folder}, too", folder=one.source), first)
 
 
+def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+    """Return what is told of a program beside the environment's Python that PATH does not lead to."""
+    title = _(
+        "{program} does not find {name}, which is in {folder}.", program=one.program, name=one.name, folder=one.source
+    )
+    why = _(
+        "A Python that is started by its path leaves PATH as it is, and {name} is looked for there alone.",
+        name=one.name,
+    )
+    value = f"PATH={one.source}:/usr/local/bin:/usr/bin:/bin"
+    fix = manual_fix(
+        _("Put the environment's folder into PATH in {file}", file=start.at.partition(": ")[0]),
+        f"Environment={value}" if start.kind == "service" else value,
+    )
+    return title, why, fix
+
+
 def _variable_not_set(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that a shell's start-up file sets, and that what starts without a shell does not get."""
     title = _("{source} asks for the variable {name}, which is not set there.", source=one.source, name=one.name)
@@ -269,6 +286,22 @@ def _percent(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
 def _own_packages(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a program whose metadata do not list what it imports."""
     names = join_names(one.lacks)
+    if one.command:
+        title = _("{tool} gets an environment of its own, without {names}.", tool=one.command, names=names)
+        why = _(
+            "{program} imports it. uvx and pipx run give a tool what it asks for itself, and nothing of the project.",
+            program=one.program,
+        )
+        own = f"uv run {one.command} ..."
+        return (
+            title,
+            why,
+            manual_fix(
+                _("Start it in the project's environment"),
+                own,
+                _own_command(home, replace(one, program=f"-m {one.command}")),
+            ),
+        )
     title = _("{program} gets an environment of its own, without {names}.", program=one.program, names=names)
     why = _("uv gives a program with metadata (# /// script) what they list, and nothing of other environments.")
     fix = manual_fix(
@@ -378,6 +411,7 @@ ENDS: dict[str, End] = {
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
     "program not there": End(_program_not_there, everywhere=True),
     "not searched": End(_not_searched, everywhere=True),
+    "tool not in PATH": End(_tool_not_in_path, everywhere=True),
     "variable not set": End(_variable_not_set, everywhere=True),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

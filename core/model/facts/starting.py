@@ -137,6 +137,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "not read",
         "policy",
         "variable not set",
+        "tool not in PATH",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -145,10 +146,12 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - no shell: what starts programs by itself (a service, a launcher) is given a command of a shell at ``source``, whose first word is ``name``
     - no conda: the shell ends at ``source``, since ``conda activate`` is no command there
     - percent: cron ends the command at ``source`` at a percent sign, which leaves a quote or a bracket open
-    - own packages: the program has metadata (PEP 723) that do not list ``lacks``, and its environment has nothing else
+    - own packages: the program has metadata (PEP 723) that do not list ``lacks``, and its environment has nothing else; with ``command``: it is
+      that tool, in an environment of its own
     - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
     - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
       above the folder of the program
+    - tool not in PATH: ``program`` lets a package run ``name``, which is in the folder ``source``, and PATH does not have that folder
     - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, or the start-up file ``program``
 
     On Windows:

@@ -20,10 +20,12 @@ from core.probes.starting.batch import SUBMITTERS, give_job_variables, handed_in
 from core.probes.starting.containers import ENGINES, run_in_container
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import (
+    ALONE,
     RUNNERS,
     WRAPPERS,
     behind_sudo,
     command_behind,
+    run_alone,
     run_behind,
     take_options,
     words_of,
@@ -67,6 +69,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """With ``ended_at``: why it does not come to this start."""
     without_conda: bool = False
     """A shell on the way to it met ``conda activate``, and nothing had given it conda's function."""
+    tool: str = ""
+    """A tool that gets an environment of its own, with ``requires`` and what these bring (``uvx``, ``pipx run``)."""
     requires: tuple[str, ...] | None = None
     """Of a program with metadata of its own: the distributions that they list, which its environment has, and nothing else."""
     first: str = ""
@@ -153,8 +157,8 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
                 other_users.as_another_user(name, words[1:], (at.file, at.number), state, ground)
             take_options(name, words[1:], (at.file, at.number), state, ground)
             words = command_behind(words[1:], state, ground)
-        elif name == "uv" and (own := own_requirements(words[1:], state.values.get("PWD", "/"), ground.where)):
-            return StartedFile("", "", arguments=(own[0],), requires=own[1])
+        elif name in ALONE and (alone := _with_own_environment(words, state, ground)):
+            return alone
         elif name in RUNNERS:
             words = run_behind(name, words[1:], state, ground, (at.file, at.number))
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
@@ -173,6 +177,14 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
                 _read_by_itself(words, at, state, ground)
             return ended
     return None
+
+
+def _with_own_environment(words: list[str], state: State, ground: Ground) -> StartedFile | None:
+    """Return a tool, or a program with metadata of its own, that gets an environment with what it asks for, and nothing else."""
+    if tool := run_alone(words):
+        return StartedFile("", "", arguments=tool[0], tool=tool[0][0], requires=tool[1])
+    own = own_requirements(words[1:], state.values.get("PWD", "/"), ground.where) if words[0].endswith("uv") else None
+    return StartedFile("", "", arguments=(own[0],), requires=own[1]) if own else None
 
 
 READS_BY_ITSELF = {"uvicorn": "--env-file"}

@@ -150,6 +150,11 @@ def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
         named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
         if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
             return named
+    if arguments and paths.basename(arguments[0]) == "pytest":
+        tests = (
+            ground.where.join(f, n) for f in ("", "tests") for n in ground.where.names(ground.where.join(here, f)) or ()
+        )
+        return next((t for t in tests if re.fullmatch(r"(?:tests/)?test_\w+\.py", t)), "")
     return ""
 
 

@@ -250,6 +250,45 @@ def _names_a_program(word: str, state: State, ground: Ground) -> bool:
 # --- run of an environment manager ------------------------------------------------------------------------------------
 
 
+ALONE = {"uvx": 1, "uv": 3, "pipx": 2}
+"""Programs that run a tool in an environment of its own -> how many words stand before the tool's."""
+TOOLS = frozenset(("pytest", "streamlit", "gradio", "chainlit", "uvicorn", "gunicorn", "hypercorn", "flask", "fastapi", "ipython", "marimo", "panel", "bokeh", "celery"))  # fmt: skip
+"""Tools that import a program of the person and bring no framework themselves."""
+
+
+def run_alone(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Return tool and arguments of a command that runs it in an environment of its own, and what that environment is told to have (uv's
+    documentation, "Using tools"); None for another command.
+    """
+    name = posixpath.basename(words[0])
+    if (name == "uv" and words[1:3] != ["tool", "run"]) or (name == "pipx" and words[1:2] != ["run"]):
+        return None
+    rest, told = words[ALONE[name] :], []
+    while rest and rest[0].startswith("-"):
+        option, equals, value = rest[0].partition("=")
+        takes = not equals and option in (
+            "--with",
+            "--from",
+            "--spec",
+            "--python",
+            "-p",
+            "--with-requirements",
+            "--with-editable",
+            "--index",
+        )
+        value = rest[1] if takes and len(rest) > 1 else value
+        if option in ("--with-requirements", "--with-editable") or (
+            name == "pipx" and option == "--system-site-packages"
+        ):
+            return None  # what these bring is not read
+        told += value.split(",") if option in ("--with", "--from", "--spec") else []
+        rest = rest[2 if takes else 1 :]
+    tool = re.split(r"[@=]", rest[0])[0] if rest else ""
+    if tool not in TOOLS:
+        return None
+    return (tool, *rest[1:]), tuple(re.split(r"[\[<>=!~@ ;]", w)[0].lower() for w in (tool, *told))
+
+
 def run_behind(
     name: str, words: list[str], state: State, ground: Ground, at: tuple[str, int] | None = None
 ) -> list[str]:

@@ -14,7 +14,10 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.modulefiles import has_modules
 from core.host.startup.state import UNKNOWN, State
+from core.knowledge.modules import module_table
+from core.knowledge.tools import known_calls, system_programs
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
+from core.probes.programs.follow import find_named
 from core.probes.python.distributions import normalise_name, required_name
 from core.probes.starting.commands import LETS_CONDA_ACTIVATE, Line, StartedFile, language, python_of_text
 from core.probes.starting.dead_activations import called_activation, dead_activation, dead_call, finds_no_conda
@@ -60,6 +63,7 @@ def program_ways(
         runs = tuple(lacking_pythons(found, way, ground, pythons)) or tuple(unsearched(found, way, ground, pythons))
         runs = runs or tuple(_started_by_it(found, way, ground, pythons) if prefix else ())
         runs = runs or tuple(_in_another_folder(found, way, ground, pythons))
+        runs = runs or tuple(_without_its_tool(found, way, ground, pythons) if prefix else ())
         runs = runs or tuple(_without_variables(found, way, ground, pythons) if prefix else ())
     elif prefix:
         runs = (_not_reached(found, prefix),)
@@ -153,6 +157,46 @@ def _without_variables(
                 source=path_text(source),
                 program=path_text(file),
                 fault="variable not set",
+            )
+            return
+
+
+def _without_its_tool(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python whose program lets a package run a tool by its name that lies beside that Python, where PATH of what
+    the machine starts by itself does not have that folder.
+    """
+    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    path = way.state.values.get("PATH", "")
+    if (
+        home is None
+        or way.kind not in STARTED_BY_NOBODY
+        or not path
+        or "PATH" in way.state.open
+        or ground.where.system == "windows"
+    ):
+        return
+    here = way.state.values.get("PWD") or ground.folder
+    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
+    text = (ground.read(place) if place.endswith(".py") else None) or ""
+    names = {d.name for d in home.distributions}
+    calls = (c for c in known_calls() if c.program and c.system != "windows" and re.search(c.spelt, text))
+    wanted = [(c.program, c.reader) for c in calls if not (c.unless and re.search(c.unless, text))]
+    wanted += [(p.name, p.reader) for p in system_programs() if text and (not p.run_by or re.search(p.run_by, text))]
+    for tool, reader in wanted:
+        own = posixpath.join(home.prefix, "bin", tool)
+        read = any(re.fullmatch(reader, n) for n in names)
+        if read and ground.where.is_file(own) and not find_named(tool, {"PATH": path}, ground.where, "/"):
+            yield StartedPython(
+                name=tool,
+                path=path_text(found.path),
+                prefix=home.prefix,
+                seems=home.prefix,
+                why="imports",
+                source=path_text(posixpath.dirname(own)),
+                program=path_text(place),
+                fault="tool not in PATH",
             )
             return
 
@@ -302,11 +346,14 @@ def _with_own_packages(
     program, lacks = program_and_lacking_modules(found, way, ground, homes) if homes else ("", ())
     brought = set(found.requires or ())
     known = [d for p in homes for d in p.distributions]
-    if brought - {d.name for d in known}:
+    if brought - {d.name for d in known} and not found.tool:
         return  # what else these bring is not known
     for _depth in range(MOST_DEPTH):
         brought |= {required_name(w) for d in known if d.name in brought for w in (*d.requires, *d.pins)}
     relevant = tuple(n for n in lacks if n not in modules_of(brought))
+    if found.tool:  # what it brings is not known, but no framework
+        frameworks = {row.module for row in module_table().modules} - {"numpy"}
+        relevant = tuple(n for n in relevant if n in frameworks)
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
         yield StartedPython(
@@ -318,6 +365,7 @@ def _with_own_packages(
             source=path_text(program),
             program=path_text(program),
             lacks=relevant,
+            command=found.tool,
             fault="own packages",
         )
 

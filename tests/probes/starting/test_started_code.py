@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from core.host.startup.state import State
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.starting.described_programs import described_ways
 from core.probes.starting.lacking_modules import options_of_python
@@ -262,6 +263,64 @@ def test_a_recipe_that_goes_to_a_folder_in_a_line_of_its_own(home: Path, rows: s
     assert ("can't open file" in real.stderr) is lost
     found = [(o.fault, o.name, o.program) for w in task_ways(here(home), pythons(home)) for o in w.runs]
     assert found == ([("program not there", "run.py", str(home / "work/src"))] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "lacks"),
+    [
+        ("uvx pytest test_main.py", True),
+        ("uvx pytest", True),
+        ("uv tool run --python 3.12 pytest -q test_main.py", True),
+        ("pipx run pytest test_main.py", True),
+        ("uvx --with torch pytest test_main.py", False),
+        ("uvx --with-requirements a.txt pytest test_main.py", False),
+        ("uvx ruff check test_main.py", False),
+        ("uvx pytest test_other.py", False),
+    ],
+)
+def test_a_tool_in_an_environment_of_its_own(home: Path, command: str, lacks: bool):
+    site = home / "env/lib" / VERSION / "site-packages"
+    (site / "torch").mkdir()
+    (site / "torch/__init__.py").write_text("")
+    env, bare = pythons(home)
+    env = replace(
+        env, distributions=(*env.distributions, Distribution(name="torch", version="2.8.0", location=str(site)))
+    )
+    write(
+        home,
+        {
+            "work/test_main.py": "import torch\n",
+            "work/test_other.py": "import json\n",
+            "work/Makefile": f"test:\n\t{command}\n",
+        },
+    )
+    found = [(o.fault, o.command, o.lacks) for w in task_ways(here(home), (env, bare)) for o in w.runs]
+    assert found == ([("own packages", "pytest", ("torch",))] if lacks else [])
+
+
+@pytest.mark.parametrize(
+    ("code", "path", "lacks"),
+    [
+        ("load_inline(name='x', cpp_sources='')", "", True),
+        ("load_inline(name='x', cpp_sources='')", "Environment=PATH={home}/env/bin:/bin\n", False),
+        ("torch.ones(1)", "", False),
+    ],
+)
+def test_a_tool_beside_the_python_of_a_service(
+    home: Path, code: str, path: str, lacks: bool, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(
+        "core.probes.starting.services.with_systemd", lambda _ground, state: State({"PATH": "/none"}, {"PATH"})
+    )
+    env, bare = pythons(home)
+    env = replace(env, distributions=(*env.distributions, Distribution(name="torch", version="2.8.0", location="")))
+    unit = UNIT.replace("{start}", "{home}/env/bin/python main.py").replace("[Service]\n", f"[Service]\n{path}")
+    write(home, {"work/main.py": f"import torch\nfrom torch.utils.cpp_extension import load_inline\n{code}\n", "env/bin/ninja": "#!/bin/sh\n", ".config/systemd/user/x.service": unit})  # fmt: skip
+    site = home / "env/lib" / VERSION / "site-packages/torch"
+    site.mkdir()
+    (site / "__init__.py").write_text("")
+    found = [(o.fault, o.name, o.source) for w in service_ways(here(home), (env, bare)) for o in w.runs]
+    assert found == ([("tool not in PATH", "ninja", str(home / "env/bin"))] if lacks else [])
 
 
 HANDED_IN: dict[str, tuple[str, str]] = {
