@@ -217,6 +217,8 @@ def _in_another_folder(
         or ground.where.system == "windows"
     ):
         return
+    if not ground.where.is_folder(here):
+        return  # of another machine
     went = [m[1] for row in _own_rows(way, ground) if (m := LOST_FOLDER.search(row))] if way.kind == "task" else []
     folders = [posixpath.normpath(posixpath.join(ground.folder, f)) for f in went]
     if way.kind == "cron" or folders:

@@ -397,8 +397,10 @@ TABLES: dict[str, tuple[str, str, bool]] = {
 def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool, home: Path):
     write(home, {name: TABLE.replace("{job}", job)})
     given = here(home, PATH=f"{home}/env/bin:/usr/bin:/bin", VIRTUAL_ENV=f"{home}/env")
-    found = [one.lacks for way in cron_ways(given, pythons(home)) for one in way.runs]
+    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    found = [one.lacks for one in runs if one.fault != "program not there"]
     assert found == ([("frame",)] if lacks else [])
+    assert [one.fault for one in runs if one.fault] == ["program not there"] * (job == "python3 main.py")
     if "\n" not in job:  # as cron starts it, by a shell with few variables
         few = {"PATH": f"{home}/bare/bin:/usr/bin:/bin", "HOME": str(home)}
         command = ["/bin/sh", "-c", job.replace("{home}", str(home))]
