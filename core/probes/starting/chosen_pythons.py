@@ -157,11 +157,16 @@ def chosen_for_code_runner(ground: Ground) -> Iterator[Chosen]:
     path = posixpath.join(ground.folder, ".vscode/settings.json")
     text = ground.read(path) or ""
     told = json_value(text) if "executorMap" in text else None
-    commands = told.get("code-runner.executorMap") if isinstance(told, dict) else None
-    command = commands.get("python") if isinstance(commands, dict) else None
-    word = command.split()[0].strip("\"'") if isinstance(command, str) and command.strip() else ""
+    word = next(iter(command_for_code_runner(told).split()), "").strip("\"'")
     if word.startswith("/"):
         yield Chosen(path, word, _line(text, word), name="Code Runner")
+
+
+def command_for_code_runner(told: object) -> str:
+    """Return the command by which Code Runner starts Python, in VS Code's settings; empty where they have none."""
+    commands = told.get("code-runner.executorMap") if isinstance(told, dict) else None
+    command = commands.get("python") if isinstance(commands, dict) else None
+    return command if isinstance(command, str) else ""
 
 
 NOT_YET = ("", "python", "python3")

@@ -27,6 +27,7 @@ from core.probes.starting.chosen_pythons import (
     chosen_in_pycharm,
     chosen_in_spyder,
     chosen_in_thonny,
+    command_for_code_runner,
 )
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
@@ -154,15 +155,18 @@ def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Itera
     In a terminal, the extension for Python may activate the chosen one first.
     """
     settings = told if isinstance(told, dict) else {}
-    commands = settings.get("code-runner.executorMap")
-    command = commands.get("python") if isinstance(commands, dict) else None
-    words = words_of_line(_filled(command, ground)) if isinstance(command, str) else []
+    words = words_of_line(_filled(command_for_code_runner(told), ground))
     if not words or words[0].startswith("$"):
         return
     python = find_named(words[0], {"PATH": variable_in(ground.env, "PATH")}, ground.where, ground.folder)
     activates = settings.get("code-runner.runInTerminal") is True and settings.get(ACTIVATES) is not False
     if python:
-        yield Chosen(path, python, json_line(text, "python", "code-runner.executorMap"), sure=not activates)
+        yield Chosen(
+            path,
+            python,
+            json_line(text, "python", "code-runner.executorMap"),
+            sure=not activates or ntpath.isabs(words[0]),
+        )
 
 
 ACTIVATES = "python.terminal.activateEnvironment"
