@@ -74,7 +74,7 @@ def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Noteb
         kernel=name if isinstance(name, str) and name else "python3",
         code="\n".join(plain),
         installs=any("install" in row for row in rows if row.lstrip().startswith(("%", "!"))),
-        moves=any(re.match(r"\s*(?:%?cd\s|.*\bchdir\()", row) for row in rows),
+        moves=any(re.match(r"%?cd\s|[^#]*\bchdir\(", row.lstrip()) for row in rows),
     )
 
 

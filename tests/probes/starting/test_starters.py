@@ -268,14 +268,16 @@ def test_supervisord(home: Path) -> None:
     }
 
 
-@pytest.mark.parametrize(("command", "leads"), [("{env}/bin/python3", []), ("python3", ["other"])])
+@pytest.mark.parametrize(
+    ("command", "leads"), [("{env}/bin/python3 main.py", []), ("sh -c 'exec python3 main.py'", ["other"])]
+)
 def test_a_service_that_names_its_python_looks_for_no_other(command: str, leads: list[str], home: Path) -> None:
     (home / "other/bin").mkdir(parents=True)
     (home / "other/pyvenv.cfg").write_text("home = /usr/bin\n")
     for name in ("env", "other"):
         (home / name / "bin/python3").symlink_to(os.path.realpath(sys.executable))
     variables = "environment=VIRTUAL_ENV={env},PATH={home}/other/bin"
-    write(home, {"work/supervisord.conf": f"[program:serve]\n{variables}\ncommand={command} main.py\n"})
+    write(home, {"work/supervisord.conf": f"[program:serve]\n{variables}\ncommand={command}\n"})
     both = tuple(PythonEnvironment(prefix=str(home / name), kind="venv") for name in ("env", "other"))
     (way,) = [w for w in supervised_ways(here(home), both) if str(home) in w.at]
     found = [one.prefix for one in pythons_of(way, here(home), both) if one.name == "python3"]
