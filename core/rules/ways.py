@@ -88,24 +88,22 @@ def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapsho
         return [_unless_not_compared(f, seen, set()) for f in found]
     named = {i for look in looks for i in look.starts}
     like_session = (THIS_SESSION, *(s.id for s in seen.starts or () if s.id not in named))
+    theirs = [{(f.id, f.subject): f for f in run(snapshot_for_way(seen, look))} for look in looks]
     ways: dict[tuple[str, str], list[str]] = {}
-    of_others: dict[tuple[str, str], Finding] = {}
-    for look in looks:
-        theirs = {(f.id, f.subject): f for f in run(snapshot_for_way(seen, look))}
-        for key, finding in theirs.items():
+    for look, its_own in zip(looks, theirs, strict=True):
+        for key in its_own:
             ways.setdefault(key, []).extend(look.starts)
-            of_others.setdefault(key, finding)
     ours = {(f.id, f.subject): f for f in found}
     compared = [Comparison(seen, look, run) for look in looks]
     out = [_limit_to_ways(f, seen, (*like_session, *ways.get((f.id, f.subject), ())), named, compared) for f in found]
-    for key, finding in of_others.items():
-        if key in ours or finding.severity < Severity.WARNING:
-            continue
-        its = [
-            i for one in compared if set(one.look.starts) & set(ways[key]) for i in _concerned_ways(one, seen, finding)
+    for key in (k for k in ways if k not in ours):
+        told = [
+            (f, _concerned_ways(c, seen, f)) for c, its in zip(compared, theirs, strict=True) if (f := its.get(key))
         ]
-        if its:
-            out.append(_elsewhere_finding(finding, seen, tuple(dict.fromkeys(its)), compared))
+        told = [(f, its) for f, its in told if its and f.severity >= Severity.WARNING]
+        if told:  # the same fault may lack more in a way that starts nothing: what is told is of one that does
+            its_ways = tuple(dict.fromkeys(i for _f, its in told for i in its))
+            out.append(_elsewhere_finding(told[0][0], seen, its_ways, compared))
     out = [_unless_on_purpose(_unless_started_whole(f, seen, compared), seen) for f in out]
     return [_unless_not_compared(f, seen, named) for f in out]
 

@@ -375,3 +375,27 @@ def test_the_name_of_an_environment_is_no_toolkit_on_path() -> None:
     here = {"LD_LIBRARY_PATH": "/a", "PATH": "/bin"}
     assert lost_libraries("activation", own={"PATH": "/opt/cuda/bin:/bin"}, here=here)
     assert lost_libraries("activation", own={"PATH": "/srv/cuda-tests/bin:/bin"}, here=here) == []
+
+
+def test_what_is_told_of_a_fault_is_what_the_way_that_counts_lacks() -> None:
+    """A desktop that sets nothing lacks more, and nobody starts the program from it."""
+    counts, idle = start("notebook:/home/ada/.local/share/jupyter/kernels/ml/kernel.json"), start("desktop:ada", None)
+    machine = linux()
+    ours = machine.environment or Environment()
+    given = replace(ours, variables=(Variable(name="LD_LIBRARY_PATH", value="/a:/b", source="environment"),))
+    own = replace(ours, variables=(Variable(name="LD_LIBRARY_PATH", value="/a", source=f"{FILE}:3"),))
+    looks = (
+        StartLook(starts=(idle.id,), environment=replace(ours, variables=())),
+        StartLook(starts=(counts.id,), environment=own),
+    )
+    seen = replace(machine, environment=given, starts=(counts, idle), start_looks=looks)
+
+    def lacking(its: Snapshot) -> list[Finding]:
+        found = (v.value for v in (its.environment or Environment()).variables)
+        lost = {"/a", "/b"} - set(next(found, "").split(":"))
+        fault = Finding(id="x.y", cause="", step=Step.FRAMEWORKS, severity=Severity.ERROR, title="", subject="/e")
+        return [replace(fault, title=f"Lacks {', '.join(sorted(lost))}.")] if lost else []
+
+    (told,) = with_other_ways([], seen, lacking)
+    assert told.ways == (counts.id,)
+    assert told.title.endswith("Lacks /b.")
