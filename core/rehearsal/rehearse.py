@@ -31,6 +31,7 @@ from core.rehearsal.interpreters import import_problem
 from core.rehearsal.planned_host import PlannedHost
 from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.incomplete_scan import PROBE_SUBJECTS
+from core.rules.ways import THIS_SESSION
 
 __all__ = [
     "Examine",
@@ -117,9 +118,14 @@ def remaining_problem(finding: Finding, before: Report, after: Report) -> str:
 
 
 def remaining_finding(finding: Finding, after: Report) -> str:
-    """Return one sentence if the finding is still there; empty when it is gone."""
+    """Return one sentence if the finding is still there, for a way of starting that it was about; empty when it is gone.
+
+    One about every way is judged by the way that was examined: the others are examined by themselves.
+    """
+    its_ways = {*finding.ways} or {THIS_SESSION}
     for f in after.findings:
-        if (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity:
+        still = (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity
+        if still and (not f.ways or its_ways & {*f.ways}):
             return _("Still present: {title}", title=f.title)
     return ""
 

@@ -35,6 +35,7 @@ from core.probes.sysroot import sysroot_of
 from core.rehearsal import rehearse
 from core.rehearsal.files import overlay_environment
 from core.rehearsal.planned_host import PlannedHost
+from core.rules.ways import THIS_SESSION
 from core.transaction.preconditions import resolve_changes
 from core.transaction.variable_store import LinuxVariables
 from tests import standin
@@ -140,6 +141,25 @@ def test_a_finding_that_stays_or_another_that_comes_does_not_work() -> None:
     said = rehearse.compare_reports(CURED, report(CURED), report(other))
     assert (said.works, "Another." in said.sentence) == (False, True)
     assert rehearse.compare_reports(CURED, report(CURED, other), report(other)).works is True
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "works"),
+    [
+        ((), (), False),
+        ((), ("this session", "ssh:bash"), False),
+        ((), ("activation:/v",), True),  # examined by itself
+        (("cron:ada", "ssh:bash"), ("ssh:bash",), False),
+        (("cron:ada",), ("ssh:bash",), True),
+    ],
+)
+def test_a_finding_stays_where_a_way_that_it_is_about_has_it(
+    before: tuple[str, ...], after: tuple[str, ...], works: bool
+) -> None:
+    one, other = (
+        replace(CURED, ways=tuple(THIS_SESSION if w == "this session" else w for w in ways)) for ways in (before, after)
+    )
+    assert rehearse.compare_reports(one, report(one), report(other)).works is works
 
 
 @pytest.mark.parametrize(
