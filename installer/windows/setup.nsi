@@ -606,8 +606,10 @@ Section Uninstall
   !include "${FILES}.un"
   SetOutPath "$TEMP"   ; a folder in which a program works cannot be removed
   ${If} $EXEPATH == "$INSTDIR\uninstall.exe"   ; no program can remove itself: somebody else does so as soon as it has ended
-    ; until the folder is gone as well: somebody who looks into it may hold it for a moment
-    StrCpy $0 'del "$INSTDIR\uninstall.exe" & rmdir "$INSTDIR" & if not exist "$INSTDIR" (rmdir "$LOCALAPPDATA\Programs" & exit)'
+    ; then the folder, as soon as nobody looks into it any more. Once its file is gone, nothing else is deleted: a new installation may have begun there
+    StrCpy $0 'rmdir "$INSTDIR" & if not exist "$INSTDIR" (rmdir "$LOCALAPPDATA\Programs" & exit)'
+    StrCpy $0 'for /l %j in (1,1,60) do ($0 & ping -n 2 127.0.0.1)'
+    StrCpy $0 'del "$INSTDIR\uninstall.exe" & if not exist "$INSTDIR\uninstall.exe" ($0 & exit)'
     ExecShell "open" "$SYSDIR\cmd.exe" '/d /s /c "for /l %i in (1,1,60) do ($0 & ping -n 2 127.0.0.1)"' SW_HIDE
   ${Else}
     Delete "$INSTDIR\uninstall.exe"
