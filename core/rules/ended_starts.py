@@ -156,7 +156,7 @@ def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> T
 def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a program beside the environment's Python that PATH does not lead to."""
     title = _(
-        "{program} does not find {name}, which is in {folder}.", program=one.program, name=one.name, folder=one.source
+        "{program} does not find {names}, which is in {folder}.", program=one.program, names=one.name, folder=one.source
     )
     why = _(
         "A Python that is started by its path leaves PATH as it is, and {name} is looked for there alone.",
@@ -287,7 +287,7 @@ def _own_packages(home: EnvironmentView, _start: Start, one: StartedPython) -> T
     """Return what is told of a program whose metadata do not list what it imports."""
     names = join_names(one.lacks)
     if one.command:
-        title = _("{tool} gets an environment of its own, without {names}.", tool=one.command, names=names)
+        title = _("{program} gets an environment of its own, without {names}.", program=one.command, names=names)
         why = _(
             "{program} imports it. uvx and pipx run give a tool what it asks for itself, and nothing of the project.",
             program=one.program,
