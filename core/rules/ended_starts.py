@@ -91,7 +91,7 @@ def _no_shell(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     why = _("{name} and && are words of a shell, and this starter starts programs without one.", name=one.name)
     if "/" in one.name:
         why = _(
-            "Without a shell, ~ and $HOME are letters in the path of a program, and systemd takes whole paths alone."
+            "Without a shell, nothing replaces ~ and $HOME in the path of a program, and systemd takes only absolute paths."
         )
     fix = manual_fix(
         _("Name the environment's Python alone in {source}", source=one.source),
