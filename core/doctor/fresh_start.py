@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from core.host.interface import Host
+from core.host.linux.files import variables_in
 from core.host.provenance import environment_for, may_run
 from core.model.changes import EditLine
 from core.model.facts import Start
@@ -45,7 +46,7 @@ def fresh_environment(start: Start, host: Host) -> dict[str, str] | None:
     _before, mark, told = done.out.partition(f"\n{MARK}\n")
     if not mark:
         return None
-    return dict(part.partition("=")[::2] for part in told.split("\0") if "=" in part)
+    return variables_in(told)
 
 
 def is_as_before(change: EditLine, value: str | None) -> bool:

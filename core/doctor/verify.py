@@ -14,6 +14,7 @@ from core.common.i18n import N_, _
 from core.doctor.fresh_start import fresh_environment, is_as_before
 from core.fixes.variables import has_activation, target_environments
 from core.host.interface import Host
+from core.host.linux.files import SHELLS_OWN, variables_in
 from core.host.provenance import environment_for, may_run
 from core.host.with_environment import HostWithEnvironment
 from core.knowledge.tables import read_table
@@ -183,8 +184,7 @@ def activated_environment(prefix: str, host: Host) -> dict[str, str] | None:
     done = host.run(["/bin/sh", "-c", ACTIVATION_SCRIPT, "sh", prefix], timeout=20, env=before, account=verdict.account)
     if done.status != 0 or not done.out:
         return None
-    pairs = (line.partition("=") for line in done.out.split("\0"))
-    found = {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
+    found = {n: v for n, v in variables_in(done.out).items() if n not in SHELLS_OWN}
     return {n: before[n] if n in before and v == before[n] else v for n, v in found.items()}
 
 

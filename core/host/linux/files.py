@@ -225,6 +225,15 @@ def without_bundle_variables(environ: Mapping[bytes, bytes], frozen: bool | None
 _LOGIN_GIVES = ("HOME", "USER", "LOGNAME", "SHELL", "TERM", "LANG", "XDG_RUNTIME_DIR", "DISPLAY", "WAYLAND_DISPLAY")
 
 
+SHELLS_OWN = ("_", "SHLVL", "PWD", "OLDPWD")
+"""Variables that a shell sets for itself."""
+
+
+def variables_in(text: str, end: str = "\0") -> dict[str, str]:
+    """Return the variables of a text such as ``env -0`` prints and /proc/PID/environ has; ``end``: what ends each."""
+    return dict(part.partition("=")[::2] for part in text.split(end) if "=" in part)
+
+
 def login_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the variables that a log-in itself provides, before any start-up file runs (login(1))."""
     bare = {n: environment[n] for n in _LOGIN_GIVES if n in environment}

@@ -14,6 +14,7 @@ from typing import Unpack
 from core.host import process
 from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import (
+    SHELLS_OWN,
     container_of,
     environment_file,
     is_wsl,
@@ -23,6 +24,7 @@ from core.host.linux.files import (
     pci_devices,
     processor_instructions,
     tegra_of,
+    variables_in,
     without_bundle_variables,
 )
 from core.host.provenance import environment_for, may_run
@@ -108,8 +110,8 @@ class LinuxHost:
         _, found, tail = done.out.partition(f"\n{mark}\n")
         if not found or done.timed_out:
             return None
-        pairs = (line.partition("=") for line in tail.split("\0" if "\0" in tail else "\n"))
-        return {n: v for n, equals, v in pairs if equals and n not in ("_", "SHLVL", "PWD", "OLDPWD")}
+        told = variables_in(tail, "\0" if "\0" in tail else "\n")
+        return {n: v for n, v in told.items() if n not in SHELLS_OWN}
 
     def fresh_environment(self) -> dict[str, str]:
         """The environment that we were started with, without a frozen application's own changes.

@@ -59,8 +59,7 @@ class FishReader(msgspec.Struct):
             values = [_kept(v) for v in re.split(r"\\x1e", found[3])] if found[3] != r"\x1d" else []
             if "--export" in found[1].split():
                 joined = (":" if "--path" in found[1].split() else " ").join(values)
-                self.state.set_variable(found[2], joined, path, number, "universal")
-                self.state.exported.add(found[2])
+                self.state.export_variable(found[2], joined, path, number, "universal")
             else:
                 self._lists[found[2]] = values
 
@@ -301,8 +300,7 @@ class FishReader(msgspec.Struct):
             self.state.exported.discard(name)
             return
         joined = (":" if name.endswith("PATH") else " ").join(values)
-        self.state.set_variable(name, joined, self._file, line, "fish")
-        self.state.exported.add(name)
+        self.state.export_variable(name, joined, self._file, line, "fish")
 
     def _add_path(self, words: list[str], line: int) -> None:
         after = any(w in ("-a", "--append") for w in words)

@@ -80,8 +80,7 @@ def _apply(found: re.Match[str], number: int, path: str, state: State, known: di
     old = state.values.get(name, "")
     if joins and old:
         value = f"{value}:{old}" if joins == "prepend" else f"{old}:{value}"
-    state.set_variable(name, value, path, number, "posix")
-    state.exported.add(name)
+    state.export_variable(name, value, path, number, "posix")
 
 
 def _value(raw: str, known: dict[str, str], state: State, *, tcl: bool) -> str:

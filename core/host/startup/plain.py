@@ -41,8 +41,7 @@ def read_assignments(
             value = expanded(value, state.values.get)
         elif braced:
             value = expanded_in_braces(value, state.values.get)
-        state.set_variable(found[1], value, file, number, form)
-        state.exported.add(found[1])
+        state.export_variable(found[1], value, file, number, form)
 
 
 def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) -> None:
@@ -59,8 +58,7 @@ def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) 
             whole = quoted.match(told)
             value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
             filled = expanded_in_braces(value, state.values.get)
-            state.set_variable(found[1], filled, file, number, "assignments")
-            state.exported.add(found[1])
+            state.export_variable(found[1], filled, file, number, "assignments")
 
 
 def expanded(value: str, get: Callable[[str], str | None]) -> str:
@@ -98,8 +96,7 @@ def read_pam(text: str, file: str, state: State) -> None:
             value = re.sub(r"@\{HOME\}", state.values.get("HOME", ""), value)
         else:
             continue
-        state.set_variable(name, value, file, number, "pam")
-        state.exported.add(name)
+        state.export_variable(name, value, file, number, "pam")
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
@@ -118,8 +115,7 @@ def read_crontab(text: str, file: str, state: State, *, system: bool, fields: in
             value = found[2].strip()
             if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
                 value = value[1:-1]
-            state.set_variable(found[1], value, file, number, "crontab")
-            state.exported.add(found[1])
+            state.export_variable(found[1], value, file, number, "crontab")
             continue
         before = fields if fields != 5 or not bare.startswith("@") else 1
         parts = bare.split(None, before)

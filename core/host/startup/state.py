@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 import msgspec
 from msgspec.structs import replace
@@ -20,6 +21,11 @@ MOST_SCRIPTS = 100
 """Maximum number of scripts and functions that are read for one start: one that starts itself twice would be read without end."""
 MOST_ROWS = 200
 """Maximum number of lines kept for one variable."""
+
+
+def is_name(word: str) -> bool:
+    """Whether a word can be a variable's name."""
+    return bool(re.fullmatch(r"[A-Za-z_]\w*", word))
 
 
 def fill(pattern: str | re.Pattern[str], put: Callable[[re.Match[str]], str], text: str) -> str:
@@ -133,6 +139,11 @@ class State(msgspec.Struct):
             row = StartLine(name=name, does="set", value=value, file=file, line=line, form=form)
         self._note(row)
 
+    def export_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
+        """Set a variable that programs get, and record the line."""
+        self.set_variable(name, value, file, line, form)
+        self.exported.add(name)
+
     def cut_off(self, name: str, rest: str) -> None:
         """Record what a line that sets a variable has behind a blank, which its reader drops."""
         if rows := self.lines.get(name):
@@ -147,6 +158,11 @@ class State(msgspec.Struct):
         self._override(name)
         if known:
             self._note(StartLine(name=name, does="unset", file=file, line=line, form=form))
+
+    def keep_only(self, kept: Collection[str], file: str, line: int, form: LineForm) -> None:
+        """Unset every variable that programs get, but for these."""
+        for name in [n for n in self.values if n in self.exported and n not in kept]:
+            self.unset_variable(name, file, line, form)
 
     def _note(self, row: StartLine) -> None:
         rows = self.lines.setdefault(row.name, [])
@@ -177,6 +193,10 @@ class State(msgspec.Struct):
             else:
                 self.values.pop(name, None)
         self.exported |= {n for s in others for n in s.exported}
+
+    def place(self, path: str) -> str:
+        """Return a path that is meant from the working folder (PWD; on Linux)."""
+        return posixpath.normpath(posixpath.join(self.values.get("PWD", "/"), path))
 
     def environment(self) -> dict[str, str]:
         """Return the exported variables, without unknown ones."""

@@ -34,8 +34,7 @@ def read_systemd_file(text: str, file: str, state: State, *, expands: bool = Fal
     for row in assignments(text):
         if _NAME.fullmatch(row.key):
             value = expanded(row.value, state.values.get) if expands else row.value
-            state.set_variable(row.key, value, file, row.line, "assignments")
-            state.exported.add(row.key)
+            state.export_variable(row.key, value, file, row.line, "assignments")
             continue
         name = re.split(r"[ \t]", row.key)[-1]
         if _NAME.fullmatch(name) and name != row.key:

@@ -114,8 +114,7 @@ def _set_words(row: Row, state: State, known: Mapping[str, str]) -> None:
     for word in quoted_words(row.value):
         name, equals, its = word.partition("=")
         if equals and re.fullmatch(_NAME, name):
-            state.set_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
-            state.exported.add(name)
+            state.export_variable(name, replace_specifiers(its, known), row.file, row.line, "systemd")
             last = name
         elif last and word.startswith("#"):
             return  # meant for a comment: nothing of the value is lost

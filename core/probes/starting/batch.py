@@ -10,9 +10,9 @@ import re
 
 import msgspec
 
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.probes.starting.machine import Ground, login_state
-from core.probes.starting.runners import give_login, keep_only
+from core.probes.starting.runners import OF_EACH, give_login
 from core.probes.starting.shells import family, read_shell
 from core.probes.sysroot import Sysroot
 
@@ -88,14 +88,12 @@ def _give(system: BatchSystem, rows: list[tuple[str, int, str]], state: State, g
         keeps_all = not told or "ALL" in special
         logs_in = "NONE" in special and not keeps_all
     if not keeps_all:
-        kept = {w.partition("=")[0] for w in words}
-        keep_only(state, frozenset(kept), (path, number))
+        state.keep_only({*OF_EACH, *(w.partition("=")[0] for w in words)}, path, number, "posix")
     if logs_in:
         _log_in(state, ground)
     for name, equals, value in (w.partition("=") for w in words):
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, path, number, "posix")
-            state.exported.add(name)
+        if equals and is_name(name):
+            state.export_variable(name, value, path, number, "posix")
 
 
 def _log_in(state: State, ground: Ground) -> None:

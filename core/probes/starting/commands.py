@@ -18,7 +18,7 @@ from core.probes.python.environment import prefix_of
 from core.probes.starting import other_users
 from core.probes.starting.batch import SUBMITTERS, give_job_variables, handed_in
 from core.probes.starting.containers import ENGINES, run_in_container
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.runners import (
     ALONE,
     RUNNERS,
@@ -145,8 +145,7 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
         word = words[0]
         name = posixpath.basename(word)
         if found := re.match(r"([A-Za-z_]\w*)=(.*)\Z", word, re.DOTALL):
-            state.set_variable(found[1], found[2], at.file, at.number, "posix")
-            state.exported.add(found[1])
+            state.export_variable(found[1], found[2], at.file, at.number, "posix")
             words = words[1:]
         elif name in ("env", "cross-env", "cross-env-shell"):
             words = _env(words[1:], at, state)
@@ -200,7 +199,7 @@ def _read_by_itself(words: list[str], at: Line, state: State, ground: Ground) ->
         if not option or name != option:
             continue
         file = value if equals else words[number + 1] if number + 1 < len(words) else ""
-        path = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), file))
+        path = state.place(file)
         if file and ground.around.kind(path) == "missing":
             state.miss(path, at.file, at.number, ends=True)
         if file and (text := ground.read(path)) is not None:
@@ -343,12 +342,10 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
 
 def _version_of_pyenv(state: State, ground: Ground) -> str:
     """Return what pyenv's shims obey before its global version: PYENV_VERSION, else the nearest .python-version (pyenv's README)."""
-    folder = state.values.get("PWD", "/")
-    chosen = state.values.get("PYENV_VERSION", "")
-    while not chosen and folder not in ("/", ""):
-        chosen = (ground.read(f"{folder}/.python-version") or "").strip()
-        folder = posixpath.dirname(folder)
-    return chosen
+    if chosen := state.values.get("PYENV_VERSION", ""):
+        return chosen
+    nearest = (ground.read(f"{f}/.python-version") for f in folders_upward(state.values.get("PWD", "/")))
+    return next((its for text in nearest if (its := (text or "").strip())), "")
 
 
 def _started(path: str, words: list[str], state: State, ground: Ground) -> StartedFile:

@@ -37,5 +37,4 @@ def read_compositor(ground: Ground, state: State) -> None:
                 waiting.append(posixpath.join(posixpath.dirname(path), place))
             elif found := re.fullmatch(r"([A-Za-z_]\w*)\s*,\s*(.*)", told):
                 value = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], m[0]), found[2])
-                state.set_variable(found[1], value, path, number, "assignments")
-                state.exported.add(found[1])
+                state.export_variable(found[1], value, path, number, "assignments")

@@ -9,7 +9,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
@@ -55,19 +55,15 @@ def _told(text: str) -> dict[str, tuple[str, int]]:
 
 
 def _state(told: dict[str, tuple[str, int]], path: str, ground: Ground) -> State:
-    state = State(dict(ground.env), set(ground.env))
-    state.files.append(path)
+    state = ground.session(path)
     getenv, line = told.get("getenv", ("", told["executable"][1]))
     if getenv.lower() not in ("true", "yes", "1"):
-        kept = {n.strip() for n in getenv.split(",")}
-        for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_EACH]:
-            state.unset_variable(name, path, line, "posix")
+        state.keep_only({*OF_EACH, *(n.strip() for n in getenv.split(","))}, path, line, "posix")
     given, line = told.get("environment", ("", 0))
     pairs = words_of(given.strip('"')) if given.startswith('"') else given.split(";")
     for name, equals, value in (p.strip().partition("=") for p in pairs):
-        if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, path, line, "posix")
-            state.exported.add(name)
+        if equals and is_name(name):
+            state.export_variable(name, value, path, line, "posix")
     folder = told.get("initialdir", ("", 0))[0]
     state.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, folder))
     return state

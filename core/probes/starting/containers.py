@@ -6,11 +6,10 @@ part of the value, unlike in a file that Compose reads.
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator
 
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.probes.python.environment import prefix_of
 from core.probes.starting.machine import Ground
 
@@ -40,7 +39,7 @@ def run_in_container(words: list[str], at: tuple[str, int], state: State, ground
             name, equals, text = value.partition("=")
             given.append((name, text if equals else None, *at))
         elif option == "--env-file":
-            path = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), value))
+            path = state.place(value)
             if (text_of_file := ground.read(path)) is not None:
                 state.files.append(path)
                 files.append(path)
@@ -54,9 +53,8 @@ def run_in_container(words: list[str], at: tuple[str, int], state: State, ground
         if name in ground.env:
             state.values[name] = ground.env[name]
     for name, told, file, line in given:
-        if told is not None and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(OF_A_ROOT):
-            state.set_variable(name, told, file, line, "assignments" if file in files else "python")
-            state.exported.add(name)
+        if told is not None and is_name(name) and not name.startswith(OF_A_ROOT):
+            state.export_variable(name, told, file, line, "assignments" if file in files else "python")
     return [python]
 
 

@@ -13,12 +13,13 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import literal_text, statements_of
+from core.host.linux.files import variables_in
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, is_name
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
-from core.probes.starting.multiplexers import MOST_ENVIRON
+from core.probes.starting.multiplexers import MOST_ENVIRON, state_of_process
 from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import program_ways
 from core.probes.starting.ways import Reached
@@ -54,13 +55,10 @@ def _first_of_container(ground: Ground, pythons: tuple[PythonEnvironment, ...]) 
         return
     text = (where.read(f"{FIRST}/environ", MOST_ENVIRON) or b"").decode("utf-8", "replace")
     words = (where.read(f"{FIRST}/cmdline", MOST_ENVIRON) or b"").decode("utf-8", "replace").split("\0")
-    env = dict(part.partition("=")[::2] for part in text.split("\0") if "=" in part)
+    env = variables_in(text)
     if not env or not words[0]:
         return
-    state = State(dict(env), set(env))
-    for name, value in env.items():
-        if ground.env.get(name) != value:
-            state.set_variable(name, value, f"{FIRST}/environ", 0, "assignments")  # no line: it keeps what it was given
+    state = state_of_process("1", env, ground.env)
     found = python_of_command([w for w in words if w], Line(f"{FIRST}/cmdline", 0), state, ground)
     way = Reached(kind="service", at="PID 1", state=state, argv=(found.path,) if found else ())
     yield from program_ways(found, way, ground, pythons)
@@ -80,11 +78,9 @@ def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
         having = [p for p in pythons if any(ground.around.kind(f"{s}/accelerate") == "folder" for s in p.site_packages)]
         if text is None or row is None or not having:
             continue
-        state = State(dict(ground.env), set(ground.env))
-        state.files.append(path)
+        state = ground.session(path)
         line = text.count("\n", 0, row.start(1)) + 1
-        state.set_variable("CUDA_VISIBLE_DEVICES", row[1].strip(), path, line, "python")
-        state.exported.add("CUDA_VISIBLE_DEVICES")
+        state.export_variable("CUDA_VISIBLE_DEVICES", row[1].strip(), path, line, "python")
         prefix = having[0].prefix if len(having) == 1 else ""
         yield Reached(kind="task", at=f"{path}: accelerate launch", state=state, prefix=prefix)
         return
@@ -98,17 +94,15 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
     text = ground.read(path) if ground.folder not in ("/", "") else None
     if text is None:
         return
-    state = State(dict(ground.env), set(ground.env))
-    state.files.append(path)
+    state = ground.session(path)
     for node in statements_of(text):
         match node:
             case ast.Assign(targets=[ast.Name(id="raw_env")], value=ast.List(elts=rows) | ast.Tuple(elts=rows)):
                 for row in rows:
                     name, equals, value = (literal_text(row) or "").partition("=")
-                    if equals and re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(("LD_", "PYTHON")):
+                    if equals and is_name(name) and not name.startswith(("LD_", "PYTHON")):
                         # The loader and Python have already started.
-                        state.set_variable(name, value, path, row.lineno, "python")
-                        state.exported.add(name)
+                        state.export_variable(name, value, path, row.lineno, "python")
     if any(state.lines.values()):
         yield Reached(kind="service", at=path, state=state)
 
@@ -132,14 +126,12 @@ def _app(
         return next((v for n in names if isinstance(v := app.get(n), str)), "")
 
     folder = posixpath.join(ground.folder, told("cwd", "pm_cwd"))
-    state = State(dict(ground.env), set(ground.env))
-    state.files.append(path)
+    state = ground.session(path)
     env = app.get("env")
     for name, value in (env if isinstance(env, dict) else {}).items():
-        if re.fullmatch(r"[A-Za-z_]\w*", str(name)) and isinstance(value, str | int | float):
+        if is_name(str(name)) and isinstance(value, str | int | float):
             form: LineForm = "json" if path.endswith((".json", ".pm2")) else "python"
-            state.set_variable(str(name), str(value), path, _line(text, str(name)), form)
-            state.exported.add(str(name))
+            state.export_variable(str(name), str(value), path, _line(text, str(name)), form)
     state.values["PWD"] = folder
     script = told("script", "pm_exec_path")
     interpreter = told("interpreter", "exec_interpreter") or ("python3" if script.endswith(".py") else "none")
@@ -206,7 +198,6 @@ def _runners(ground: Ground) -> Iterator[Reached]:
         state.files.append(path)
         for number, line in enumerate(text.splitlines(), 1):
             name, equals, value = line.partition("=")
-            if equals and re.fullmatch(r"[A-Za-z_]\w*", name):
-                state.set_variable(name, value, path, number, "assignments")
-                state.exported.add(name)
+            if equals and is_name(name):
+                state.export_variable(name, value, path, number, "assignments")
         yield Reached(kind="service", at=path, state=state)

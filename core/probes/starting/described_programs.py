@@ -127,7 +127,7 @@ def described_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> It
     own = tuple(p for p in pythons if p.kind in ("venv", "conda"))
     if not own:
         return
-    here = State(dict(ground.env), set(ground.env))
+    here = ground.session()
     here.values["PWD"] = ground.folder
     machine = State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
     near = (
@@ -294,7 +294,7 @@ class _Reader:
     def _environment(self, command: str, state: State) -> str:
         """Return the environment that a text leads to: it is the folder itself, or the Python that runs is in it."""
         bare = _at_home(command.strip(), self.ground)
-        place = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), bare)) if bare else ""
+        place = state.place(bare) if bare else ""
         named = next((p.prefix for p in self.pythons if place == p.prefix), "")
         if named or not ("/" in bare or _STARTS_PYTHON.search(bare) or _SCRIPT.search(bare)):
             return named
@@ -307,7 +307,7 @@ class _Reader:
         for key, its in node.items():
             if _plain(key) in OF_FOLDERS and isinstance(its, str) and its:
                 place = _at_home(its, self.ground)
-                state.values["PWD"] = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), place))
+                state.values["PWD"] = state.place(place)
         for key, its in node.items():
             if _plain(key) in OF_FILES:
                 for each in [its] if isinstance(its, str) else its if isinstance(its, list) else []:
@@ -327,10 +327,9 @@ class _Reader:
                         continue
                     filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground))
                     # no cure edits such a file
-                    state.set_variable(
+                    state.export_variable(
                         name, _at_home(filled, self.ground), self.path, self._line(name, value), "python"
                     )
-                    state.exported.add(name)
         return state
 
     def _line(self, name: str, value: str = "") -> int:

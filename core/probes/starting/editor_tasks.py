@@ -46,8 +46,7 @@ def editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator
             for name, value in (env if isinstance(env, dict) else {}).items():
                 if isinstance(name, str) and isinstance(value, str):
                     known = _known(its, name, ground)
-                    its.set_variable(known, _filled(value, ground), path, json_line(text, name, "env"), "json")
-                    its.exported.add(known)
+                    its.export_variable(known, _filled(value, ground), path, json_line(text, name, "env"), "json")
             if isinstance(options, dict) and isinstance(folder := options.get("cwd"), str):
                 its.values["PWD"] = _filled(folder, ground)
         args = own.get("args")
@@ -74,8 +73,7 @@ def run_configurations(text: str, path: str, state: State, ground: Ground) -> It
             if re.fullmatch(NAME, row[1]):
                 number = text.count("\n", 0, start + row.start()) + 1
                 known = _known(its, row[1], ground)
-                its.set_variable(known, filled(row[2]), path, number, "xml")
-                its.exported.add(known)
+                its.export_variable(known, filled(row[2]), path, number, "xml")
         told = {n: filled(v) for n, v in re.findall(r"<option\s+name=\"(\w+)\"\s+value=\"([^\"]*)\"", block)}
         program = told.get("SCRIPT_NAME", "")
         its.values["PWD"] = told.get("WORKING_DIRECTORY") or its.values.get("PWD") or ground.folder

@@ -13,7 +13,7 @@ from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
 from core.model.facts import PythonEnvironment, StartedPython
 from core.probes.starting.commands import Line, python_of_command
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 
@@ -75,24 +75,15 @@ def _here(ground: Ground, terminal: State) -> State:
 
 def _direnv(ground: Ground, state: State) -> Iterator[Reached]:
     """Yield the .envrc that direnv(1) finds: in the working folder or the nearest folder above."""
-    for folder in _upwards(ground.folder):
-        path = posixpath.join(folder, ".envrc")
-        if ground.around.kind(path) == "file":
-            ShellReader(ground.around, state, "bash").read_files(path)
-            yield Reached(kind="direnv", at=path, state=state)
-            return
-
-
-def _upwards(folder: str) -> Iterator[str]:
-    while folder not in ("/", ""):
-        yield folder
-        folder = posixpath.dirname(folder)
+    if path := ground.upward(".envrc", ground.folder):
+        ShellReader(ground.around, state, "bash").read_files(path)
+        yield Reached(kind="direnv", at=path, state=state)
 
 
 def _mise(ground: Ground, state: State) -> Iterator[Reached]:
     """Yield the variables of mise's files (its documentation, "Environments"); the nearest folder's take precedence."""
     home = ground.person.home
-    folders = [f for f in reversed(list(_upwards(ground.folder))) if f != home]
+    folders = [f for f in reversed(list(folders_upward(ground.folder))) if f != home]
     found = [ground.config("mise/config.toml"), *(f"{f}/{n}" for f in (home, *folders) for n in MISE_FILES)]
     last = ""
     for path in dict.fromkeys(found):
@@ -123,8 +114,7 @@ def _give(state: State, env: dict[str, object], text: str, path: str, ground: Gr
             state.unset_variable(name, path, line, "assignments")
         elif isinstance(value, str | int | float):
             filled = re.sub(r"\{\{\s*(?:config_root|cwd)\s*\}\}", here, str(value))
-            state.set_variable(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
-            state.exported.add(name)
+            state.export_variable(name, UNKNOWN if "{{" in filled else filled, path, line, "assignments")
 
 
 def _uv(ground: Ground, state: State) -> Iterator[Reached]:

@@ -75,7 +75,7 @@ def given_inside_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
             text = ground.where.text(path, MOST_BYTES)
             if text is None or not all(k in text for k in giver.keys) or not _is_used(giver, ground):
                 continue
-            state = State(dict(ground.env), set(ground.env), files=[path])
+            state = ground.session(path)
             whole = described(text, path)
             for node in _at(whole, giver.keys) if whole is not None else ():
                 _give(node, text, path, state, ground, starts=giver.starts)
@@ -129,8 +129,7 @@ def _give(node: Described, text: str, path: str, state: State, ground: Ground, *
             found = re.search(rf"(?m)^.*?(?<![\w-]){re.escape(name)}\b", text)
             line = text.count("\n", 0, found.end()) + 1 if found else 1
             filled = fill(r"\$\{oc\.env:(\w+)(?:,[^}]*)?\}", lambda m: state.values.get(m[1], ""), value)
-            state.set_variable(name, filled, path, line, "python")
-            state.exported.add(name)
+            state.export_variable(name, filled, path, line, "python")
 
 
 def _pair(row: Described) -> tuple[str, Described]:
@@ -149,13 +148,12 @@ def _in_code(ground: Ground) -> Iterator[Reached]:
         text = ground.where.text(path, MOST_BYTES)
         if text is None or not MAY_GIVE.search(text):
             continue
-        state = State(dict(ground.env), set(ground.env), files=[path])
+        state = ground.session(path)
         names = PathNames(path, env=ground.env)
         for given in (d for node in nodes_of(text) for d in _dictionaries(node)):
             for variable, told, line in names.variables_of(given):
                 if _NAME.fullmatch(variable) and told != UNKNOWN:
-                    state.set_variable(variable, told, path, line, "python")
-                    state.exported.add(variable)
+                    state.export_variable(variable, told, path, line, "python")
         if state.lines:
             yield Reached(kind="task", at=f"{path}: env_vars", state=state)
 

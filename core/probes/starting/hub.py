@@ -67,8 +67,7 @@ def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
             else:
                 state.unset_variable(name, path, line, "python")
         for name, value, number in given:
-            state.set_variable(name, value, path, number, "json")
-            state.exported.add(name)
+            state.export_variable(name, value, path, number, "json")
         ways = list(notebook_ways(ground, state, pythons))
         for way in ways:
             yield replace(way, at=f"{path}: {way.at}")

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
-from core.host.startup.state import State, fill
+from core.host.startup.state import fill
 from core.model.facts import PythonEnvironment, StartedPython, StartLine
 from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
@@ -72,7 +72,7 @@ def _sourced_by_sh(text: str, path: str, ground: Ground, pythons: tuple[PythonEn
     place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
     prefix = next((p.prefix for p in pythons if place and place == ground.where.real_path(p.prefix)), "")
     if found and prefix and "bin" not in env_path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
-        state = State(dict(ground.env), set(ground.env), files=[path])
+        state = ground.session(path)
         one = StartedPython(
             name="python",
             path=f"{prefix}/bin/python",
@@ -107,8 +107,7 @@ def _activated_for_a_step(
     words = starts.get("ENTRYPOINT", []) + starts.get("CMD", [])
     names_it = activated and (f"{activated[0]}/bin" in path_of_env or re.search(r"\$\{?(?!PATH\b)\w", path_of_env))
     if activated and not names_it and words and _PYTHON.fullmatch(words[0]):
-        state = State(dict(ground.env), set(ground.env))
-        state.files.append(path)
+        state = ground.session(path)
         ends = StartedPython(
             name=words[0],
             path=f"{activated[0]}/bin/python",
@@ -122,8 +121,7 @@ def _activated_for_a_step(
 
 
 def _of_file(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    state = State(dict(ground.env), set(ground.env))
-    state.files.append(path)
+    state = ground.session(path)
     state.values["PWD"] = ground.folder
     lost: dict[str, StartLine] = {}
     kept: set[str] = set()

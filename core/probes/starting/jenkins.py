@@ -58,8 +58,8 @@ class _Pipeline:
     def begin(self) -> None:
         """Begin a block, with what ``withEnv`` gave it."""
         inner = self.state.apart()
-        for row in self._given:
-            _set(*row, inner, self._path)
+        for name, value, line in self._given:
+            inner.export_variable(name, value, self._path, line, "python")  # no cure edits such a file
         self._blocks.append((self.words[-1] if self.words else "", inner))
         self.words, self._given = [], []
 
@@ -75,7 +75,7 @@ class _Pipeline:
     def take(self, key: str, told: str, line: int) -> bool:
         """Take a text; return whether it is a command."""
         if self._blocks[-1][0] == "environment" and key:
-            _set(key, told, line, self.state, self._path)
+            self.state.export_variable(key, told, self._path, line, "python")
         elif "withEnv" in self.words:
             name, equals, value = told.partition("=")
             self._given += [(name, value, line)] if equals else []
@@ -95,8 +95,3 @@ def _told(text: str, state: State, ground: Ground) -> str:
     if text[0] == '"':
         inner = fill(_FILLED, lambda m: known.get(m[1] or m[2], UNKNOWN), inner)
     return re.sub(r"\\(.)", r"\1", inner)
-
-
-def _set(name: str, value: str, line: int, state: State, path: str) -> None:
-    state.set_variable(name, value, path, line, "python")  # no cure edits such a file
-    state.exported.add(name)

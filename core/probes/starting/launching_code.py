@@ -139,12 +139,10 @@ def _apply(rows: list[Row | None], state: State, path: str, line: int, *, replac
     if None in rows or not rows:
         return False
     if replaces and EVERY not in rows:
-        for name in [n for n in state.values if n in state.exported]:
-            state.unset_variable(name, path, line, "python")
+        state.keep_only((), path, line, "python")
     for name, value, number in (r for r in rows if r is not None):
         if name and value is not None:
-            state.set_variable(name, value, path, number, "python")
-            state.exported.add(name)
+            state.export_variable(name, value, path, number, "python")
         elif name:
             state.unset_variable(name, path, number, "python")
     return True

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import UNKNOWN, State, is_name
 from core.probes.starting.machine import Ground
 
 Task = tuple[str, int, str, State]
@@ -57,8 +57,7 @@ def node_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[
             continue
         its = state.apart()
         for name, value, number in given:
-            its.set_variable(name, value, path, number, "python")
-            its.exported.add(name)
+            its.export_variable(name, value, path, number, "python")
         rows = _rows(env, text[: found.end()]) if env is not None else [EVERY]
         if rows is not None:
             _apply(rows, text, found.end(), its, path)
@@ -172,16 +171,14 @@ def _apply(rows: list[Row], text: str, at: int, state: State, path: str) -> None
     old = State(dict(state.values))
     if EVERY not in rows:
         line = text.count("\n", 0, at) + 1
-        for name in [n for n in state.values if n in state.exported]:
-            state.unset_variable(name, path, line, "python")
+        state.keep_only((), path, line, "python")
     for key, words in rows:
-        value = _value(words, old) if re.fullmatch(r"[A-Za-z_]\w*", key) else ""
+        value = _value(words, old) if is_name(key) else ""
         if value:  # else it is not set here, and not handed on
             member = re.compile(rf"(?<![\w.$]){re.escape(key)}[\"']?\s*[:,}}]")
             found = member.search(text, at) or member.search(text)
             line = text.count("\n", 0, found.start() if found else at) + 1
-            state.set_variable(key, value, path, line, "python")
-            state.exported.add(key)
+            state.export_variable(key, value, path, line, "python")
 
 
 def _object(name: str, before: str) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import posixpath
 import re
+from collections.abc import Iterator
 
 import msgspec
 
@@ -58,9 +59,26 @@ class Ground(msgspec.Struct, frozen=True):
         """Return a path below the person's home folder."""
         return posixpath.join(self.person.home, *parts)
 
+    def upward(self, name: str, folder: str) -> str:
+        """Return the file of this name in a folder or the nearest one above; empty if there is none."""
+        paths = (f"{f}/{name}" for f in folders_upward(folder))
+        return next((p for p in paths if self.around.kind(p) == "file"), "")
+
+    def session(self, *files: str) -> State:
+        """Return a state that has this session's variables, and that the files set."""
+        separator = ";" if self.where.system == "windows" else ":"
+        return State(dict(self.env), set(self.env), files=[*files], separator=separator)
+
     def config(self, *parts: str) -> str:
         """Return a path below the person's configuration folder."""
         return posixpath.join(self.env.get("XDG_CONFIG_HOME") or self.at_home(".config"), *parts)
+
+
+def folders_upward(folder: str) -> Iterator[str]:
+    """Yield a folder and those above it, without the root."""
+    while folder not in ("/", ""):
+        yield folder
+        folder = posixpath.dirname(folder)
 
 
 def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
@@ -157,8 +175,7 @@ def with_sshd(ground: Ground, state: State) -> State:
     rows = [(path, n, words[0].lower(), words[1]) for path, n, words in told if len(words) == 2]
     for path, number, key, value in rows:
         for found in re.finditer(r"\b([A-Za-z_]\w*)=(\"[^\"]*\"|\S*)", value) if key == "setenv" else ():
-            state.set_variable(found[1], found[2].strip('"'), path, number, "assignments")
-            state.exported.add(found[1])
+            state.export_variable(found[1], found[2].strip('"'), path, number, "assignments")
     allowed = next((value.strip().lower() for _path, _n, key, value in rows if key == "permituserenvironment"), "no")
     own = ground.at_home(".ssh/environment")
     if allowed not in ("no", "") and (text := ground.read(own)) is not None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from core.host.startup.state import State, fill
+from core.host.linux.files import variables_in
+from core.host.startup.state import State, fill, is_name
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
 from core.probes.starting.shells import family, read_shell
@@ -28,12 +29,7 @@ def multiplexer_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
             read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
             yield Reached(kind="multiplexer", at=name, state=state)
     for name, pid, env in _running(ground):
-        state = State(dict(env), set(env))
-        for variable, value in env.items():
-            if terminal.values.get(variable) != value:
-                state.set_variable(
-                    variable, value, f"{PROC}/{pid}/environ", 0, "assignments"
-                )  # No line: the server keeps the variables that it started with.
+        state = state_of_process(pid, env, terminal.values)
         read_shell(ground, state, family(ground.person.shell) or "dash", login=name == "tmux", interactive=True)
         yield Reached(kind="multiplexer", at=f"{name} (PID {pid})", state=state)
 
@@ -70,9 +66,17 @@ def running_programs(
         if seen is None or seen.st_uid != ground.person.uid or not is_one(comm, command):
             continue
         told = (where.read(f"{PROC}/{pid}/environ", MOST_ENVIRON) or b"").decode("utf-8", "replace")
-        env = dict(part.partition("=")[::2] for part in told.split("\0") if "=" in part)
-        if env:
+        if env := variables_in(told):
             yield comm, pid, command, env
+
+
+def state_of_process(pid: str, env: dict[str, str], usual: dict[str, str]) -> State:
+    """Return the variables of a running program; those that are not as usual are noted, without a line: it keeps what it was given."""
+    state = State(dict(env), set(env))
+    for name, value in env.items():
+        if usual.get(name) != value:
+            state.set_variable(name, value, f"{PROC}/{pid}/environ", 0, "assignments")
+    return state
 
 
 NAMES = (b"tmux: server", b"screen", b"jupyter", b"python")
@@ -87,12 +91,11 @@ def _take(path: str, state: State, ground: Ground) -> None:
         words = words_of(line.rstrip(" \\;")) if line.lstrip().startswith(SETS) else []
         first = next((n for n, w in enumerate(words[1:], 1) if not w.startswith("-")), len(words))
         options, names = "".join(w[1:] for w in words[1:first]), words[first:]  # The value may be -1.
-        if not names or not re.fullmatch(r"[A-Za-z_]\w*", names[0]):
+        if not names or not is_name(names[0]):
             continue
         if "u" in options or "r" in options:
             state.unset_variable(names[0], path, number, "fish")
         elif len(names) > 1:
             value = re.sub(r"^~(?=/)", ground.person.home, names[1])
             value = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), value)
-            state.set_variable(names[0], value, path, number, "fish")
-            state.exported.add(names[0])
+            state.export_variable(names[0], value, path, number, "fish")

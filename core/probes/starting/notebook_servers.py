@@ -7,12 +7,12 @@ from collections.abc import Iterator
 
 from msgspec.structs import replace
 
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment
 from core.probes.python.path_expressions import PathNames
 from core.probes.python.start_code import variable_lines
 from core.probes.starting.machine import Ground
-from core.probes.starting.multiplexers import PROC, running_programs
+from core.probes.starting.multiplexers import running_programs, state_of_process
 from core.probes.starting.ways import Reached, notebook_ways
 
 MOST_SERVERS = 4
@@ -23,13 +23,7 @@ def server_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
     for number, (_comm, pid, _command, env) in enumerate(running_programs(ground, _is_server)):
         if number >= MOST_SERVERS:
             return
-        state = State(dict(env), set(env))
-        for name, value in env.items():
-            if terminal.values.get(name) != value:
-                state.set_variable(
-                    name, value, f"{PROC}/{pid}/environ", 0, "assignments"
-                )  # No line: the server keeps the variables that it started with.
-        for way in notebook_ways(ground, state, pythons):
+        for way in notebook_ways(ground, state_of_process(pid, env, terminal.values), pythons):
             yield replace(way, at=f"PID {pid}: {way.at}")
 
 
@@ -48,9 +42,8 @@ def with_server_settings(ground: Ground, terminal: State, pythons: tuple[PythonE
         return terminal
     state = terminal.apart(*dict.fromkeys(path for path, _row in rows))
     for path, (name, value, line) in rows:
-        if re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, path, line, "python")
-            state.exported.add(name)
+        if is_name(name):
+            state.export_variable(name, value, path, line, "python")
     return state
 
 

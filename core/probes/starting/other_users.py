@@ -10,7 +10,7 @@ import re
 
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground, login_state, with_pam
-from core.probes.starting.runners import give_login, keep_only
+from core.probes.starting.runners import OF_EACH, give_login
 from core.probes.starting.shells import family, read_shell
 
 NAMES = ("su", "runuser")
@@ -23,7 +23,7 @@ def as_another_user(name: str, words: list[str], at: tuple[str, int], state: Sta
     if any(w in ("-", "--login") or re.fullmatch(r"-[a-km-z]*l\w*", w) for w in options):
         lists = [w.partition("=")[2] for w in options if w.startswith("--whitelist-environment=")]
         lists += [words[n + 1] for n, w in enumerate(words[:-1]) if w == "-w"]
-        keep_only(state, frozenset(("TERM", *(n for its in lists for n in its.split(",")))), at)
+        state.keep_only({*OF_EACH, "TERM", *(n for its in lists for n in its.split(","))}, *at, "posix")
         user = next((w for n, w in enumerate(front) if not w.startswith("-") and front[n - 1] != "-w"), "root")
         _log_in(user, state, ground)
     elif name == "su" and ground.person.uid:

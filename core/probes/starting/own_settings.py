@@ -6,7 +6,6 @@ They set variables (``os.environ[...]``, a notebook's ``%env``), or put a folder
 from __future__ import annotations
 
 import posixpath
-import re
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -14,7 +13,7 @@ from functools import partial
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import parsed
 from core.host.startup.plain import json_value, read_dotenv
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment, StartKind
 from core.probes.python.module_text import modules_imported
 from core.probes.python.path_expressions import PathNames
@@ -43,7 +42,7 @@ def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
             text = ground.where.text(path, MOST_BYTES)
             if text is None or not (SETS.search(text) or _imports_own(text, folder, ground)):
                 continue
-            state = State(dict(ground.env), set(ground.env), files=[path])
+            state = ground.session(path)
             kind: StartKind = "script"
             if path.endswith(".py"):
                 _run(text, path, 0, state, ground, pythons)
@@ -105,26 +104,17 @@ def _read_dotenv(
     if not any(ground.around.kind(f"{site}/{call.module}") == "folder" for p in pythons for site in p.site_packages):
         return
     named = posixpath.join(ground.folder, call.file) if call.file else ""
-    file = named or _upward(".env", posixpath.dirname(path), ground)
+    file = named or ground.upward(".env", posixpath.dirname(path))
     text = ground.read(file) if file else None
     if text is None:
         return
-    told = State(dict(ground.env), set(ground.env))
+    told = ground.session()
     read_dotenv(text, file, told, () if call.overrides else {**ground.env, **state.lines})
     state.files.append(file)
     for name, rows in told.lines.items():
         if not name.startswith(TOO_LATE) and name not in TOLD_ELSEWHERE:
             state.values[name], state.lines[name] = told.values[name], rows
             state.exported.add(name)
-
-
-def _upward(name: str, folder: str, ground: Ground) -> str:
-    """Return the file of this name in a folder or the nearest one above; empty if there is none."""
-    while folder not in ("/", ""):
-        if ground.around.kind(f"{folder}/{name}") == "file":
-            return f"{folder}/{name}"
-        folder = posixpath.dirname(folder)
-    return ""
 
 
 def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[str, int]], int]:
@@ -151,11 +141,10 @@ def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[st
 
 def _set(name: str, value: str, path: str, line: int, state: State, ground: Ground) -> None:  # noqa: PLR0917 - one assignment
     """Note a variable, if it does not come too late, and if this session has none: much code keeps that one."""
-    if not re.fullmatch(r"[A-Za-z_]\w*", name) or name.startswith(TOO_LATE):
+    if not is_name(name) or name.startswith(TOO_LATE):
         return
     if name not in ground.env and name not in TOLD_ELSEWHERE:
-        state.set_variable(name, value, path, line, "python")
-        state.exported.add(name)
+        state.export_variable(name, value, path, line, "python")
 
 
 def _hides(folder: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> bool:

@@ -21,6 +21,7 @@ from core.common.late_pattern import late_pattern
 from core.common.patience import map_in_threads
 from core.common.turns import MadeOnce
 from core.common.variable_names import variable_in
+from core.host.linux.files import variables_in
 from core.host.provenance import may_run, this_person
 from core.host.startup.state import State
 from core.host.with_environment import HostWithEnvironment
@@ -315,7 +316,7 @@ def _ask_shell(start: Start, way: Reached, ground: Ground, request: ProbeRequest
     _before, mark, told = done.out.partition("\nconvalesce\n")
     if not mark:
         return start
-    pairs = dict(p.partition("=")[::2] for p in told.split("\0") if "=" in p)
+    pairs = variables_in(told)
     left = [v for v in start.variables if v.name not in wanted]
     new = [
         Variable(name=n, value=path_text(pairs[n]), source=_source([r for r in start.lines if r.name == n]))

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 import msgspec
 
 from core.host.startup.plain import read_assignments, toml_tables
-from core.host.startup.state import State, fill
+from core.host.startup.state import State, fill, is_name
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import RUNNERS, environment_of_project
 
@@ -119,10 +119,9 @@ def _inner(table: object, place: tuple[str, ...]) -> Mapping[str, object]:
 
 def _give(state: State, env: object, text: str, path: str, first: int = 1) -> None:
     for name, value in env.items() if isinstance(env, Mapping) else ():
-        if isinstance(value, str | int | float) and re.fullmatch(r"[A-Za-z_]\w*", name):
+        if isinstance(value, str | int | float) and is_name(name):
             filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), str(value))
-            state.set_variable(name, filled, path, _line(text, name, first), "assignments")
-            state.exported.add(name)
+            state.export_variable(name, filled, path, _line(text, name, first), "assignments")
 
 
 def _read(path: str, state: State, ground: Ground) -> None:

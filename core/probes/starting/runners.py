@@ -11,11 +11,11 @@ from collections.abc import Iterator
 import msgspec
 
 from core.host.startup.plain import read_assignments
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.probes.programs.follow import SHELL_NAMES, find_named
 from core.probes.python.environment import prefix_of
 from core.probes.python.locations import CONDAS_FOLDERS
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, folders_upward
 
 WRAPPERS = frozenset((
     "exec", "nohup", "nice", "ionice", "setsid", "time", "command", "stdbuf", "taskset", "chrt", "numactl", "timeout", "flock",
@@ -137,20 +137,19 @@ def _read_folder(folder: str, state: State, ground: Ground) -> None:
     """
     for name in ground.around.names(folder)[:MOST_VARIABLES]:
         path = f"{folder}/{name}"
-        text = ground.read(path) if re.fullmatch(r"[A-Za-z_]\w*", name) else None
+        text = ground.read(path) if is_name(name) else None
         if text == "":
             state.unset_variable(name, path, 1, "python")
         elif text is not None:
             state.files.append(path)
-            state.set_variable(name, text.split("\n")[0].rstrip(" \t").replace("\0", "\n"), path, 1, "python")
-            state.exported.add(name)
+            state.export_variable(name, text.split("\n")[0].rstrip(" \t").replace("\0", "\n"), path, 1, "python")
 
 
 def take_options(name: str, words: list[str], at: tuple[str, int], state: State, ground: Ground) -> None:
     """Let a state have the variables that a starter's own options give what it starts."""
     its = words[: next((n for n, w in enumerate(words) if _names_a_program(w, state, ground)), len(words))]
     if name == "systemd-run" and "--scope" not in its:  # its manager starts the command, with variables of its own
-        keep_only(state, frozenset(), at)
+        state.keep_only(OF_EACH, *at, "posix")
     for number, word in enumerate(its):
         option, equals, value = word.partition("=")
         behind = its[number + 1 : number + 3]
@@ -159,16 +158,7 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
         elif option in _ONE.get(name, ()):
             told = value if equals else behind[0] if behind else ""
             if name == "srun" and "ALL" not in told.split(","):
-                kept = {w.partition("=")[0] for w in told.split(",")} | {
-                    "HOME",
-                    "USER",
-                    "LOGNAME",
-                    "SHELL",
-                    "PATH",
-                    "PWD",
-                }
-                for other in [n for n in state.values if n in state.exported and n not in kept]:
-                    state.unset_variable(other, *at, "posix")
+                state.keep_only({*OF_EACH, *(w.partition("=")[0] for w in told.split(","))}, *at, "posix")
             for one in told.split(",") if name == "srun" else [told]:
                 variable, has_value, its_value = one.partition("=")
                 if has_value:
@@ -177,7 +167,7 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
         front = words[: len(its) + 1]  # the folder is often named "env", like a program
         by_option = [v for o, v in _options(front) if o == "-e"]
         for folder in by_option if name == "chpst" else [w for w in front if w[:1] != "-"][:1]:
-            _read_folder(posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), folder)), state, ground)
+            _read_folder(state.place(folder), state, ground)
     if name in _FILES:
         options = dict(_options(its))
         file = next((options[o] for o in _FILES[name] if options.get(o)), ".env")
@@ -186,14 +176,8 @@ def take_options(name: str, words: list[str], at: tuple[str, int], state: State,
     if name == "direnv" and words[:1] == ["exec"] and len(words) > 1:
         from core.host.startup.posix import ShellReader
 
-        folder = posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), words[1]))
+        folder = state.place(words[1])
         ShellReader(ground.around, state, "bash").read_files(f"{folder}/.envrc")
-
-
-def keep_only(state: State, kept: frozenset[str], at: tuple[str, int]) -> None:
-    """Take every variable away but these and those that each process of a person has."""
-    for name in [n for n in state.values if n in state.exported and n not in kept and n not in OF_EACH]:
-        state.unset_variable(name, *at, "posix")
 
 
 def give_login(state: State, login: State) -> None:
@@ -207,12 +191,12 @@ def give_login(state: State, login: State) -> None:
 
 
 OF_EACH = ("HOME", "USER", "LOGNAME", "SHELL", "PATH", "PWD")
+"""Variables that each process of a person has."""
 
 
 def _set(state: State, name: str, value: str, at: tuple[str, int]) -> None:
-    if re.fullmatch(r"[A-Za-z_]\w*", name):
-        state.set_variable(name, value, *at, "posix")
-        state.exported.add(name)
+    if is_name(name):
+        state.export_variable(name, value, *at, "posix")
 
 
 def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
@@ -333,19 +317,18 @@ def environment_of_project(runner: Runner, options: dict[str, str], state: State
     if (told := state.values.get(runner.told_by, "")) and runner.told_by:
         return posixpath.normpath(posixpath.join(here, told))
     name = options.get("-e") or options.get("--environment") or "default"
-    while here not in ("/", ""):
-        if any(ground.around.kind(f"{here}/{m}") == "file" for m in runner.marks):
+    for folder in folders_upward(here):
+        if any(ground.around.kind(f"{folder}/{m}") == "file" for m in runner.marks):
             for file in runner.reads:
-                _read(f"{here}/{file}", state, ground, how="braced")
-            if saved := _saved(runner, here, state, ground):
+                _read(f"{folder}/{file}", state, ground, how="braced")
+            if saved := _saved(runner, folder, state, ground):
                 return saved
             active = state.values.get("VIRTUAL_ENV", "")
             if active and runner.takes_active and not state.values.get(runner.keeps_active):
                 return active
-            places = (f"{here}/{p}".replace("{name}", name) for p in runner.places)
+            places = (f"{folder}/{p}".replace("{name}", name) for p in runner.places)
             inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
-            return inside or _managed_environment(runner, here, ground)
-        here = posixpath.dirname(here)
+            return inside or _managed_environment(runner, folder, ground)
     return ""
 
 
@@ -381,7 +364,7 @@ def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
     """Return the environment that -n or -p names: from conda's list, or below one of its folders of environments."""
     told = options.get("-p") or options.get("--prefix") or ""
     if told:
-        return posixpath.normpath(posixpath.join(state.values.get("PWD", "/"), told))
+        return state.place(told)
     return environment_of_conda(options.get("-n") or options.get("--name") or "", state, ground, condas_places(ground))
 
 

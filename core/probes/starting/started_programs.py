@@ -16,13 +16,13 @@ from collections.abc import Iterator, Mapping
 
 from core.common.syntax_tree import literal_text, statements_of
 from core.host.startup.plain import read_dotenv, toml_tables
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.programs.follow import find_named
 from core.probes.python.path_expressions import PathNames
 from core.probes.python.search_path import SYS_PATH
 from core.probes.python.start_code import path_changes, variable_lines
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.runners import run_behind
 from core.probes.starting.ways import Reached
 
@@ -48,7 +48,7 @@ def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     found = [f for f in (*settings, *startup[:MOST_FILES]) if ground.around.kind(f) == "file"]
     if not found or not _having("IPython", ground, pythons):
         return
-    state = State(dict(ground.env), set(ground.env))
+    state = ground.session()
     for path in found:
         text = ground.read(path) or ""
         _run(text, path, state, ground)
@@ -83,11 +83,10 @@ def start_code_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
     for python in pythons:
         for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
             text = ground.read(path) if ground.around.kind(path) == "file" else None
-            state = State(dict(ground.env), set(ground.env), files=[path])
+            state = ground.session(path)
             for name, value, line in variable_lines(text or "", PathNames(path, env=ground.env)):
                 if name not in ground.env and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
-                    state.set_variable(name, value, path, line, "python")
-                    state.exported.add(name)
+                    state.export_variable(name, value, path, line, "python")
             if state.lines:
                 yield Reached(kind="task", at=f"{path}: python", state=state, prefix=python.prefix)
 
@@ -101,9 +100,8 @@ def _run(text: str, path: str, state: State, ground: Ground, line: int = 0) -> N
     for at, place, number in path_changes(text, path, ground.person.home):
         add_to_sys_path(state, posixpath.normpath(posixpath.join(ground.folder, place)), path, line or number, at)
     for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
-        if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(TOO_LATE):
-            state.set_variable(name, value, path, line or number, "python")
-            state.exported.add(name)
+        if is_name(name) and not name.startswith(TOO_LATE):
+            state.export_variable(name, value, path, line or number, "python")
 
 
 def add_to_sys_path(state: State, place: str, file: str, line: int, at: int | None = 0) -> None:
@@ -143,14 +141,14 @@ def flask_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
     The file shows that it is used. A variable that is set already keeps its value (Flask's documentation, "Command Line Interface").
     """
     homes = [p for p in _having("flask", ground, pythons) if p in _having("dotenv", ground, pythons)]
-    file = _upward(".flaskenv", ground)
+    file = ground.upward(".flaskenv", ground.folder)
     if not file or not homes or ground.env.get("FLASK_SKIP_DOTENV", "").lower() not in ("", "0", "false", "no"):
         return
-    told = State(dict(ground.env), set(ground.env))
-    for path in (file, _upward(".env", ground)):
+    told = ground.session()
+    for path in (file, ground.upward(".env", ground.folder)):
         if path and (text := ground.read(path)) is not None:
             read_dotenv(text, path, told)
-    state = State(dict(ground.env), set(ground.env), files=told.files)
+    state = ground.session(*told.files)
     for name, rows in told.lines.items():
         if name not in ground.env and not name.startswith(TOO_LATE):
             state.values[name], state.lines[name] = told.values[name], rows
@@ -165,7 +163,7 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     The program starts later, so that variables of the loader and of Python's start count, too. pipenv itself may be elsewhere
     (Pipenv's documentation, "Environment and Shell Configuration").
     """
-    project = posixpath.dirname(_upward("Pipfile", ground))
+    project = posixpath.dirname(ground.upward("Pipfile", ground.folder))
     left_out = ground.env.get("PIPENV_DONT_LOAD_ENV", "").lower() not in ("", "0", "false", "no", "off", "n", "f")
     if not project or left_out or not (_having("pipenv", ground, pythons) or _finds("pipenv", ground)):
         return
@@ -173,7 +171,7 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     text = ground.read(path)
     if text is None:
         return
-    state = State(dict(ground.env), set(ground.env))
+    state = ground.session()
     read_dotenv(text, path, state)
     inside = State({**ground.env, "PWD": project}, set(ground.env))
     run_behind("pipenv", ["run", "python"], inside, ground)
@@ -187,16 +185,6 @@ def _finds(name: str, ground: Ground) -> bool:
     return bool(find_named(name, {"PATH": ground.env.get("PATH", "")}, ground.where, "/"))
 
 
-def _upward(name: str, ground: Ground) -> str:
-    """Return the file of this name in the working folder or the nearest folder above; empty if there is none."""
-    folder = ground.folder
-    while folder not in ("/", ""):
-        if ground.around.kind(f"{folder}/{name}") == "file":
-            return f"{folder}/{name}"
-        folder = posixpath.dirname(folder)
-    return ""
-
-
 # --- pytest --------------------------------------------------------------------------------------------------------------
 
 
@@ -206,12 +194,11 @@ def pytest_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
         return
     file, settings, lines = _settings(ground)
     root = posixpath.dirname(file) if file else ground.folder
-    state = State(dict(ground.env), set(ground.env))
+    state = ground.session()
     if file:
         state.files.append(file)
     for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground, pythons))):
-        state.set_variable(name, value, file, line, "python")
-        state.exported.add(name)
+        state.export_variable(name, value, file, line, "python")
     for word in reversed(_words(settings.get("pythonpath"))):
         add_to_sys_path(state, posixpath.normpath(posixpath.join(root, word)), file, lines.get("pythonpath", 1))
     options = " ".join(_words(settings.get("addopts")))
@@ -251,8 +238,7 @@ def _collect(tests: list[str], root: str, state: State, ground: Ground, *, inser
 
 def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]]:
     """Return pytest's own settings for the working folder: the file, the settings, and the line of each."""
-    folder = ground.folder
-    while folder not in ("/", ""):
+    for folder in folders_upward(ground.folder):
         for name, section in INI_FILES:
             path = f"{folder}/{name}"
             text = ground.read(path) if ground.around.kind(path) == "file" else None
@@ -268,7 +254,6 @@ def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]
                 return path, {}, {}
         if ground.around.kind(f"{folder}/.git") != "missing":
             break  # a project's own folder
-        folder = posixpath.dirname(folder)
     return "", {}, {}
 
 
@@ -340,5 +325,5 @@ def _variables(
         pairs = [(str(t).partition("="), n) for n, t in enumerate(texts)]
         rows = [(p[0].rpartition(":")[2].strip(), p[2].strip(), line + n) for p, n in pairs if p[1]]
     for name, value, number in rows:
-        if re.fullmatch(r"[A-Za-z_]\w*", name) and not name.startswith(TOO_LATE):
+        if is_name(name) and not name.startswith(TOO_LATE):
             yield name, value, number

@@ -134,7 +134,7 @@ def script_ways(
         ):
             continue
         boots = path in AT_THE_START or path in runs or path in first
-        state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else State(dict(ground.env), set(ground.env))
+        state = State({"PATH": MACHINES_PATH}, {"PATH"}) if boots else ground.session()
         its_own = path in runs or path in supervised
         state.values["PWD"] = posixpath.dirname(path) if its_own else "/" if boots else ground.folder
         give_job_variables(text, path, state, ground)
@@ -170,7 +170,7 @@ def first_line_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
             head = (ground.where.read(path, 256) or b"").partition(b"\n")[0]
             if not re.match(rb"#!.*\b(?:python[\d.]*(?:\s|$)|uv\s+run\b)", head):
                 continue
-            state = State(dict(ground.env), set(ground.env))
+            state = ground.session()
             state.values["PWD"] = ground.folder
             found = python_of_command([path], Line(path, 1), state, ground)
             way = Reached(kind="script", at=path, state=state, argv=(path,))

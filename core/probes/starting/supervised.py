@@ -32,7 +32,7 @@ def supervised_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
         if (text := ground.read(path)) is None:
             continue
         if path in own:
-            state = State(dict(ground.env), set(ground.env))
+            state = ground.session()
         else:
             state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, {"PATH"})
         yield from _programs(path, text, state, ground, pythons)
@@ -104,8 +104,7 @@ def _give(state: State, setting: Setting, file: str, here: str) -> None:
     for number, text in setting:
         for found in _VARIABLE.finditer(text):
             value = _filled(found[2] or found[3] or found[4] or "", state, here)
-            state.set_variable(found[1], value, file, number, "supervisor")
-            state.exported.add(found[1])
+            state.export_variable(found[1], value, file, number, "supervisor")
 
 
 def _matching(pattern: str, conf: str, ground: Ground) -> Iterator[str]:

@@ -70,7 +70,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         text = ground.read(path) if path else None
         if text is None:
             continue
-        state = State(dict(ground.env), set(ground.env))
+        state = ground.session()
         state.values["PWD"] = ground.folder
         state.files.append(path)
         lost: dict[str, list[StartLine]] = {}
@@ -141,15 +141,13 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
                 known[name] = value
             # make exports variables that it got from its environment.
             if exports or exports_all or name in its.exported:
-                its.set_variable(name, value, file, number, "assignments")
-                its.exported.add(name)
+                its.export_variable(name, value, file, number, "assignments")
         elif found := re.match(rf"(un)?export((?:\s+{_NAME})+)\s*$", line):
             for name in found[2].split():
                 if found[1]:
                     state.unset_variable(name, file, number, "assignments")
                 elif name in known:
-                    state.set_variable(name, known[name], file, number, "assignments")
-                    state.exported.add(name)
+                    state.export_variable(name, known[name], file, number, "assignments")
         elif found := re.match(r"([\w./%-]+)(?:\s+[\w./%-]+)*\s*::?(?!=)", line):
             target = found[1]
     for target, number, command in _in_one_shell(recipes) if re.search(r"(?m)^\.ONESHELL\s*:", text) else recipes:
@@ -270,8 +268,7 @@ def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             quoted = len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]
             known[found[2]] = _of_just(value[1:-1], known) if quoted else UNKNOWN
             if found[1] or exports_all:
-                state.set_variable(found[2], known[found[2]], path, number, "assignments")
-                state.exported.add(found[2])
+                state.export_variable(found[2], known[found[2]], path, number, "assignments")
         elif found := re.match(r"@?([\w-]+)(?![\w-])[^:]*:(?!=)", line):
             recipe = found[1]
         elif recipe and line[:1] in (" ", "\t") and line.strip():
@@ -315,8 +312,7 @@ def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Ta
         elif where == ["env"] or (task and where[2:] == ["env"]):
             owner = of_task.setdefault(task, state.apart()) if task else state
             if re.fullmatch(_NAME, name) and name not in ground.env:
-                owner.set_variable(name, _of_task(value, ground) if value else UNKNOWN, path, number, "assignments")
-                owner.exported.add(name)
+                owner.export_variable(name, _of_task(value, ground) if value else UNKNOWN, path, number, "assignments")
         elif value and ((task and name == "cmd") or where == ["tasks"]):
             commands.append((task or name, number, value))
         elif name:
@@ -427,8 +423,7 @@ def _tox(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
             number = next(
                 (n for n, row in enumerate(text.splitlines(), 1) if re.search(rf"(?:^|=)\s*{variable}\s*=", row)), 1
             )
-            its.set_variable(variable, value.rstrip(), path, number, "assignments")
-            its.exported.add(variable)
+            its.export_variable(variable, value.rstrip(), path, number, "assignments")
         for command in filled("commands").splitlines():
             if command.strip():
                 yield (

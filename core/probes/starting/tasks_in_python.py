@@ -14,7 +14,7 @@ from typing import TypeGuard
 
 from core.common.syntax_tree import argument, last_name, literal_text, statements_of, uncalled
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State
+from core.host.startup.state import State, is_name
 from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 
@@ -147,6 +147,5 @@ def _with(state: State, env: ast.expr | None, path: str) -> State:
 
 def _give(state: State, pairs: Iterator[Pair], path: str) -> None:
     for name, value, line in pairs:
-        if re.fullmatch(r"[A-Za-z_]\w*", name):
-            state.set_variable(name, value, posixpath.normpath(path), line, "python")
-            state.exported.add(name)
+        if is_name(name):
+            state.export_variable(name, value, posixpath.normpath(path), line, "python")

@@ -17,7 +17,7 @@ from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.lacking_modules import modules_of
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.runners import RUNNERS, environment_of_project
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
@@ -40,7 +40,7 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
     made_by_uv = re.search(r"(?m)^uv\s*=", ground.read(f"{prefix}/pyvenv.cfg") or "")
     if not ground.where.is_file(python) or not (made_by_uv or ground.around.kind(f"{folder}/uv.lock") == "file"):
         return
-    state = State(dict(ground.env), set(ground.env))
+    state = ground.session()
     state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{ground.env.get('PATH', '')}"}
     real = ground.where.real_path(prefix)
     for name in [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]:
@@ -81,15 +81,13 @@ def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
 
 def _project(ground: Ground) -> str:
     """Return the folder of the project that uv finds: the nearest pyproject.toml with a [project] that uv manages."""
-    folder = ground.folder
-    while folder not in ("/", ""):
+    for folder in folders_upward(ground.folder):
         if ground.around.kind(f"{folder}/pyproject.toml") == "file":
             whole = _toml(f"{folder}/pyproject.toml", ground)
             tool = whole.get("tool")
             own = tool.get("uv") if isinstance(tool, Mapping) else None
             managed = not isinstance(own, Mapping) or own.get("managed") is not False
             return folder if isinstance(whole.get("project"), Mapping) and managed else ""
-        folder = posixpath.dirname(folder)
     return ""
 
 

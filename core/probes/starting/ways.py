@@ -108,8 +108,7 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
         state = terminal.apart(kernel.path)
         for variable, value, line in kernel.variables:
             filled = fill(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
-            state.set_variable(variable, filled, kernel.path, line, "json")
-            state.exported.add(variable)
+            state.export_variable(variable, filled, kernel.path, line, "json")
         argv = kernel.argv
         prefix = environment_in(f"{argv[0]} " if argv else "", pythons)
         own = kernel.folder.removesuffix("/share/jupyter")
@@ -225,8 +224,7 @@ def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
         env = found.get("env_vars") if isinstance(found, dict) else None
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
-                state.set_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
-                state.exported.add(name)
+                state.export_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
     folder = f"{prefix}/etc/conda/activate.d"
     reader.read_files(*(f"{folder}/{n}" for n in ground.around.names(folder) if n.endswith(".sh")))
 
@@ -285,8 +283,9 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
             env = found.get(key)
             for variable, value in (env if isinstance(env, dict) else {}).items():
                 if isinstance(variable, str) and isinstance(value, str) and not re.search(r"[/$]", value):
-                    state.set_variable(variable, value, path, json_line(ground.read(path) or "", variable, key), "json")
-                    state.exported.add(variable)
+                    state.export_variable(
+                        variable, value, path, json_line(ground.read(path) or "", variable, key), "json"
+                    )
         yield Reached(kind="editor", at=path, state=state, prefix="")
 
 
@@ -333,8 +332,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
-                state.set_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
-                state.exported.add(name)
+                state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
         python = row.get("python")
         prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
         if isinstance(folder := row.get("cwd"), str):
@@ -363,14 +361,13 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
     env = found.get("terminal.integrated.env.linux")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if isinstance(name, str) and isinstance(value, str):
-            state.set_variable(
+            state.export_variable(
                 name,
                 _filled(value, state, ground),
                 path,
                 json_line(text, name, "terminal.integrated.env.linux"),
                 "json",
             )
-            state.exported.add(name)
         elif value is None and isinstance(name, str):
             state.unset_variable(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
     named = found.get("python.envFile")

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import State, fill
+from core.host.startup.state import fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.model.paths import is_inside
@@ -104,7 +104,7 @@ def launched(
 
 
 def _way(kind: str, at: str, ground: Ground) -> Reached:
-    state = State(dict(ground.env), set(ground.env), separator=";")
+    state = ground.session()
     state.values["PWD"] = ground.folder
     return Reached(kind=kind, at=path_text(at), state=state)  # type: ignore[arg-type]  # one of the ways
 
@@ -174,7 +174,7 @@ ACTIVATES = "python.terminal.activateEnvironment"
 
 def _filled(value: str, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    state = State(dict(ground.env), set(ground.env), separator=";")
+    state = ground.session()
     filled = fill(r"\$\{env:(\w+)\}", lambda m: value_of(state, m[1]) or "", value)
     return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 

@@ -95,8 +95,7 @@ def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> N
     """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
     known = next((n for n in state.values if n.upper() == name.upper()), name)
     kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
-    state.set_variable(known, value, at.file, at.line, kind)
-    state.exported.add(known)
+    state.export_variable(known, value, at.file, at.line, kind)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.syntax_tree import is_main, statements_of, walk
-from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
@@ -35,7 +34,7 @@ def double_click_ways(
     if chosen is None or not words or not _is_of_an_environment(words[0], ground):
         return
     for path in _scripts(ground):
-        state = State(dict(ground.env), set(ground.env), separator=";")
+        state = ground.session()
         state.files.append(chosen.key)
         state.values["PWD"] = ntpath.dirname(path)
         found = python_of_line(f'"{words[0]}" "{path}"', Place(chosen.key), state, ground)

@@ -10,7 +10,6 @@ import ntpath
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, path_text
 from core.probes.starting.lacking_modules import has_module
@@ -40,7 +39,6 @@ def own_path_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Ite
         homes = [p.prefix for p in pythons if all(has_module(p, m, ground) for m in modules)]
         found += [(path, homes[0])] if len(homes) == 1 else []
     for path, prefix in found:
-        state = State(dict(ground.env), set(ground.env), separator=";")
-        state.files.append(path)
+        state = ground.session(path)
         state.open.add(next((n for n in state.values if n.upper() == "PATH"), "PATH"))
         yield Reached(kind="script", at=path_text(path), state=state, prefix=prefix)

@@ -343,8 +343,7 @@ class _Follower:
         if value is None or UNKNOWN in value or not sure:
             self.state.open.add(known)
         elif value:
-            self.state.set_variable(known, value, file, line, "powershell")
-            self.state.exported.add(known)
+            self.state.export_variable(known, value, file, line, "powershell")
         else:
             self.state.unset_variable(known, file, line, "powershell")
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ntpath
 from collections.abc import Iterator
 
-from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
@@ -30,7 +29,7 @@ def project_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         places += [(ntpath.join(folder, n), run_configurations) for n in names]
     for path, read in places:
         text = ground.read(path)
-        state = State(dict(ground.env), set(ground.env), separator=";")
+        state = ground.session()
         state.values["PWD"] = ground.folder
         state.files.append(path)
         for number, its in enumerate(read(text, path, state, ground) if text is not None else ()):

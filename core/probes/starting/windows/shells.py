@@ -8,7 +8,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.host.startup.state import State
 from core.host.windows.environment import expand_variables
 from core.model.facts import RegisteredStart
 from core.probes.starting.machine import Ground
@@ -27,7 +26,7 @@ OPAQUE = re.compile(
 
 def prompt_ways(ground: Ground, registered: tuple[RegisteredStart, ...]) -> Iterator[Reached]:
     """Yield the prompts whose start-up lines set a variable."""
-    state = _begin(ground)
+    state = ground.session()
     for one in registered:
         if one.kind == "prompt":
             state.files.append(one.key)
@@ -35,12 +34,8 @@ def prompt_ways(ground: Ground, registered: tuple[RegisteredStart, ...]) -> Iter
     if state.lines:
         yield Reached(kind="terminal", at="cmd.exe", state=state)
     for edition, name in SHOWN.items():
-        state = _begin(ground)
+        state = ground.session()
         apply_profiles(edition, state, ground)
         opaque = any(OPAQUE.search(ground.read(f) or "") for f in state.files)
         if state.lines and not opaque:
             yield Reached(kind="terminal", at=name, state=state)
-
-
-def _begin(ground: Ground) -> State:
-    return State(dict(ground.env), set(ground.env), separator=";")

@@ -193,8 +193,7 @@ def _shortcuts(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
         target = target_of(link, path) if link else ""
         if not link or not target:
             continue
-        state = State(dict(ground.env), set(ground.env), separator=";")
-        state.files.append(path)
+        state = ground.session(path)
         state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
         command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
         yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground, pythons)

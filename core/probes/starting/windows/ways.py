@@ -67,11 +67,6 @@ def windows_ways(
     )
 
 
-def _begin(ground: Ground) -> State:
-    names = set(ground.env)
-    return State(dict(ground.env), names, separator=";")
-
-
 def _give(state: State, name: str, value: str, file: str, line: int) -> None:
     give(state, name, value, Place(file, line), form="json")
 
@@ -81,7 +76,7 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
     homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := variable_in(ground.env, name))]
     homes += [join(p.prefix, "share", "jupyter") for p in pythons]
     for kernel in kernels_in(homes, ground):
-        state = _begin(ground)
+        state = ground.session()
         state.files.append(kernel.path)
         for variable, value, line in kernel.variables:
             filled = fill(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
@@ -94,7 +89,7 @@ def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
 def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     join = ground.where.join
     for python in pythons:
-        state = _begin(ground)
+        state = ground.session()
         if python.kind == "venv":
             python_of_batch(join(python.prefix, "Scripts", "activate.bat"), state, ground)
         elif python.kind == "conda":
@@ -119,8 +114,7 @@ def _editors(ground: Ground) -> Iterator[Reached]:
     for path in (*places, own):
         if (text := ground.read(path)) is None:
             continue
-        state = _begin(ground)
-        state.files.append(path)
+        state = ground.session(path)
         found = json_value(text)
         env = found.get("terminal.integrated.env.windows") if isinstance(found, dict) else None
         if path == own and not env:
@@ -142,8 +136,7 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     path = join(ground.folder, ".vscode", "launch.json")
     text = ground.read(path) or ""
     for row in python_launches(text):
-        state = _begin(ground)
-        state.files.append(path)
+        state = ground.session(path)
         named = row.get("envFile")
         env_file = _filled(named, state, ground) if isinstance(named, str) else join(ground.folder, ".env")
         if (its := ground.read(env_file)) is not None:
@@ -179,7 +172,7 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     called: set[str] = set()
     for name in names[:MOST_BATCH_FILES]:
         path = ground.where.join(ground.folder, name)
-        state = _begin(ground)
+        state = ground.session()
         state.values["PWD"] = ground.folder
         if name.lower().endswith(SCRIPT):
             apply_profiles(EDITIONS["powershell"], state, ground)
