@@ -138,6 +138,32 @@ def test_an_older_release_is_taken_where_the_newest_cannot_be_imported(bench: Be
     assert not (bench.prefix / package_exchange.TWINS).exists()
 
 
+@pytest.mark.parametrize(
+    ("releases", "text", "came", "said"),
+    [
+        (("0.9", "1.1", "2.0"), "import gone_from_here\n", "1.1", ""),
+        (("0.9", "2.0"), "import gone_from_here\n", "2.0", "import user failed"),
+        (("0.9", "2.0"), "one = 1\n", "2.0", ""),
+    ],
+)
+def test_what_packages_that_stay_require_is_kept_or_they_are_imported(
+    bench: Bench, tmp_path: Path, releases: tuple[str, ...], text: str, came: str, said: str
+) -> None:
+    folder = tmp_path / "wheels"
+    for version in ("1.0", *releases):
+        wheels.make_wheel(folder, "far-away", version, {"far_away/__init__.py": "one = 1\n"})
+    wheels.make_wheel(folder, "user", "1.0", {"user/__init__.py": text}, requires=("far-away>=1.0,<2",))
+    pip = [bench.prefix / "bin/python", "-m", "pip", "install", "--quiet", "--no-index", "--find-links", folder]
+    subprocess.run([*pip, "far-away==1.0", "user"], check=True, env=bench.variables)
+    ready = bench.prepared(named=str(folder), remove=("far-away",), install=("far-away!=1.0",))
+    assert [(p.name, p.version) for p in exchanged(ready).come] == [("far-away", came)]
+    assert ready.rehearsal is not None
+    assert ready.rehearsal.works is (not said)
+    assert said in ready.rehearsal.sentence
+    repair.discard_prepared(ready, bench.shop)
+    assert not (bench.prefix / package_exchange.TWINS).exists()
+
+
 def test_a_build_that_cannot_be_imported_is_not_put_in_place(bench: Bench) -> None:
     before = tree(bench.prefix)
     proposal = bench.prepared(remove=("torch",), install=("torch==2.9.0+cu128",))

@@ -100,12 +100,24 @@ def test_modules_that_show_it_and_releases_that_are_known_for_it_are_one_fault_w
     ]  # fmt: skip
     assert found.fix is not None
     assert "numpy<2" in found.fix.advice
-    alone = replace(both, pythons=(has(PREFIX, h5py="3.10.0", numpy="2.1.0"),))
-    (found,) = numpy_abi(alone)
+
+
+@pytest.mark.parametrize(
+    ("python", "asks", "back"),
+    [("3.11.9", "numpy>=1.26", True), ("3.11.9", "numpy>=2", False), ("3.13.1", "numpy>=1.26", False)],
+)
+def test_numpy_1_comes_back_where_it_does_for_all_that_stays(python: str, asks: str, back: bool) -> None:
+    """A newer release of one package may be refused by another, which was built for NumPy 1, too, and shows it less plainly."""
+    its = has(PREFIX, h5py="3.10.0", numpy="2.1.0", other="1.0")
+    others = tuple(replace(d, pins=(asks,)) if d.name == "other" else d for d in its.distributions)
+    module = BuiltForNumpy1(distribution="h5py", version="3.10.0", path=f"{PREFIX}/h5py/_errors.so")
+    alone = seen(replace(its, version=python, distributions=others))
+    (found,) = numpy_abi(replace(alone, imports=(ImportSearch(prefix=PREFIX, numpy_1=(module,)),)))
     assert found.title.startswith("h5py 3.10.0 was built for NumPy 1")
+    newer = InstallPackages(prefix=PREFIX, remove=("h5py",), install=("h5py", "numpy==2.1.0"))
+    assert found.remedy == (InstallPackages(prefix=PREFIX, install=("numpy<2",)) if back else newer)
     assert found.fix is not None
-    assert "--upgrade h5py numpy==2.1.0" in found.fix.advice
-    assert found.remedy == InstallPackages(prefix=PREFIX, remove=("h5py",), install=("h5py", "numpy==2.1.0"))
+    assert ("numpy<2" if back else "--upgrade h5py numpy==2.1.0") in found.fix.advice
 
 
 def test_packages_for_a_newer_cuda_are_told_once_for_each_environment() -> None:

@@ -9,7 +9,8 @@ import re
 import shutil
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -18,7 +19,7 @@ from packaging.utils import canonicalize_name
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
-from core.common.requirements import parse_requirement
+from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.common.text import join_names, printable
 from core.fixes.files import HOOK_FILE_NAME, hook_text
 from core.fixes.packages.donors import digest_of, home_of, put_files_back
@@ -30,9 +31,9 @@ from core.host.interface import Host
 from core.host.provenance import environment_for
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
-from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot
+from core.model.facts import FrameworkTrial, Frozen, PythonEnvironment, Snapshot, marker_facts
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import find_distributions
+from core.probes.python.distributions import all_requirements, find_distributions
 from core.probes.python.trials.probe import installed_frameworks
 from core.probes.python.trials.run import run_trial
 from core.probes.sysroot import sysroot_of
@@ -95,22 +96,60 @@ def prepare_exchange(
         raise ChangeError(_("{path} is neither a file nor a folder.", path=sources.named))
     watch.say(_("Copying {prefix}", prefix=change.prefix))
 
-    def tried(change: ExchangePackages) -> Prepared:
+    def tried(change: ExchangePackages, bounds: tuple[Bound, ...], *, binding: bool) -> Prepared:
         root = new_twin(change.prefix, journal)
         done = False
         try:
             new = host.fresh_environment() if then is None else then
             moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in new.items()}
-            found = _prepare_in(
-                root, change, seen, sources, host, HostWithEnvironment(host, moved), journal, watch, asked
-            )
+            wishes = tuple(dict.fromkeys(b.text for b in bounds)) if binding else ()
+            later = HostWithEnvironment(host, moved)
+            found = _prepare_in(root, change, wishes, seen, sources, host, later, journal, watch, asked, bounds)
             done = True
             return found
         finally:
             if not done:
                 drop_twin(root, journal)
 
-    return _with_older_releases(change, tried, journal)
+    bounds = _bounds_of_others(change, seen, host)
+    if bounds:
+        with suppress(ChangeError):  # no release that fits all of them: the ones that set them show whether it matters
+            made = _with_older_releases(change, partial(tried, bounds=bounds, binding=True), journal)
+            if not made.problem:
+                return made
+            discard_twins(made.changes, journal)
+    return _with_older_releases(change, partial(tried, bounds=bounds, binding=False), journal)
+
+
+class Bound(Frozen, frozen=True, kw_only=True):
+    """What a package that stays requires of one that is exchanged."""
+
+    by: str
+    name: str
+    specifier: str
+
+    @property
+    def text(self) -> str:
+        """Return it as a requirement."""
+        return f"{self.name}{self.specifier}"
+
+
+def _bounds_of_others(change: ExchangePackages, seen: Snapshot, host: Host) -> tuple[Bound, ...]:
+    """Return what holds before the change, or concerns what is not there yet: a cure must not break it without need."""
+    coming = {canonicalize_name(w.name) for text in change.install if (w := parse_requirement(text))}
+    there = dict(recorded_packages(change.folder))
+    python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+    machine = seen.machine
+    facts = marker_facts(machine.system, machine.architecture, python.version if python else "")
+    return tuple(
+        Bound(by=its.name, name=name, specifier=wish.specifier)
+        for its in all_requirements(change.folder, sysroot_of(host))
+        if its.name not in coming and its.name not in change.remove
+        for text in its.pins
+        if (wish := parse_requirement(text)) and (name := canonicalize_name(wish.name)) in coming and wish.specifier
+        if marker_applies(wish, facts)
+        and (name not in there or is_in_specifier(wish.specifier, there[name].partition("+")[0]) is not False)
+    )
 
 
 MOST_RELEASES, MOST_SECONDS = 8, 300.0
@@ -182,6 +221,7 @@ def clear_twin(changes: tuple[Change, ...]) -> None:
 def _prepare_in(  # noqa: PLR0917 - what prepare has
     root: Path,
     change: ExchangePackages,
+    wishes: tuple[str, ...],
     seen: Snapshot,
     sources: Sources,
     host: Host,
@@ -189,6 +229,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     journal: Journal,
     watch: Progress,
     asked: tuple[str, ...],
+    bounds: tuple[Bound, ...],
 ) -> Prepared:
     copy_environment(change.prefix, root, watch)
     twin = str(root / Path(change.folder).relative_to(change.prefix))
@@ -198,7 +239,7 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     into = scratch.make_scratch(journal.staging)
     try:
         _take_out((*change.remove, *_losing_files(change, twin)), twin, installer)
-        come = _install(change, sources, installer, host, into, watch)
+        come = _install(change, wishes, sources, installer, host, into, watch)
     finally:
         scratch.drop_scratch(into)
     _name_the_environment(root, change.prefix, twin)
@@ -220,6 +261,9 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     beside: tuple[Change, ...] = _outside_changes(change, root, twin)
     if sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
+    versions = {p.name: p.version.partition("+")[0] for p in made.come}
+    broken = (b.by for b in bounds if b.name in versions and is_in_specifier(b.specifier, versions[b.name]) is False)
+    asked = tuple(dict.fromkeys((*asked, *broken)))
     with _hook_of_the_twin(hook, change.prefix, str(root)):
         trials, problem, failed = _try_out(made, root, seen, host, later, watch, asked)
     made = replace(made, after=folder_fingerprint(twin))
@@ -275,8 +319,15 @@ def _refuse_ways_out(names: list[str], twin: str) -> None:
 
 
 def _install(  # noqa: PLR0917 - what, from where, by whom
-    change: ExchangePackages, sources: Sources, installer: Installer, host: Host, into: Path, watch: Progress
+    change: ExchangePackages,
+    wishes: tuple[str, ...],
+    sources: Sources,
+    installer: Installer,
+    host: Host,
+    into: Path,
+    watch: Progress,
 ) -> tuple[Package, ...]:
+    """Install what the change asks for, in releases that fit further wishes."""
     if not change.install:
         return ()
     folders = []
@@ -286,7 +337,7 @@ def _install(  # noqa: PLR0917 - what, from where, by whom
     if not sources.uses_network and (kept := cached_wheels(host, into)):
         folders.append(str(kept))
     wanted = Wanted(
-        requirements=change.install,
+        requirements=(*change.install, *wishes),
         index=sources.index or change.index,
         alone=change.alone,
         folders=tuple(folders),

@@ -357,15 +357,15 @@ def _built_for_numpy_1(
 ) -> Finding:
     """Return a finding about packages whose own modules show it (``shown``), and releases that are known for it.
 
-    NumPy 2 rejects the first, whoever imports them. If all are of that kind, newer releases of them help; an older
-    NumPy helps both.
+    NumPy 2 rejects the first, whoever imports them. An older NumPy helps both, and what their metadata and modules do not
+    show. If something requires NumPy 2, newer releases of the first help where all are of that kind.
     """
     names = [*(b.distribution for b in shown), *(d.name for d, _row in known)]
     frameworks = [name for name in names if FRAMEWORKS.fullmatch(name)]
     ended = [d.name for d in first_of_each(home) if any(needed_at_start(d.name, b.distribution) for b in shown)]
     ends_import = shown or any(row.ends_import for _d, row in known)
     remedy: InstallPackages | None = None
-    if not known:
+    if not known and not _takes_numpy_1(home):
         if not frameworks:
             wanted = (*names, f"numpy=={numpy.version}")
             remedy = InstallPackages(prefix=home.python.prefix, remove=tuple(names), install=wanted)
@@ -404,6 +404,23 @@ def _built_for_numpy_1(
         subjects=[b.path for b in shown],
         fix=fix,
         remedy=remedy,
+    )
+
+
+NUMPY_1 = (("1.26.4", (3, 12)), ("1.24.4", (3, 11)), ("1.21.6", (3, 10)))
+"""Last releases of three series, each with the newest Python that it has wheels for."""
+
+
+def _takes_numpy_1(home: EnvironmentView) -> bool:
+    """Whether a NumPy 1 runs in this Python, and does for all that is installed: what was built for NumPy 2 runs with it, too.
+
+    Source: https://numpy.org/doc/stable/dev/depending_on_numpy.html (NumPy 2.0 specific advice).
+    """
+    asked = [text for d in first_of_each(home) for text in asked_of(home, d, "numpy")]
+    its = version_tuple(home.python.version)[:2]
+    return any(
+        its <= newest and all(is_in_specifier(text, release) is not False for text in asked)
+        for release, newest in NUMPY_1
     )
 
 
