@@ -99,7 +99,13 @@ def unfit(
     site = root / "site"
     host = LabHost(this_host(), {"PATH": "/usr/bin:/bin", "HOME": str(root), "LD_LIBRARY_PATH": searched} | env)
     python = PythonEnvironment(prefix=str(root), executable=sys.executable, site_packages=(str(site),))
-    its = ProbeRequest(host=host, seen=Snapshot(machine=host.machine()), env=host.fresh_environment(), watch=Progress())
+    its = ProbeRequest(
+        host=host,
+        seen=Snapshot(machine=host.machine()),
+        env=host.fresh_environment(),
+        watch=Progress(),
+        script_folder=str(root / "work"),
+    )
     with using(store or EarlierReads()):
         found = unfit_extensions(
             python, Interpreter(str(root), str(root), (3, 11)), (SUFFIX, ".so"), its, Sysroot("linux")
@@ -238,6 +244,41 @@ def test_of_the_files_of_one_module_among_which_code_chooses_one_is_enough(
     (site / "odd-1.0.dist-info" / "RECORD").write_text("".join(f"{p.relative_to(site)},sha256=x,1\n" for p in rows))
     shutil.rmtree(tmp_path / "build")
     assert unfit(tmp_path) == expected
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")
+@pytest.mark.parametrize(
+    ("program", "requires", "code", "told"),
+    [
+        ("import odd\nimport torch\n", "", "", True),
+        ("import os\nimport plain\nimport odd\n", "", "", True),
+        ("import torch\nimport odd\n", "", "", False),
+        ("import beside\nimport odd\n", "", "", False),
+        ("import user\nimport odd\n", "", "", False),
+        ("import plain\n", "", "", False),
+        ("import odd\n", "Requires-Dist: torch\n", "", False),
+        ("import odd\n", "", "import torch\n", False),
+    ],
+)
+@pytest.mark.parametrize("file", ["libodd-a34b.so.1", "libodd.so.1"])
+def test_a_library_of_a_framework_does_for_a_package_that_is_imported_after_it(
+    tmp_path: Path, program: str, requires: str, code: str, told: bool, file: str
+) -> None:
+    """The loader takes what the process has under that name; PyTorch's builds rename the file of their OpenMP and keep the name in its header."""
+    _module, library = package(tmp_path)
+    library.unlink()
+    site = tmp_path / "site"
+    build.library(site / "torch" / "lib" / file, soname="libodd.so.1")
+    (site / "odd" / "__init__.py").write_text(code)
+    record = site / "odd-1.0.dist-info" / "RECORD"
+    record.write_text(f"odd/_core{SUFFIX},sha256=x,1\nodd/__init__.py,sha256=x,1\n")
+    needs = {"odd": requires, "plain": "", "user": "Requires-Dist: torch; extra == 'gpu'\n", "torch": ""}
+    for name, wishes in needs.items():
+        (info := site / f"{name}-1.0.dist-info").mkdir(exist_ok=True)
+        (info / "METADATA").write_text(f"Name: {name}\nVersion: 1.0\n{wishes}\n")
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "main.py").write_text(program)
+    assert unfit(tmp_path) == ((("odd._core", "libodd.so.1", "absent", False),) if told else ())
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="needs glibc's ld.so")

@@ -22,6 +22,7 @@ from core.knowledge.modules import SELDOM_BUILT, OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
+from core.loader.read_image import read_image
 from core.loader.symbols import Exports, gnu_hash, undefined_symbols, version_tables
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, path_text
 from core.model.facts.closure import Edge
@@ -33,8 +34,10 @@ from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
 from core.probes.noexec import Noexec, is_noexec
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name
+from core.probes.python.distributions import all_requirements, normalise_name
 from core.probes.python.gone_files import STRIPPED_PATHS
+from core.probes.python.import_order import comes_before, import_orders
+from core.probes.python.own_programs import programs_of_folder
 from core.probes.python.plugins import Plugin
 from core.probes.python.search_path import Interpreter
 from core.probes.sysroot import Sysroot
@@ -74,6 +77,8 @@ class UnfitExtension(msgspec.Struct, frozen=True):
     """The module whose import is known to fail without it, for a library that Python code opens."""
     is_library: bool = False
     """No module, but a library that Python code of the package names: an import ends that opens it."""
+    provided_by: str = ""
+    """The framework whose folder has a library of the missing one's name: the loader takes it if a program has imported that framework before."""
     is_every: bool = False
     """The package has several files for this module, of which its Python code takes one, and none of them loads."""
 
@@ -138,7 +143,19 @@ def unfit_extensions(
     mounts = tuple(is_noexec(folder, where) for folder in python.site_packages)
     given = (replace(policy, cache=()), preloaded, tunables, suffixes, places, mounts, opened, plugins)
     known = request.shared.setdefault("identities", {})
-    return kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
+    found = kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
+    if not any(u.provided_by for u in found):
+        return found
+    orders = import_orders(programs_of_folder(request, where).values())
+    every = tuple(d for folder in python.site_packages for d in all_requirements(folder, where))
+
+    def is_met(one: UnfitExtension) -> bool:
+        top = one.dotted.partition(".")[0]
+        return bool(one.provided_by) and not any(
+            comes_before(top, one.provided_by, order, every, where) for order in orders
+        )
+
+    return tuple(u for u in found if not is_met(u))
 
 
 def _unfit(  # noqa: PLR0917 - what unfit_extensions has
@@ -151,7 +168,7 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
 ) -> tuple[UnfitExtension, ...]:
     # conda's libraries, and those of some wheels, lie there: they are no Python modules.
     beside = where.join(python.prefix, "lib")
-    found = [u for u in look.of_python(interpreter) if not look.is_elsewhere(u, python.site_packages, beside)]
+    found = [*look.not_elsewhere(look.of_python(interpreter), python.site_packages, beside)]
     opened: list[UnfitExtension] = [one for plugin in plugins for one in look.of_plugin(plugin)]
     known: set[str] = set()
     for folder in python.site_packages:
@@ -161,7 +178,7 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
                 continue
             known.add(what.name)  # If two have one name, Python imports the first.
             if what.name.startswith("nvidia-"):  # some are packages with modules: DALI, nvImageCodec
-                its = (u for u in look.of_distribution(what) if not look.is_elsewhere(u, python.site_packages, beside))
+                its = look.not_elsewhere(look.of_distribution(what), python.site_packages, beside)
                 found += _chosen(its, look.files_of_modules(what))
             elif LEFT_OUT.fullmatch(what.name):
                 found += look.of_framework(what)
@@ -169,7 +186,7 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
                 cut = tuple(look.of_cut_libraries(what))
                 rest = (u for u in look.of_libraries(what) if u.path not in {c.path for c in cut})
                 all_of_it = (*look.of_distribution(what), *cut, *rest)
-                its = (u for u in all_of_it if not look.is_elsewhere(u, python.site_packages, beside))
+                its = look.not_elsewhere(all_of_it, python.site_packages, beside)
                 found += _chosen(its, look.files_of_modules(what))
                 for row in table:
                     if re.fullmatch(row.distributions, what.name) and not (
@@ -213,7 +230,7 @@ class _Look:
         self._search, self._program, self._where = search, program, where
         self._noexec = Noexec(where)
         self._tagged = tuple(s for s in suffixes if s != ".so")
-        self._names: dict[str, frozenset[str]] = {}
+        self._libraries: dict[str, tuple[str, ...]] = {}
 
     def of_python(self, interpreter: Interpreter) -> Iterator[UnfitExtension]:
         """Yield the extension modules of the installed Python."""
@@ -417,29 +434,46 @@ class _Look:
                 return Edge(name=want.library, wanted_by=path, state="damaged", path=there, detail=want.version)
         return None
 
-    def is_elsewhere(self, one: UnfitExtension, folders: tuple[str, ...], beside: str) -> bool:
-        """Whether a missing library is in the environment nevertheless: a package without its own copy may load it
-        first.
+    def not_elsewhere(
+        self, unfit: Iterable[UnfitExtension], folders: tuple[str, ...], beside: str
+    ) -> Iterator[UnfitExtension]:
+        """Leave out what lacks a library that is in the environment nevertheless: a package without its own copy may load it first. Where
+        it is a framework's, the order of a program's imports decides.
         """
-        if one.recorded or one.edge is None or one.edge.state != "absent" or "/" in one.edge.name:
-            return False
-        if self._where.is_file(self._where.join(beside, one.edge.name)):
-            return True
-        return any(one.edge.name in self._library_names(folder) for folder in folders)
+        for one in unfit:
+            edge = one.edge
+            if one.recorded or edge is None or edge.state != "absent" or "/" in edge.name:
+                yield one
+            elif not self._where.is_file(self._where.join(beside, edge.name)):
+                places = [place for folder in folders for place in self._places_of(edge.name, folder)]
+                theirs = [p for p in places if LEFT_OUT.fullmatch(normalise_name(p))]
+                if len(theirs) == len(places):
+                    yield replace(one, provided_by=theirs[0]) if theirs else one
 
-    def _library_names(self, folder: str) -> frozenset[str]:
-        """Return the file names in a package folder and two levels below it."""
-        if folder not in self._names:
-            self._names[folder] = frozenset(names_below(folder, 3, self._where))
-        return self._names[folder]
+    def _places_of(self, name: str, folder: str) -> list[str]:
+        """Return what in a folder of packages has a library of this name, in it or two levels below: by the name of its file, or by that in
+        its header, which frameworks' own builds keep where they rename the file.
+        """
+        if folder not in self._libraries:
+            self._libraries[folder] = tuple(paths_below(folder, 3, self._where))
+        stem = name.partition(".so")[0]
+        return [
+            path.removeprefix(folder).strip("/").partition("/")[0]
+            for path in self._libraries[folder]
+            if (its := self._where.name(path)) == name
+            or (its.startswith(f"{stem}-") and ".so" in its and self._soname(path) == name)
+        ]
+
+    def _soname(self, path: str) -> str:
+        return read_image(path, root=self._search.policy.root).soname
 
 
-def names_below(folder: str, levels: int, where: Sysroot) -> Iterator[str]:
-    """Yield the names in a package's folder and in the folders below it; ``levels``: 1 for those of the folder alone."""
+def paths_below(folder: str, levels: int, where: Sysroot) -> Iterator[str]:
+    """Yield what is in a package's folder and in the folders below it; ``levels``: 1 for that in the folder alone."""
     places = [folder]
     for _level in range(levels):
         inner = [(place, n) for place in places for n in where.names(place) or ()]
-        yield from (n for _place, n in inner)
+        yield from (where.join(place, n) for place, n in inner)
         places = [where.join(p, n) for p, n in inner if "." not in n.removesuffix(".libs") and n != "__pycache__"]
 
 

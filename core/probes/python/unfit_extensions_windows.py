@@ -35,7 +35,7 @@ from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.python.search_path import Interpreter
-from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension, names_below
+from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension, paths_below
 from core.probes.sysroot import Sysroot
 from core.probes.variables.search_paths import expand_percent
 from core.probes.wheel_record import record_rows
@@ -266,7 +266,7 @@ class _Look:
     def _names_below(self, folder: str, levels: int) -> frozenset[str]:
         """Return the names of DLLs in a folder and those below it, in lower case."""
         if folder not in self._names:
-            found = (n.lower() for n in names_below(folder, levels, self._where))
+            found = (self._where.name(p).lower() for p in paths_below(folder, levels, self._where))
             self._names[folder] = frozenset(n for n in found if n.endswith(".dll"))
         return self._names[folder]
 
