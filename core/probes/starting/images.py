@@ -10,10 +10,12 @@ import posixpath
 import re
 from collections.abc import Iterator
 
+import msgspec
+
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import fill
-from core.model.facts import PythonEnvironment, StartedPython, StartLine
+from core.model.facts import PythonEnvironment, StartedPython
 from core.probes.starting.commands import Line, python_of_command
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
@@ -36,13 +38,10 @@ def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
     names = ground.around.names(ground.folder) if ground.folder not in ("/", "") else ()
     for name in [n for n in names if NAMES.fullmatch(n)][:MOST_FILES]:
         path = posixpath.join(ground.folder, name)
-        text = ground.read(path)
-        if text and re.search(r"\bexport\s", text):
-            yield from _of_file(text, path, ground, pythons)
-        if text and "source" in text:
-            yield from _sourced_by_sh(text, path, ground, pythons)
-        if text and "activate" in text:
-            yield from _activated_for_a_step(text, path, ground, pythons)
+        stage = _last_stage(ground.read(path) or "")
+        yield from _exported_for_nothing(stage, path, ground, pythons)
+        yield from _sourced_by_sh(stage, path, ground, pythons)
+        yield from _activated_for_a_step(stage, path, ground, pythons)
 
 
 _SH_IS_NO_DASH = late_pattern(
@@ -52,103 +51,128 @@ _SH_IS_NO_DASH = late_pattern(
 _SOURCES = late_pattern(r"(?:^|&&|;)\s*source\s+[\"']?([^\s\"';&|]+)/bin/activate[\"']?(?=[\s;&])(.*)", re.DOTALL)
 
 
-def _sourced_by_sh(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    """Yield a Dockerfile that starts with ``source .../bin/activate`` where /bin/sh reads it, and then a Python by its bare name."""
-    by_dash, env_path = True, ""
-    starts: dict[str, tuple[str, int]] = {}
+class _Start(msgspec.Struct, frozen=True):
+    """A CMD or an ENTRYPOINT."""
+
+    told: str
+    line: int
+    by_dash: bool
+    """Its shell would be dash."""
+
+
+class _Stage(msgspec.Struct):
+    """The instructions behind a FROM."""
+
+    by_dash: bool = True
+    """The shell that runs the next command is dash."""
+    path: str = ""
+    """The ENV that gives PATH."""
+    given: set[str] = msgspec.field(default_factory=set)
+    """Variables that an ENV gives."""
+    starts: dict[str, _Start] = msgspec.field(default_factory=dict)
+    exports: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
+    """Variable -> value and line of a RUN that ends behind its export."""
+    activated: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
+    """Each RUN that activates an environment: its folder, or its name, and the line."""
+
+
+def _last_stage(text: str) -> _Stage:
+    """Return the last stage of a Dockerfile: what it makes is the image."""
+    stage = _Stage()
     for word, told, line in _instructions(text):
-        if word == "FROM":
-            by_dash, env_path, starts = not _SH_IS_NO_DASH.search(told), "", {}
-        elif word == "SHELL":
-            by_dash = "bash" not in told and by_dash
-        elif word == "ENV" and re.search(r"(?:^|\s)PATH[= ]", told):
-            env_path = told
-        elif word in ("CMD", "ENTRYPOINT"):
-            words = _command(told) if told.startswith("[") else []
-            by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else by_dash
-            starts[word] = (" ".join(words[2:]) if words else told, line) if by_sh else ("", line)
-    command, line = starts.get("ENTRYPOINT") or starts.get("CMD") or ("", 0)
-    found = _SOURCES.search(command)
+        match word:
+            case "FROM":
+                stage = _Stage(by_dash=not _SH_IS_NO_DASH.search(told))
+            case "SHELL":
+                stage.by_dash = stage.by_dash and "bash" not in told
+            case "ENV":
+                stage.given |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
+                stage.path = told if re.search(r"(?:^|\s)PATH[= ]", told) else stage.path
+            case "CMD" | "ENTRYPOINT":
+                stage.starts[word] = _Start(told, line, stage.by_dash)
+            case "RUN":
+                if found := _ENDS.search(told):
+                    stage.exports[found[1]] = (found[2].strip("\"'"), line)
+                if found := _ACTIVATES.search(told):
+                    stage.activated.append((found[1], found[2], line))
+    return stage
+
+
+def _started(stage: _Stage) -> list[str]:
+    """Return the words of the command that a container runs."""
+    return [w for n in ("ENTRYPOINT", "CMD") if n in stage.starts for w in _command(stage.starts[n].told)]
+
+
+def _sourced_by_sh(
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile that starts with ``source .../bin/activate`` where /bin/sh reads it, and then a Python by its bare name."""
+    start = stage.starts.get("ENTRYPOINT") or stage.starts.get("CMD")
+    words = _command(start.told) if start and start.told.startswith("[") else []
+    by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else start and start.by_dash
+    found = _SOURCES.search(" ".join(words[2:]) if words else start.told) if start and by_sh else None
     place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
     prefix = next((p.prefix for p in pythons if place and place == ground.where.real_path(p.prefix)), "")
-    if found and prefix and "bin" not in env_path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
-        state = ground.session(path)
+    if found and start and prefix and "bin" not in stage.path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
         one = StartedPython(
             name="python",
             path=f"{prefix}/bin/python",
             prefix=prefix,
             seems=prefix,
             why="activated",
-            source=f"{path}:{line}",
+            source=f"{path}:{start.line}",
             fault="no source",
         )
-        yield Reached(kind="task", at=path, state=state, runs=(one,))
+        yield Reached(kind="task", at=path, state=ground.session(path), runs=(one,))
 
 
 def _activated_for_a_step(
-    text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[Reached]:
     """Yield a Dockerfile that activates an environment in a RUN, and then starts the first Python of PATH by its name."""
-    activated: tuple[str, int] | None = None
-    starts: dict[str, list[str]] = {}
-    path_of_env = ""
-    for word, told, line in _instructions(text):
-        if word == "FROM":
-            activated, starts, path_of_env = None, {}, ""
-        elif word == "ENV" and re.search(r"(?:^|\s)PATH[= ]", told):
-            path_of_env = told
-        elif word in ("CMD", "ENTRYPOINT"):
-            starts[word] = _command(told)
-        elif word == "RUN" and (found := _ACTIVATES.search(told)):
-            named = found[1] or found[2]
-            known = (p.prefix for p in pythons if p.kind in ("venv", "conda"))
-            its = (p for p in known if p == named or (found[2] and posixpath.basename(p) == named))
-            activated = (prefix, line) if (prefix := next(its, "")) else activated
-    words = starts.get("ENTRYPOINT", []) + starts.get("CMD", [])
-    names_it = activated and (f"{activated[0]}/bin" in path_of_env or re.search(r"\$\{?(?!PATH\b)\w", path_of_env))
-    if activated and not names_it and words and _PYTHON.fullmatch(words[0]):
-        state = ground.session(path)
+    known = [p.prefix for p in pythons if p.kind in ("venv", "conda")]
+    prefix, line = next(
+        (
+            (p, line)
+            for folder, name, line in reversed(stage.activated)
+            for p in known
+            if p == (folder or name) or (name and posixpath.basename(p) == name)
+        ),
+        ("", 0),
+    )
+    words = _started(stage)
+    names_it = f"{prefix}/bin" in stage.path or re.search(r"\$\{?(?!PATH\b)\w", stage.path)
+    if prefix and not names_it and words and _PYTHON.fullmatch(words[0]):
         ends = StartedPython(
             name=words[0],
-            path=f"{activated[0]}/bin/python",
-            prefix=activated[0],
-            seems=activated[0],
+            path=f"{prefix}/bin/python",
+            prefix=prefix,
+            seems=prefix,
             why="activated",
-            source=f"{path}:{activated[1]}",
+            source=f"{path}:{line}",
             fault="activation ends",
         )
-        yield Reached(kind="task", at=path, state=state, argv=tuple(words), runs=(ends,))
+        yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
 
 
-def _of_file(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
-    state = ground.session(path)
-    state.values["PWD"] = ground.folder
-    lost: dict[str, StartLine] = {}
-    kept: set[str] = set()
-    starts: dict[str, tuple[list[str], int]] = {}
-    for word, told, line in _instructions(text):
-        if word == "FROM":
-            lost, starts, kept = {}, {}, set()
-        elif word in ("CMD", "ENTRYPOINT"):
-            starts[word] = (_command(told), line)
-        elif word == "ENV":
-            kept |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
-        elif word == "RUN" and (found := _ENDS.search(told)):
-            value = fill(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), found[2].strip("\"'"))
-            lost[found[1]] = StartLine(
-                name=found[1], does="set", value=value, file=path, line=line, form="posix", overridden=True
-            )
-    lost = {n: row for n, row in lost.items() if n not in kept}
-    words = starts.get("ENTRYPOINT", ([], 0))[0] + starts.get("CMD", ([], 0))[0]
+def _exported_for_nothing(
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile whose RUN exports a variable that no ENV gives the program."""
+    lost = {n: its for n, its in stage.exports.items() if n not in stage.given}
+    words = _started(stage)
     if not lost or not words or not words[0].startswith("/"):
         return
-    found_python = python_of_command(words, Line(path, max(line for _w, line in starts.values())), state, ground)
-    prefix = own_prefix(found_python, pythons) if found_python else ""
+    state = ground.session(path)
+    state.values["PWD"] = ground.folder
+    found = python_of_command(words, Line(path, max(s.line for s in stage.starts.values())), state, ground)
+    prefix = own_prefix(found, pythons) if found else ""
     if prefix:
-        for row in lost.values():
-            state.values.pop(row.name, None)
-            state.lines.pop(row.name, None)
-        state.ignored += lost.values()
+        for name, (value, line) in lost.items():
+            state.values.pop(name, None)
+            state.lines.pop(name, None)
+            filled = fill(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), value)
+            state.ignore(name, filled, path, line, "posix")
         yield Reached(kind="task", at=path, state=state, prefix=prefix, argv=(words[0],))
 
 
