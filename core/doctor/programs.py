@@ -13,6 +13,7 @@ from core.host.interface import Host
 from core.model.paths import path_module
 from core.probes.programs.follow import find_named, follow
 from core.probes.programs.kernels import is_notebook
+from core.probes.python.locations import starting_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 
 
@@ -60,7 +61,7 @@ def _sort(named: str, host: Host, where: Sysroot) -> tuple[str, bool, str]:
         gone = where.system == "linux" and not where.is_folder(f"/proc/{named}")
         return python, True, _("There is no process {pid}.", pid=named) if gone else ""
     env = host.fresh_environment()
-    path = find_named(named, env, where, _working_folder(where))
+    path = find_named(named, env, where, starting_folder(where))
     if not path:
         return "", True, _("{name} does not exist.", name=named)
     if where.is_folder(path):
@@ -93,7 +94,7 @@ def _folder(named: str, host: Host, where: Sysroot) -> str:
 
 def _file(named: str, host: Host, where: Sysroot) -> str:
     """Return the path of the file that was named; empty for a process, or for none."""
-    path = "" if named.isdecimal() else find_named(named, host.fresh_environment(), where, _working_folder(where))
+    path = "" if named.isdecimal() else find_named(named, host.fresh_environment(), where, starting_folder(where))
     return path if where.is_file(path) else ""
 
 
@@ -116,10 +117,3 @@ def _python_of_process(pid: str, where: Sysroot) -> str:
     if not form.basename(real).startswith("python"):
         return ""
     return first if form.isabs(first) and where.is_file(first) else real
-
-
-def _working_folder(where: Sysroot) -> str:
-    try:
-        return where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
-    except OSError:
-        return "/"

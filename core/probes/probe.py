@@ -48,6 +48,14 @@ class ProbeRequest(ScanOptions, frozen=True, kw_only=True):
     shared: dict[str, Any] = msgspec.field(default_factory=dict)
     """Intermediate results that several probes of one scan use."""
 
+    def kept(self, items: Iterable[T]) -> tuple[T, ...]:
+        """Return all items of the section; each is stored as soon as it is known."""
+        found = []
+        for item in items:
+            found.append(item)
+            self.keep(item)
+        return tuple(found)
+
     def apart(self, *parts: Callable[[], Iterable[T]]) -> Iterator[T]:
         """Yield what each part finds: one that crashes, at a file that nobody foresaw, takes no other along."""
         for part in parts:

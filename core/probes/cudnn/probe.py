@@ -51,13 +51,8 @@ def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
     listed = dict.fromkeys(where.parent(e.path) for e in cache if parse_cudnn_name(e.name, where.system))
     found = [*find_folders(request, where, tuple(listed))]
     found += _emptied_folders(request, found, where)
-    copies = []
-    for one in found:
-        for bare in _copies(one, survey):
-            copy = replace(bare, changeable=changeable_in_copy(bare, where))
-            copies.append(copy)
-            request.keep(copy)
-    return tuple(copies)
+    copies = (copy for one in found for copy in _copies(one, survey))
+    return request.kept(replace(copy, changeable=changeable_in_copy(copy, where)) for copy in copies)
 
 
 def _copies(found: CudnnFolder, survey: CudnnSurvey) -> Iterator[CudnnCopy]:

@@ -97,8 +97,11 @@ def look_again(request: ProbeRequest) -> tuple[Closure, ...]:
 
 def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Closure, ...]:
     """Return one closure for each framework and extension of every environment that was read. ``known``: see ``Setting``."""
+    return request.kept(_every_closure(request, known))
+
+
+def _every_closure(request: ProbeRequest, known: Mapping[str, Closure]) -> Iterator[Closure]:
     where = sysroot_of(request.host)
-    found: list[Closure] = []
     for python in request.seen.pythons or ():
         if python.problem:
             continue
@@ -111,10 +114,7 @@ def look(request: ProbeRequest, known: Mapping[str, Closure] = {}) -> tuple[Clos
             search = consumer_search(request.env, request, where)
             setting = Setting(python, search, where, python.site_packages, request, known)
             closures = functools.partial(environment_closures, setting)
-        for made in request.apart(closures):
-            found.append(made)
-            request.keep(made)
-    return tuple(found)
+        yield from request.apart(closures)
 
 
 def environment_closures(setting: Setting) -> Iterator[Closure]:

@@ -53,7 +53,7 @@ def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) ->
     return ""
 
 
-def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[str, ...] = ()) -> Followed:
+def follow(path: str, env: Mapping[str, str], where: Sysroot) -> Followed:
     """Return the executable that a file starts. Nothing is run."""
     chain: list[str] = []
     now = dict(env)
@@ -68,7 +68,7 @@ def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[s
             python = re.match(r"python[\d.]*(\.exe)?$", where.name(path).lower())
             return Followed(path=path, chain=tuple(chain), env=now, interpreter=path if python else "")
         chain.append(path)
-        step = _step(path, head, now, where, arguments)
+        step = _step(path, head, now, where)
         if step is None:
             return Followed(path="", chain=tuple(chain), env=now, problem="unknown")
         if step.interpreter:
@@ -77,11 +77,11 @@ def follow(path: str, env: Mapping[str, str], where: Sysroot, arguments: tuple[s
     return Followed(path="", chain=tuple(chain), env=now, problem="loop")
 
 
-def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...]) -> Followed | None:
+def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot) -> Followed | None:
     name = where.name(path).lower()
     text = where.text(path, MOST_SCRIPT) or ""
     if head.startswith(b"#!"):
-        return _script(path, text, env, where, arguments)
+        return _script(path, text, env, where)
     if name.endswith(".desktop"):
         found = re.search(r"(?m)^Exec=(.+)$", text)
         return _command(_split(found[1]), env, where, posixpath.dirname(path)) if found else None
@@ -98,11 +98,11 @@ def _step(path: str, head: bytes, env: dict[str, str], where: Sysroot, arguments
         python = find_named("python3", env, where, "/") or find_named("python", env, where, "/")
         return Followed(path=python, env=env, interpreter=python) if python else None
     if where.system == "linux" and text and "\0" not in text[:4096]:
-        return _shell(path, text, env, where, arguments, "dash")  # as execvp(3) does if "#!" is missing
+        return _shell(path, text, env, where, "dash")  # as execvp(3) does if "#!" is missing
     return None
 
 
-def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...]) -> Followed | None:
+def _script(path: str, text: str, env: dict[str, str], where: Sysroot) -> Followed | None:
     words = text.split("\n", 1)[0][2:].split()
     if not words:
         return None
@@ -117,9 +117,7 @@ def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments
         trick = re.match(r"#!/bin/sh\n'''exec' \"?([^\"\s]+)\"? ", text)
         if trick:
             return Followed(path=trick[1], env=env, interpreter=trick[1])
-        return _shell(
-            path, text, env, where, arguments, "bash" if name == "bash" else "zsh" if name == "zsh" else "dash"
-        )
+        return _shell(path, text, env, where, "bash" if name == "bash" else "zsh" if name == "zsh" else "dash")
     if not interpreter or not where.exists(interpreter):
         return Followed(path=interpreter or "?", env=env)
     if re.match(r"python[\d.]*$|pypy", name):
@@ -127,9 +125,7 @@ def _script(path: str, text: str, env: dict[str, str], where: Sysroot, arguments
     return Followed(path=interpreter, env=env)
 
 
-def _shell(  # noqa: PLR0917 - what a script is given
-    path: str, text: str, env: dict[str, str], where: Sysroot, arguments: tuple[str, ...], shell: str
-) -> Followed | None:
+def _shell(path: str, text: str, env: dict[str, str], where: Sysroot, shell: str) -> Followed | None:
     """Read a script and return the command that it ends with: the one that it execs, else the last program that exists."""
 
     def read(file: str) -> str | None:
@@ -137,7 +133,7 @@ def _shell(  # noqa: PLR0917 - what a script is given
 
     around = Surroundings(read, where.kind, lambda folder: where.names(folder) or ())
     state = State({**env, "PWD": env.get("PWD", "/")}, set(env))
-    reader = ShellReader(around, state, shell, arguments=arguments, script=path)
+    reader = ShellReader(around, state, shell, script=path)
     reader.read_files(path)
     folder = where.parent(path)
     for words, file, _line, _state in reversed(reader.commands):

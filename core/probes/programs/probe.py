@@ -6,7 +6,6 @@ import os
 import posixpath
 import re
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -26,6 +25,7 @@ from core.probes.programs.follow import Followed, find_named, follow
 from core.probes.programs.frozen import lost_library
 from core.probes.programs.kernels import is_notebook
 from core.probes.programs.windows import dlls_of
+from core.probes.python.locations import starting_folder
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 
@@ -45,26 +45,17 @@ def look(request: ProbeRequest) -> tuple[ExaminedProgram, ...] | None:
     if not programs:
         return None
     where = sysroot_of(request.host)
-    found = []
-    for named in programs:
-        made = _process(named, request, where) if _is_number(named) else _file(named, request, where)
-        request.keep(made)
-        found.append(made)
-    return tuple(found)
-
-
-def _is_number(named: str) -> bool:
-    return bool(re.fullmatch(r"[0-9]{1,9}", named))
+    return request.kept(
+        _process(named, request, where) if re.fullmatch(r"[0-9]{1,9}", named) else _file(named, request, where)
+        for named in programs
+    )
 
 
 # --- a file --------------------------------------------------------------------------------------------------------
 
 
 def _file(named: str, request: ProbeRequest, where: Sysroot) -> ExaminedProgram:
-    here = "/"
-    with suppress(OSError):
-        here = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
-    path = find_named(named, request.env, where, here)
+    path = find_named(named, request.env, where, starting_folder(where))
     if not path:
         return ExaminedProgram(named=named, problem=fact_text("There is no file of this name."))
     if where.is_folder(path):

@@ -50,7 +50,7 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     """Return the module search of every near environment."""
     where = sysroot_of(request.host)
     folder = request.script_folder or working_folder(where)
-    end, found = time.thread_time() + MAX_SECONDS, []
+    end, found = time.thread_time() + MAX_SECONDS, list[ImportSearch]()
     ahead = read_ahead(request)
     for python in request.seen.pythons or ():
         request.watch.check()
@@ -59,10 +59,8 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
         elif where.is_folder(python.prefix):
             late: list[Unexamined] = []
             its = replace(request, miss=late.append)
-            searches = list(request.apart(functools.partial(_searches, python, its, folder, where)))
-            for one in searches:
-                found.append(one)
-                request.keep(one)
+            searches = request.kept(request.apart(functools.partial(_searches, python, its, folder, where)))
+            found += searches
             end -= ahead.seconds(python.prefix)
             for missed in late:
                 request.miss(missed)

@@ -101,6 +101,11 @@ def working_folder(where: Sysroot) -> str:
         return ""
 
 
+def starting_folder(where: Sysroot) -> str:
+    """Return the folder in which commands start: the working folder; "/" in another system, and where it was removed."""
+    return (working_folder(where) if where.is_running_system else "") or "/"
+
+
 def _absolute(path: str, where: Sysroot) -> str:
     """Return a named path as absolute, without ``.`` and ``..``, which commands and findings would repeat.
 

@@ -36,39 +36,33 @@ def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
     """Return each such file that is missing or unusable for a framework of a near environment; on Windows, what programs call and files of
     models alone.
     """
+    return request.kept(_every(request))
+
+
+def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
     where = sysroot_of(request.host)
     roots = _roots(request, where)
-    found: list[UnfitTool] = []
-    for python in request.seen.pythons or () if where.system == "linux" else ():
+    for python in request.seen.pythons or ():
+        if where.system == "windows":
+            yield from lacking_for_calls(python, request, where)
+            continue
         request.watch.check()
         for builder in known_compilers():
-            reader = next((d for d in python.distributions if re.fullmatch(builder.reader, d.name)), None)
-            for lacking in _missing_build_tools(builder, reader, python, request, where) if reader else ():
-                found.append(lacking)
-                request.keep(lacking)
-        for program in _missing_programs(python, request, where):
-            found.append(program)
-            request.keep(program)
-        for lacking in (*lacking_for_calls(python, request, where), *absent_libraries(python, request, where)):
-            found.append(lacking)
-            request.keep(lacking)
-        for lacking in missing_libdevice(python, request, where):
-            found.append(lacking)
-            request.keep(lacking)
+            if reader := _reader(builder.reader, python):
+                yield from _missing_build_tools(builder, reader, python, request, where)
+        yield from _missing_programs(python, request, where)
+        yield from lacking_for_calls(python, request, where)
+        yield from absent_libraries(python, request, where)
+        yield from missing_libdevice(python, request, where)
         for tool in known_tools():
-            reader = next((d for d in python.distributions if re.fullmatch(tool.reader, d.name)), None)
-            near = _of_its_cuda(reader, roots, request, where) if reader else ()
-            for unfit in _unfit_tool(tool, reader, python, near, where) if reader else ():
-                found.append(unfit)
-                request.keep(unfit)
-    for python in request.seen.pythons or () if where.system == "windows" else ():
-        for lacking in lacking_for_calls(python, request, where):
-            found.append(lacking)
-            request.keep(lacking)
-    for model in unfit_models(request, where):
-        found.append(model)
-        request.keep(model)
-    return tuple(found)
+            if reader := _reader(tool.reader, python):
+                yield from _unfit_tool(tool, reader, python, _of_its_cuda(reader, roots, request, where), where)
+    yield from unfit_models(request, where)
+
+
+def _reader(pattern: str, python: PythonEnvironment) -> Distribution | None:
+    """Return the first distribution whose name has this form."""
+    return next((d for d in python.distributions if re.fullmatch(pattern, d.name)), None)
 
 
 def _missing_build_tools(

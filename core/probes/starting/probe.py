@@ -8,11 +8,9 @@ administrator's rights, and only if nobody else can change the files that the sh
 from __future__ import annotations
 
 import functools
-import os
 import posixpath
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import suppress
 from typing import Any, TypeVar
 
 from msgspec.structs import replace
@@ -36,7 +34,7 @@ from core.probes.loading.effective_entries import asked_entries, effective_entri
 from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
-from core.probes.python.locations import working_folder
+from core.probes.python.locations import starting_folder, working_folder
 from core.probes.python.modules import importable_names
 from core.probes.python.search_path import SYS_PATH, later_entries
 from core.probes.starting.chosen_pythons import chosen_python_ways
@@ -113,10 +111,7 @@ CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 def look(request: ProbeRequest) -> tuple[Start, ...]:
     """Return every way of starting programs that this machine's files show."""
     where = sysroot_of(request.host)
-    folder = "/"
-    with suppress(OSError):
-        folder = where.target_path(os.getcwd()) if where.is_running_system else "/"  # noqa: PTH109 - a text
-    ground = ground_of(request, where, folder)
+    ground = ground_of(request, where, starting_folder(where))
     known = read_table("environment", EnvironmentKnowledge)
     found: dict[str, Start] = {}
     readers = _names_of_packages(ground, request)

@@ -22,12 +22,8 @@ def look(request: ProbeRequest) -> tuple[Toolkit, ...]:
     """Return each toolkit once, with everything that names it: variables, links, search paths."""
     where = sysroot_of(request.host)
     hunt = ToolkitSearch(request=request, where=where, known=toolkit_locations())
-    found = []
-    for draft in find_toolkits(hunt):
-        for toolkit in read_toolkits(draft, hunt.known, where):
-            found.append(_with_compiler(toolkit, request))
-            request.keep(found[-1])
-    return tuple(found)
+    toolkits = (toolkit for draft in find_toolkits(hunt) for toolkit in read_toolkits(draft, hunt.known, where))
+    return request.kept(_with_compiler(toolkit, request) for toolkit in toolkits)
 
 
 def _with_compiler(toolkit: Toolkit, request: ProbeRequest) -> Toolkit:

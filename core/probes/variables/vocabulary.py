@@ -73,8 +73,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
 
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
-    found: list[Vocabulary] = []
-    for one in request.apart(
+    found = request.apart(
         lambda: words,
         lambda: _by_code(request, where),
         lambda: _of_settings(request, where),
@@ -88,10 +87,8 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: users_left_out(request, where),
         lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
         lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
-    ):
-        found.append(one)
-        request.keep(one)
-    return tuple(found)
+    )
+    return request.kept(found)
 
 
 def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
