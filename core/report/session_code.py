@@ -95,9 +95,7 @@ def _driver(s: Snapshot) -> tuple[int | None, tuple[int, int] | None]:
     d = s.driver
     if d is None:
         return None, None
-    version = (d.nvml.driver_version if d.nvml else None) or d.module_version
-    cuda = (d.cuda.driver_cuda if d.cuda else None) or (d.nvml.driver_cuda if d.nvml else None)
-    branch, pair = _numbers(version, (1024,)), _numbers(cuda, (32, 16))
+    branch, pair = _numbers(d.version, (1024,)), _numbers(d.newest_cuda, (32, 16))
     return (branch[0] if branch else None), ((pair[0], pair[1]) if pair else None)
 
 

@@ -14,7 +14,7 @@ from core.rules.counter import cuda_starts
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation, variable_row
 
 BRINGS_NCCL = late_pattern(r"nvidia-nccl(-cu\d\d)?|nccl|torch")
 CONTAINER_DEFAULT = 64 << 20
@@ -128,7 +128,7 @@ def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
         cause="variable_value_wrong",
         why=_("NCCL then uses no other network, and programs that use several GPUs end: Failed to initialize any NET plugin."),
         evidence=[
-            observation(asked.name, repr(asked.value), asked.source or asked.scope),
+            variable_row(asked),
             observation("InfiniBand", _("no active port"), "/sys/class/infiniband"),
             observation(_("Known from"), NETWORK_SOURCE),
             *(concern_row(h.python.consumer("NCCL")) for h in homes),

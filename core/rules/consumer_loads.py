@@ -47,6 +47,13 @@ class ConsumerLoad(msgspec.Struct, frozen=True):
         return self.main.winner if self.main else None
 
     @property
+    def version(self) -> str | None:
+        """The release that answered the roll call, else that of the copy; None: unknown."""
+        return (self.load.roll_call.version if self.load.roll_call else None) or (
+            self.copy.version if self.copy else None
+        )
+
+    @property
     def is_requested(self) -> bool:
         """Whether this major version is really requested: by a framework, or by a pinned or bundled copy."""
         return bool(self.load.consumer.framework or self.load.wanted_version or self.own)
@@ -125,8 +132,7 @@ def load_failures(c: ConsumerLoad) -> list[Evidence]:
     """
     rows = roll_call_failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
-    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
-    if rows and "zlibwapi" in output.lower() and is_older(version, "8.9.4") is False:
+    if rows and "zlibwapi" in output.lower() and is_older(c.version, "8.9.4") is False:
         fact = compatibility_table().fact("zlib_static")
         rows.insert(0, observation(_("This message is misleading"), _(fact.fact), fact.source))
     return rows

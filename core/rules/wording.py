@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import OptionalCause, home_step
-from core.model.facts import Changeable, Consumer
+from core.model.facts import Changeable, Consumer, Variable
 from core.model.findings import Evidence, Finding, Fix, Restart
 from core.model.remedies import Remedy
 from core.model.steps import Severity, Step
@@ -105,6 +105,11 @@ def concern_row(consumer: Consumer) -> Concern:
 def observation(label: str, value: object, source: str = "") -> Evidence:
     """Return one observation as evidence."""
     return Evidence(label=label, value=str(value), source=translate_fact(source))
+
+
+def variable_row(variable: Variable) -> Evidence:
+    """Return a variable, its value, and where it is set as evidence."""
+    return observation(variable.name, repr(variable.value), variable.source or variable.scope)
 
 
 def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | None = None) -> Fix:

@@ -63,13 +63,12 @@ def gpu_facts(gpu: Gpu, snapshot: Snapshot) -> tuple[tuple[str, str], ...]:
     """Return the facts on a GPU's card, below its name."""
     driver = snapshot.driver
     nvml = driver.nvml if driver else None
-    newest = (driver.cuda.driver_cuda if driver and driver.cuda else None) or (nvml.driver_cuda if nvml else None)
     unknown = _("not known")
     return (
         (_("Compute capability"), gpu.compute_capability or unknown),
         (_("Memory"), memory_text(gpu.memory_total) or unknown),
         (_("Driver"), (nvml.driver_version if nvml else None) or unknown),
-        (_("Runs CUDA up to"), newest or unknown),
+        (_("Runs CUDA up to"), (driver.newest_cuda if driver else "") or unknown),
     )
 
 

@@ -199,3 +199,13 @@ class Driver(Frozen, frozen=True, kw_only=True):
     compute_cache: ComputeCache | None = None
     windows_driver_model: str = ""
     """WDDM, TCC or MCDM (Windows)."""
+
+    @property
+    def version(self) -> str:
+        """The driver's version as NVML tells it, else that of the kernel module; empty: unknown."""
+        return (self.nvml.driver_version if self.nvml else None) or self.module_version or ""
+
+    @property
+    def newest_cuda(self) -> str:
+        """The newest CUDA that it runs, as cuDriverGetVersion tells it, else NVML: "13.0"; empty: unknown."""
+        return (self.cuda.driver_cuda if self.cuda else None) or (self.nvml.driver_cuda if self.nvml else None) or ""

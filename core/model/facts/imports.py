@@ -254,3 +254,7 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     """Distributions of frameworks that programs of the working folder import, and that compute nothing there but on the CPU."""
     on_cudnn: tuple[str, ...] = ()
     """What calls cuDNN through CTranslate2, or names its files: programs of the working folder; where it has none, packages."""
+
+    def entry(self, number: int) -> SearchEntry | None:
+        """Return an entry of sys.path by its number; None for a module that none of them has."""
+        return self.entries[number] if 0 <= number < len(self.entries) else None

@@ -148,9 +148,7 @@ def policy_of(report: Report) -> str:
 def driver_version(report: Report) -> str:
     """Return the driver's version as NVML or the kernel module tells it; empty for none."""
     driver = report.snapshot.driver
-    if driver is None:
-        return ""
-    return (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
+    return driver.version if driver else ""
 
 
 def _toml_string(text: str) -> str:

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
-from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
-from core.rules.benchmark.wording import gpu_name, gpu_runs, library_stem, run_concerns
+from core.rules.benchmark.wording import (
+    folders_of,
+    gpu_name,
+    gpu_runs,
+    not_as_predicted,
+    prediction_rows,
+    run_concerns,
+)
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation
@@ -70,14 +76,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
     for run in gpu_runs(seen):
         for its in run.frameworks or ():
             parts = cudnn_mapped(its.mapped)
-            folders = tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in parts))
-            predicted = {library_stem(file_name(system, p)): p for p in run.predicted} if its.predicted else {}
-            differ = [
-                (predicted[library_stem(m.name)], m)
-                for m in parts
-                if library_stem(m.name) in predicted
-                and normalise(system, m.path) != normalise(system, predicted[library_stem(m.name)])
-            ]
+            folders = folders_of(parts, system)
+            differ = not_as_predicted(parts, run.predicted if its.predicted else (), system)
             if len(folders) > 1:
                 override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
                 yield make_finding(
@@ -105,10 +105,7 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                         "predicted files."
                     ),
                     subject=its.python,
-                    evidence=[
-                        observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]
-                    ]
-                    + run_concerns(run),
+                    evidence=prediction_rows(differ) + run_concerns(run),
                 )
 
 

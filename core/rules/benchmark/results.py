@@ -11,22 +11,22 @@ from core.common.text import capitalise, join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.paths import file_name, normalise, parent
 from core.model.steps import Step
 from core.rules.benchmark import frameworks, speed
 from core.rules.benchmark.wording import (
     cause_of,
+    folders_of,
     free_memory,
     gpu_holders,
     gpu_name,
     gpu_runs,
     hiding_variable,
-    library_stem,
+    not_as_predicted,
+    prediction_rows,
     run_concerns,
     run_subject,
 )
 from core.rules.cudnn.not_found import all_overriding
-from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
 PROGRAMS_XID = late_pattern(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
@@ -208,7 +208,7 @@ def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause,
         rows += [observation(_("Uncorrected memory errors"), errors, "NVML")] if errors else []
         rows += [observation(_("Kernel log"), line) for line in xids[-2:]]
         return "hardware_fault", _("The card itself is faulty: there are signs of it outside cuDNN, too."), rows
-    folders = cudnn_folders(run, seen)
+    folders = folders_of(run.mapped, seen.machine.system)
     if len(folders) > 1:
         rows = [observation(_("cuDNN files were mapped from"), folder) for folder in folders]
         return "mixed_cudnn_sublibraries", _("Files from different copies of cuDNN are loaded together."), rows
@@ -237,24 +237,12 @@ def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause,
     )
 
 
-def cudnn_folders(run: GpuRun, seen: Snapshot) -> tuple[str, ...]:
-    """Return the folders from which cuDNN's files were mapped."""
-    system = seen.machine.system
-    return tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in cudnn_mapped(run.mapped)))
-
-
 def other_files(seen: Snapshot) -> Iterator[Finding]:
     """The process mapped another file than the search predicted, or cuDNN's files come from two folders."""
     system = seen.machine.system
     for run in gpu_runs(seen):
-        predicted = {library_stem(file_name(system, p)): p for p in run.predicted}
-        differ = [
-            (predicted[library_stem(m.name)], m)
-            for m in cudnn_mapped(run.mapped)
-            if library_stem(m.name) in predicted
-            and normalise(system, m.path) != normalise(system, predicted[library_stem(m.name)])
-        ]
-        folders = cudnn_folders(run, seen)
+        differ = not_as_predicted(run.mapped, run.predicted, system)
+        folders = folders_of(run.mapped, system)
         if differ and len(folders) == 1:
             yield make_finding(
                 Step.BENCHMARK,
@@ -265,8 +253,7 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                     "Only the files that a program really maps decide it. Something other than search paths is involved: a preloaded library, a file that was replaced, or a loader's cache."
                 ),
                 subject=run_subject(run),
-                evidence=[observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
-                + run_concerns(run),
+                evidence=prediction_rows(differ) + run_concerns(run),
             )
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
@@ -290,7 +277,11 @@ def right_results(seen: Snapshot) -> Iterator[Finding]:
     """Everything that could be checked is correct."""
     for run in gpu_runs(seen):
         told = [c for c in run.checks if c.right is not None]
-        whole = not run.ended and all(r.state != "failed" for r in run.rungs) and len(cudnn_folders(run, seen)) < 2
+        whole = (
+            not run.ended
+            and all(r.state != "failed" for r in run.rungs)
+            and len(folders_of(run.mapped, seen.machine.system)) < 2
+        )
         if told and all(c.right for c in told) and whole:
             kinds = join_names(dict.fromkeys(c.type for c in told))
             yield make_finding(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from core.common.i18n import _, format_plain_number
 from core.knowledge.causes import Cause, OptionalCause
-from core.model.facts import GpuProcess, GpuRun, GpuState, RateLimit, Rung, Snapshot, Timing
+from core.model.facts import GpuProcess, GpuRun, GpuState, Mapped, RateLimit, Rung, Snapshot, System, Timing
 from core.model.findings import Evidence, Fix
+from core.model.paths import file_name, normalise, parent
 from core.rules.counter import CounterOutcome, judge_cuda
+from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import CONCERNS_LABEL, Concern, manual_fix, observation
 
 GIB = 1 << 30
@@ -76,6 +79,23 @@ def hiding_variable(seen: Snapshot) -> str:
     """Return the name and value of CUDA_VISIBLE_DEVICES in programs' environment; empty if it is not set."""
     variables = seen.environment.variables if seen.environment else ()
     return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
+
+
+def not_as_predicted(mapped: Iterable[Mapped], predicted: Iterable[str], system: System) -> list[tuple[str, Mapped]]:
+    """Return each mapped file of cuDNN that is another than the predicted one of its name, with that one."""
+    meant = {library_stem(file_name(system, p)): p for p in predicted}
+    found = [(meant[stem], m) for m in cudnn_mapped(mapped) if (stem := library_stem(m.name)) in meant]
+    return [(path, m) for path, m in found if normalise(system, m.path) != normalise(system, path)]
+
+
+def prediction_rows(differ: list[tuple[str, Mapped]]) -> list[Evidence]:
+    """Return such files as evidence."""
+    return [observation(m.name, _("used {path}, predicted {p}", path=m.path, p=p)) for p, m in differ[:6]]
+
+
+def folders_of(mapped: Iterable[Mapped], system: System) -> tuple[str, ...]:
+    """Return the folders from which cuDNN's files were mapped."""
+    return tuple(dict.fromkeys(normalise(system, parent(system, m.path)) for m in cudnn_mapped(mapped)))
 
 
 def memory_short(run: GpuRun) -> bool:

@@ -174,7 +174,7 @@ def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
     if c.system != "windows" or c.load.major != 8 or c.winner is None:
         return
     search = find_resolution(c.load, "zlibwapi.dll")
-    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    version = c.version
     if is_older(version, "8.3") or is_older(version, "8.9.4") is False:
         return
     if search is None or search.winner:

@@ -184,7 +184,7 @@ def _unnaming_steps(c: ConsumerLoad, winner: Attempt) -> list[str]:
 def too_old(c: ConsumerLoad) -> Iterator[Finding]:
     """The only copy is older than the release that the program was built with."""
     wanted = c.load.wanted_version
-    version = (c.load.roll_call.version if c.load.roll_call else None) or (c.copy.version if c.copy else None)
+    version = c.version
     if not wanted or not is_older(version, wanted):
         return
     yield make_finding(

@@ -28,8 +28,7 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
     driver = seen.driver
     if driver is None:
         return
-    most = (driver.cuda.driver_cuda if driver.cuda else None) or (driver.nvml.driver_cuda if driver.nvml else None)
-    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or None
+    most, version = driver.newest_cuda, driver.version
     if not most and not version:
         return
     known = compatibility_table()

@@ -23,7 +23,7 @@ from core.rules.driver.device_nodes import make_again, node_words, refusal, unfi
 from core.rules.driver.device_order import ends_early, hides_all
 from core.rules.driver.facts import answer_unhidden, cuda_libraries, driver_answers, driver_works, has_gpu_on_bus
 from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation, variable_row
 
 DEVICE_ORDERS = ("FASTEST_FIRST", "PCI_BUS_ID")
 """Values of CUDA_DEVICE_ORDER (CUDA C++ Programming Guide, "CUDA Environment Variables"); others make cuInit fail with 101."""
@@ -99,7 +99,7 @@ def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Eviden
             ),
             "" if certain else _("It will do so as soon as there is a working GPU."),
         ),
-        evidence=[*(observation(v.name, repr(v.value), v.source or v.scope) for v in names), *evidence],
+        evidence=[*map(variable_row, names), *evidence],
         subject=name,
         fix=manual_fix(
             _("Remove the variable {name}", name=name),
@@ -142,7 +142,7 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     rows += left_out
     hidden = (unhidden or count) - count
     variables = [v for name in HIDING_VARIABLES if hidden and (v := effective_variable(seen, name)) is not None]
-    rows += [observation(v.name, repr(v.value), v.source or v.scope) for v in variables]
+    rows += map(variable_row, variables)
     found = _exclusion(seen, driver, variables, left_out=len(left_out), hidden=hidden, whole=whole)
     yield make_finding(
         Step.DRIVER,
@@ -225,7 +225,7 @@ def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         cause="gpu_hidden_by_env" if hides else "driver_broken_by_env",
         why=_("The same call was made in a new process twice, and only the variables differed."),
         evidence=[
-            *(observation(v.name, repr(v.value), v.source or v.scope) for v in values),
+            *map(variable_row, values),
             observation(_("cuInit without these variables"), "0", bare.library if bare else ""),
             *driver_answers(driver),
         ],

@@ -153,8 +153,7 @@ def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     gpus = driver.gpus or ()
     if not driver.nvswitches and not any(SWITCHED.search(g.name) for g in gpus):
         return
-    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
-    branch = version.split(".", maxsplit=1)[0]
+    branch = driver.version.split(".", maxsplit=1)[0]
     yield driver_error(
         "fabric-not-ready",
         "fabric_manager_not_running",

@@ -17,15 +17,7 @@ from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
 from core.rules.guides import numbered_steps
 from core.rules.snapshot_queries import capability_number, effective_variable
-from core.rules.wording import (
-    ERROR,
-    NOTE,
-    WARNING,
-    concern_row,
-    make_finding,
-    manual_fix,
-    observation,
-)
+from core.rules.wording import ERROR, NOTE, WARNING, concern_row, make_finding, manual_fix, observation, variable_row
 
 NO_COMPILER = 221
 """CUDA_ERROR_JIT_COMPILER_NOT_FOUND (cuda.h)."""
@@ -94,7 +86,7 @@ def compiler_off(seen: Snapshot) -> Iterator[Finding]:
             status=COMPILER_OFF,
         ),
         evidence=[
-            *(observation(v.name, repr(v.value), v.source or v.scope) for v in values),
+            *map(variable_row, values),
             *(concern_row(u) for u in users),
         ],
         subject=names[0],
@@ -133,7 +125,7 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
             "with the driver and must be of its version."
         ),
         evidence=[
-            *([observation(asked.name, repr(asked.value), asked.source or asked.scope)] if asked else []),
+            *([variable_row(asked)] if asked else []),
             observation(
                 "NVML",
                 translate_fact(driver.nvml.problem) or f"{driver.nvml.status} {driver.nvml.status_name}".strip(),

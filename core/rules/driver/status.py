@@ -93,7 +93,7 @@ def _good(driver: Driver) -> Finding:
         )
         for g in driver.gpus or ()
     ]
-    version = (driver.nvml.driver_version if driver.nvml else None) or driver.module_version or ""
+    version = driver.version
     evidence = [observation("GPU", name, "NVML") for name in names]
     count = len(names)
     if driver.cuda is not None:

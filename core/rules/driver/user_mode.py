@@ -25,7 +25,7 @@ from core.rules.driver.facts import (
 )
 from core.rules.driver.parts import whole_driver
 from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation
+from core.rules.wording import UNKNOWN, make_finding, manual_fix, observation, variable_row
 
 
 def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
@@ -287,7 +287,7 @@ def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Findin
         _("The container got the driver without CUDA: {name} is {value}.", name=asked.name, value=repr(asked.value)),
         _("The container was started with this request, which the host's driver does not meet."),
         evidence=[
-            observation(asked.name, repr(asked.value), asked.source or asked.scope),
+            variable_row(asked),
             observation(_("libcuda.so.1"), _("not in this container"), "loader"),
             *driver_answers(driver),
         ],
@@ -331,7 +331,7 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if no_nodes:
         evidence.append(observation(_("/dev/nvidia*"), _("not in this container"), "/dev"))
     if (asked := effective_variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
-        evidence.append(observation(asked.name, repr(asked.value), asked.source or asked.scope))
+        evidence.append(variable_row(asked))
     yield driver_error(
         "container-without-gpu",
         "container_no_gpu_runtime",

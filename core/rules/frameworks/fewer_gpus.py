@@ -14,7 +14,7 @@ from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import PASSES_OVER, code_fits, gpu_side
 from core.rules.snapshot_queries import effective_variable
-from core.rules.wording import NOTE, WARNING, make_finding, observation
+from core.rules.wording import NOTE, WARNING, make_finding, observation, variable_row
 
 CHOOSING = (
     (r"jax", ("JAX_CUDA_VISIBLE_DEVICES",)),
@@ -47,7 +47,7 @@ def _finding(home: EnvironmentView, trial: FrameworkTrial, given: int) -> Findin
     rows: list[Evidence] = [
         observation(_("GPUs that it sees"), str(trial.devices), trial.framework),
         observation("cuInit", str(given), "CUDA driver"),
-        *(observation(v.name, repr(v.value), v.source or v.scope) for v in choosing),
+        *map(variable_row, choosing),
         *(
             observation(
                 f"{g.index} {g.name}", _("no machine code for compute capability {cc}", cc=g.compute_capability or "?")

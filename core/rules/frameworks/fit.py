@@ -156,12 +156,11 @@ class GpuSide(msgspec.Struct, frozen=True):
 def gpu_side(seen: Snapshot) -> GpuSide:
     """Return the GPUs and the driver, as far as the Snapshot shows them."""
     d = seen.driver
-    nvml = d.nvml if d else None
     return GpuSide(
         there=has_gpu_on_bus(seen),
         works=bool(d and driver_works(d)),
-        driver=(nvml.driver_version if nvml else None) or (d.module_version if d else None) or "",
-        cuda=((d.cuda.driver_cuda if d and d.cuda else None) or (nvml.driver_cuda if nvml else None)) or "",
+        driver=d.version if d else "",
+        cuda=d.newest_cuda if d else "",
         gpus=(d.gpus or ()) if d else (),
         system=seen.machine.system,
         processor=seen.machine.architecture,

@@ -52,7 +52,7 @@ def shadowed_modules(seen: Snapshot) -> Iterator[Finding]:
     """Another file, or another installation, is imported instead of a package of the environment."""
     for home, search in views_with_imports(seen):
         for found in search.modules:
-            entry = search.entries[found.entry] if 0 <= found.entry < len(search.entries) else None
+            entry = search.entry(found.entry)
             if (
                 entry is None
                 or entry.origin not in BEFORE_THE_PACKAGES
@@ -83,6 +83,14 @@ def describe_origin(entry: SearchEntry) -> str:
             return f"{entry.source}:{entry.line}" if entry.line else entry.source
         case _:
             return _("the environment's own packages")
+
+
+def before_the_packages(entry: SearchEntry) -> str:
+    """Return why Python finds a module of this entry first."""
+    return _(
+        "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
+        way=describe_origin(entry),
+    )
 
 
 def _rows(found: FoundModule, entry: SearchEntry) -> list[Evidence]:
@@ -129,10 +137,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
             folder=entry.path,
         )
         if entry.origin == "start"
-        else _(
-            "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-            way=describe_origin(entry),
-        ),
+        else before_the_packages(entry),
         evidence=[*_rows(found, entry), *concerned],
         subject=found.path,
         fix=with_own_programs(_out_of_the_way(home, found, entry), [found]),
@@ -321,10 +326,7 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         cause="module_shadowed",
         why=join_sentences(
             _("The one that is found is built without CUDA, and hides one that is built for it.") if on_cpu else "",
-            _(
-                "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-                way=describe_origin(entry),
-            ),
+            before_the_packages(entry),
         ),
         evidence=[*_rows(found, entry), home.concerns(found.owner.partition(" ")[0] if framework else "")],
         subject=found.path,
@@ -426,7 +428,7 @@ def packages_for_another_python(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule) -> Finding:
-    entry = search.entries[found.entry] if 0 <= found.entry < len(search.entries) else None
+    entry = search.entry(found.entry)
     name, _space, version = found.owner.partition(" ")
     shown = found.owner or found.name
     elsewhere = entry is not None and (entry.origin in BEFORE_THE_PACKAGES or _is_named_by_pth(home, entry))

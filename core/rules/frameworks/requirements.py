@@ -13,7 +13,7 @@ from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
-from core.model.findings import Finding, Fix
+from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import framework_pip_command, reinstall_requirement
@@ -111,14 +111,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             else _("The two were not built for each other."),
         ),
         evidence=[
-            *(
-                observation(
-                    _("Required"),
-                    f"{b.wanted}{b.specifier}",
-                    _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
-                )
-                for b in its
-            ),
+            *map(_required, its),
             *(
                 observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
                 for name, b in {b.wanted: b for b in its}.items()
@@ -157,6 +150,14 @@ def _without_record(home: EnvironmentView, record: Distribution) -> tuple[Fix, R
         _("Or keep that folder off Python's search path: start programs in another one, or take it out of PYTHONPATH."),
         restart="program",
     ), None
+
+
+def _required(b: UnmetRequirement) -> Evidence:
+    return observation(
+        _("Required"),
+        f"{b.wanted}{b.specifier}",
+        _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
+    )
 
 
 def _found_at(home: EnvironmentView, name: str) -> str:
@@ -291,14 +292,7 @@ def _without_record_of_its_own(home: EnvironmentView, its: list[UnmetRequirement
         else _("Its files are there, and nothing here is known to ask for its version. pip takes it for absent."),
         evidence=[
             observation(_("Its module"), path),
-            *(
-                observation(
-                    _("Required"),
-                    f"{b.wanted}{b.specifier}",
-                    _("metadata of {name} {version}", name=b.of.name, version=b.of.version),
-                )
-                for b in its
-            ),
+            *map(_required, its),
             *(home.concerns(b.of.name) for b in asking or its[:1]),
         ],
         subject=path,

@@ -23,7 +23,7 @@ from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolki
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.snapshot_queries import effective_variable, is_idle
 from core.rules.variables.breaches import contract_breach, misspelt_places
-from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
+from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation, variable_row
 
 
 def reader_of(home: EnvironmentView, contract: Contract) -> str:
@@ -88,7 +88,7 @@ def contract_finding(
         if contract.fails
         else _("Programs that read the variable ignore this value, or use another one."),
         evidence=[
-            observation(value.name, repr(value.value), value.source or value.scope),
+            variable_row(value),
             *_allowed_rows(contract),
             *(
                 observation(n, repr(v.value), v.source or v.scope)
@@ -273,7 +273,7 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         if contract.fetches
         else _("With this variable, it does not fall back to another backend: it fails at the first use."),
         evidence=[
-            observation(value.name, repr(value.value), value.source or value.scope),
+            variable_row(value),
             observation(
                 _("It must be"), _("empty, or the name of one that is installed"), contract.source.partition(";")[0]
             ),

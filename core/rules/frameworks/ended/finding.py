@@ -37,11 +37,7 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.finding_ids import ENDED_ID
-from core.rules.frameworks.imports import (
-    describe_origin,
-    is_unmeant,
-    views_with_imports,
-)
+from core.rules.frameworks.imports import before_the_packages, describe_origin, is_unmeant, views_with_imports
 from core.rules.frameworks.requirements import check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, observation
 
@@ -94,7 +90,7 @@ def _is_checked(home: EnvironmentView, ended: EndedImport) -> bool:
 
 
 def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) -> Finding:
-    entry = ended.added or (search.entries[ended.entry] if 0 <= ended.entry < len(search.entries) else None)
+    entry = ended.added or search.entry(ended.entry)
     consumers = framework_distributions(home, ended)
     edited = _is_edited(ended, entry)
     cause, why = _unfinished(ended) if edited else _cause_and_why(home, search, ended, entry)
@@ -327,10 +323,7 @@ def _why_shadowed(home: EnvironmentView, search: ImportSearch, ended: EndedImpor
         return _(
             "Python prefers a package with __init__.py to all folders of its name without one, wherever it comes on the search path."
         )
-    return _(
-        "Python imports the first module of a name that it finds, and {way} comes before the environment's packages.",
-        way=describe_origin(entry),
-    )
+    return before_the_packages(entry)
 
 
 def _is_edited(ended: EndedImport, entry: SearchEntry | None) -> bool:

@@ -250,7 +250,7 @@ def pinned_otherwise(lack: Lack) -> tuple[str, ...]:
     """Return the consumer's own exact requirements on the packages of what is missing, if another release of each is installed: its
     files lie where that release of the consumer does not search.
     """
-    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    its = lack.distribution
     there = {d.name: d.version for d in lack.home.python.distributions}
     pins = [(p, parse_requirement(p)) for p in (its.requires if its else ())]
     found: dict[str, None] = {}

@@ -10,7 +10,7 @@ from core.common.i18n import N_, _, translate_fact
 from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
-from core.knowledge.library_names import DRIVERS_OWN, OF_VIDEO, parse_library_name
+from core.knowledge.library_names import OF_VIDEO, parse_library_name
 from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
@@ -28,6 +28,7 @@ from core.rules.frameworks.libraries.lacks import (
     Lack,
     closures_of,
     cuda_majors,
+    failed_openings,
     find_lack,
     for_other_cudas,
     named_toolkit,
@@ -107,8 +108,7 @@ def _for_a_card_alone(lack: Lack) -> bool:
         return False
     if for_other_cudas(lack):
         return True
-    rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
-    later = [s.file for r in rows for s in r.linux if s.hosted or s.later]
+    later = [s.file for r in lack.rows for s in r.linux if s.hosted or s.later]
     return bool(lack.edges) and all(
         e.state == "absent" and (e.by_name or any(fnmatchcase(e.wanted_by, f"*/{part}") for part in later))
         for e in lack.edges
@@ -117,8 +117,7 @@ def _for_a_card_alone(lack: Lack) -> bool:
 
 def _of_a_part(lack: Lack) -> bool:
     """Whether only a part lacks something that is used beside another package (cuTENSOR): the framework itself is imported without."""
-    rows = (r for r in gpu_binaries().frameworks if re.fullmatch(r.distribution, lack.name))
-    parts = [s.file for r in rows for s in r.linux if s.beside and not s.may_fail]
+    parts = [s.file for r in lack.rows for s in r.linux if s.beside and not s.may_fail]
     failed = [o.library for o in lack.closure.openings or () if o.problem or o.ended]
     files = [*(e.wanted_by for e in lack.edges), *(g.wanted_by for g in lack.gaps), *failed]
     return bool(parts) and all(any(fnmatchcase(f, f"*/{part}") for part in parts) for f in files)
@@ -253,7 +252,7 @@ def _is_cudas(name: str) -> bool:
 
 def _failed_opening(lack: Lack, values: dict[str, str]) -> tuple[OptionalCause, str, str]:
     """Return what the loader said when a child process opened the libraries. A crash alone shows no cause."""
-    failed = [o for o in lack.closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+    failed = failed_openings(lack.closure)
     opening = next((o for o in failed if o.problem), failed[0])
     words = opening.problem or translate_fact(opening.ended)
     cause: OptionalCause = ""

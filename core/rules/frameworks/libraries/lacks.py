@@ -10,10 +10,10 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.versions import is_older
-from core.knowledge.gpu_binaries import gpu_binaries
+from core.knowledge.gpu_binaries import GpuFramework, gpu_binaries
 from core.knowledge.library_names import DRIVERS_OWN, OF_VIDEO
-from core.model.facts import DamagedFile, Snapshot, System
-from core.model.facts.closure import Closure, Edge, Gap
+from core.model.facts import DamagedFile, Distribution, Snapshot, System
+from core.model.facts.closure import Closure, Edge, Gap, Opening
 from core.model.paths import file_name, is_inside, normalise
 from core.rules.driver.facts import driver_works
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -51,12 +51,27 @@ class Lack(msgspec.Struct, frozen=True):
         """The distribution's name."""
         return self.closure.consumer.framework.partition(" ")[0]
 
+    @property
+    def distribution(self) -> Distribution | None:
+        """What is installed by this name."""
+        return self.home.installed(self.name)
+
+    @property
+    def rows(self) -> list[GpuFramework]:
+        """What the tables know of it."""
+        return [row for row in gpu_binaries().frameworks if re.fullmatch(row.distribution, self.name)]
+
 
 def closures_of(home: EnvironmentView) -> list[Closure]:
     """Return the closures of one environment."""
     system = home.seen.machine.system
     mine = normalise(system, home.python.prefix)
     return [c for c in home.seen.closures or () if normalise(system, c.consumer.prefix) == mine]
+
+
+def failed_openings(closure: Closure) -> list[Opening]:
+    """Return the libraries that could not be opened, apart from the driver's own."""
+    return [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
 
 
 def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
@@ -68,7 +83,7 @@ def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
             e for e in edges if not OF_VIDEO.fullmatch(e.name)
         )  # The driver's own fault is told, which brings it along.
     gaps = tuple(g for g in closure.gaps if not g.optional and g.wanted_by not in opened)
-    failed = [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
+    failed = failed_openings(closure)
     if not (edges or gaps or failed):
         return None
     named = {e.name for e in edges} | {file_name(home.seen.machine.system, g.provider) for g in gaps if g.provider}
@@ -152,11 +167,12 @@ def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
 
 def is_found_in_packages(lack: Lack, name: str) -> bool:
     """Whether the framework finds a library of this file name in NVIDIA's packages by cuda-pathfinder, without a search path."""
-    its = lack.home.installed(lack.name)
-    rows = [r for r in gpu_binaries().frameworks if its and re.fullmatch(r.distribution, lack.name)]
+    its = lack.distribution
+    if its is None:
+        return False
     if lack.system == "windows":
-        return any(its and r.windows_finds and is_older(its.version, r.windows_finds) is False for r in rows)
-    finds = (r for r in rows if its and r.finds and is_older(its.version, r.finds) is False)
+        return any(r.windows_finds and is_older(its.version, r.windows_finds) is False for r in lack.rows)
+    finds = (r for r in lack.rows if r.finds and is_older(its.version, r.finds) is False)
     return any(name.startswith(f"lib{part}.so") for row in finds for part in row.found)
 
 
@@ -170,8 +186,11 @@ class NamedToolkit(msgspec.Struct, frozen=True):
 def named_toolkit(lack: Lack, absent: Sequence[Edge]) -> NamedToolkit | None:
     """Return this where a framework on Windows asks CUDA_PATH for its toolkit, and another toolkit has all that is missing; else None."""
     named = effective_variable(lack.home.seen, "CUDA_PATH") if lack.system == "windows" else None
-    rows = (row for row in gpu_binaries().frameworks if re.fullmatch(row.distribution, lack.name))
-    if named is None or not named.value or not any(v == "CUDA_PATH" for row in rows for v, _tail in row.windows_added):
+    if (
+        named is None
+        or not named.value
+        or not any(v == "CUDA_PATH" for row in lack.rows for v, _tail in row.windows_added)
+    ):
         return None
     for toolkit in lack.home.seen.toolkits or ():
         root = normalise(lack.system, toolkit.root)

@@ -44,8 +44,7 @@ NEEDS: Mapping[str, tuple[str, ...]] = {
 
 def wanted_packages(lack: Lack) -> Iterator[str]:
     """Yield the packages that contain the missing files, named as in the consumer's requirements."""
-    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
-    wishes = requirements(lack, its)
+    wishes = requirements(lack, lack.distribution)
     lost = [
         e for e in lack.edges if not (e.state == "absent" and e.elsewhere)
     ]  # what is here is searched, and not installed again
@@ -61,7 +60,7 @@ def rest_of_the_extra(lack: Lack, wanted: list[str]) -> list[str]:
     """Return what else the extra lists that all these packages come from, and that is not installed either: who was installed without it
     lacks all of it, and a part leads to the next fault.
     """
-    its = next((d for d in lack.home.python.distributions if d.name == lack.name), None)
+    its = lack.distribution
     there = {d.name for d in lack.home.python.distributions}
     lists: dict[str, dict[str, str]] = {}
     for raw in its.requires if its else ():
@@ -134,7 +133,7 @@ def unsearched_folders(lack: Lack) -> Iterator[str]:
     A variable of this session that leads to other folders of the environment counts for this session alone: what is added for every program
     of the environment has these, too, or it would lead there to a part of what is needed.
     """
-    wishes = requirements(lack, next((d for d in lack.home.python.distributions if d.name == lack.name), None))
+    wishes = requirements(lack, lack.distribution)
     for edge in lack.edges:
         tried = {normalise(lack.system, parent(lack.system, a.path)): a.how for a in edge.attempts}
         if not edge.attempts or is_found_in_packages(lack, edge.name):
