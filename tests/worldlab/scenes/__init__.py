@@ -29,6 +29,7 @@ HELD_OUT = {
     "19": "held_out_19",
     "20": "held_out_20",
     "21": "held_out_21",
+    "22": "held_out_22",
 }
 """The name of each held-out set -> its module."""
 
