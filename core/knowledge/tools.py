@@ -91,6 +91,8 @@ class Call(Frozen, frozen=True, kw_only=True):
     since: str = ""
     below: str = ""
     """The reader's releases that need it: from this one on, and up to the one before that."""
+    release: str = ""
+    """A pattern of what the version of the reader contains: "+cu124" of a build."""
     source: str
 
 

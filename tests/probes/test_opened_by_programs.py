@@ -46,3 +46,31 @@ def test_what_a_program_opens(name: str, tmp_path: Path):
     python = PythonEnvironment(prefix="/env", kind="venv", site_packages=("/env/site",))
     found = [(t.name, t.called) for t in absent_libraries(python, asked, sysroot_of(asked.host))]
     assert found == [(n, f"/work/main.py:{line}") for n, line in told]
+
+
+ON_WINDOWS = {
+    "by its path": ("import ctypes\nlib = ctypes.CDLL(r'C:\\tools\\fast.dll')\n", [("C:\\tools\\fast.dll", 2)]),
+    "by its name": ("import ctypes\nlib = ctypes.WinDLL('gone.dll')\n", [("gone.dll", 2)]),
+    "of Windows": ("import ctypes\nlib = ctypes.WinDLL('Shell32.dll')\n", []),
+    "without its ending": ("import ctypes\nlib = ctypes.WinDLL('kernel32')\n", []),
+    "of CUDA": ("import ctypes\nlib = ctypes.WinDLL('cublas64_12.dll')\n", []),
+    "on PATH": ("import ctypes\nlib = ctypes.CDLL('mine.dll', winmode=0)\n", []),
+    "by PATH": ("import ctypes\nlib = ctypes.CDLL('gone.dll', winmode=0)\n", []),
+    "of a package": ("import ctypes\nlib = ctypes.CDLL('inner.dll')\n", []),
+    "in a folder that it adds": ("import ctypes, os\nos.add_dll_directory(r'D:\\x')\nlib = ctypes.CDLL('gone.dll')\n", []),
+    "that is there": ("import ctypes\nlib = ctypes.CDLL(r'C:\\more\\mine.dll')\n", []),
+    "in its own folder, gone": ("import ctypes, os\nlib = ctypes.CDLL(os.path.join(os.path.dirname(__file__), 'own.dll'))\n", [("C:\\work\\own.dll", 2)]),
+    "that it tries": ("import ctypes\ntry:\n    ctypes.CDLL('gone.dll')\nexcept OSError:\n    pass\n", []),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ON_WINDOWS)
+def test_what_a_program_opens_on_windows(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    text, told = ON_WINDOWS[name]
+    for path in ("C:/Windows/System32/shell32.dll", "C:/more/mine.dll", "C:/env/Lib/site-packages/torch/lib/inner.dll"):
+        write(tmp_path, path)
+    write(tmp_path, "C:/work/main.py", text)
+    asked = replace(request(tmp_path, {"Path": r"C:\more"}, system="windows"), script_folder=r"C:\work")
+    python = PythonEnvironment(prefix=r"C:\env", kind="venv", site_packages=(r"C:\env\Lib\site-packages",))
+    found = [(t.name, t.called) for t in absent_libraries(python, asked, sysroot_of(asked.host))]
+    assert found == [(n, f"C:\\work\\main.py:{line}") for n, line in told]

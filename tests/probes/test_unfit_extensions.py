@@ -47,6 +47,11 @@ def test_what_start_up_code_does_to_the_search(text: str, changes: tuple[object,
     assert path_changes(text, "/agent/sitecustomize.py") == changes
 
 
+def test_start_up_code_on_windows_has_paths_of_windows() -> None:
+    text = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), 'v'))\n"
+    assert path_changes(text, "C:\\agent\\sitecustomize.py") == ((0, "C:\\agent\\v", 2),)
+
+
 @pytest.mark.parametrize(
     ("content", "numpy"),
     [

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from core.model.facts import Distribution, PythonEnvironment
+from core.probes.python.numpy_headers import built_for_numpy_1
 from core.probes.python.search_path import Interpreter
-from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
+from core.probes.python.unfit_extensions import UnfitExtension, lacking_modules, unfit_extensions
 from core.probes.sysroot import sysroot_of
 from tests.loader import build
 from tests.probes.request import request, write
@@ -222,3 +223,52 @@ def test_a_package_that_registers_folders_may_find_them_by_path(
     put(tmp_path, f"C:\\tools\\{there}")
     write(tmp_path, "C:/ml/venv/Lib/site-packages/thing/__init__.py", code)
     assert (machine(tmp_path, "thing/__init__.py") == ()) == loads
+
+
+@pytest.mark.parametrize(
+    ("code", "there", "told"),
+    [
+        ('names = ["bin/fast.dll"]', "fast.dll", True),
+        ('names = ["bin/fast.dll"]', "needed.dll", False),
+        ("names = []", "fast.dll", False),
+    ],
+)
+def test_a_dll_that_a_package_opens_by_its_name(tmp_path: Path, code: str, there: str, told: bool) -> None:
+    put(tmp_path, MODULE, "KERNEL32.dll")
+    put(tmp_path, SITE + "\\thing\\bin\\fast.dll", "needed.dll")
+    put(tmp_path, f"{SYSTEM}\\{there}")
+    write(tmp_path, "C:/ml/venv/Lib/site-packages/thing/__init__.py", code)
+    found = machine(tmp_path, "thing/__init__.py", "thing/bin/fast.dll")
+    assert [(one.is_library, one.edge.name if one.edge else "") for one in found] == [(True, "needed.dll")] * told
+
+
+@pytest.mark.parametrize(
+    ("folder", "there", "lacks"),
+    [
+        ("DLLs/", "_bz2 _ctypes _ssl _sqlite3 _uuid", ("_lzma",)),
+        ("", "_bz2 _ctypes _lzma _ssl _sqlite3 _uuid", ()),
+        ("DLLs/", "", ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid")),
+    ],
+)
+def test_a_module_that_python_lost(tmp_path: Path, folder: str, there: str, lacks: tuple[str, ...]) -> None:
+    for name in ("_socket", "select", "unicodedata", *there.split()):
+        write(tmp_path, f"C:/Python311/{folder}{name}.pyd", "")
+    its = Interpreter(PREFIX, BASE, (3, 11), PREFIX + "\\Scripts\\python.exe", {"home": BASE})
+    assert lacking_modules(its, sysroot_of(request(tmp_path, {}, system="windows").host)) == lacks
+
+
+def test_a_python_whose_modules_are_part_of_it_lost_none(tmp_path: Path) -> None:
+    its = Interpreter(PREFIX, BASE, (3, 11), PREFIX + "\\Scripts\\python.exe", {"home": BASE})
+    assert lacking_modules(its, sysroot_of(request(tmp_path, {}, system="windows").host)) == ()
+
+
+def test_a_module_that_was_built_for_numpy_1(tmp_path: Path) -> None:
+    site = "C:/ml/venv/Lib/site-packages"
+    write(tmp_path, f"{site}/cv2/cv2.pyd", "\0numpy.core._multiarray_umath\0")
+    write(tmp_path, f"{site}/opencv_python-4.9.0.dist-info/RECORD", "cv2/cv2.pyd,,32\n")
+    its = (
+        Distribution(name="numpy", version="2.2.6", location=SITE),
+        Distribution(name="opencv-python", version="4.9.0", location=SITE, pins=("numpy>=1.21.2",)),
+    )
+    found = built_for_numpy_1(its, sysroot_of(request(tmp_path, {}, system="windows").host))
+    assert [one.distribution for one in found] == ["opencv-python"]

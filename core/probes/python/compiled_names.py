@@ -16,6 +16,8 @@ MAX_BYTES = 96 << 20
 
 _SYSTEMS = late_pattern(
     r"(lib(c|m|dl|rt|pthread|util|gcc_s|stdc\+\+|gomp|python3[\d.]*)|ld-linux-[\w-]+)(-[0-9a-f]{8})?\.so(\.[\w.]+)?"
+    r"|(?i:python3\d*|msvcp140\w*|vcruntime140\w*|concrt140|vcomp140|ucrtbase|msvcrt|api-ms-win-[\w-]+|ntdll|kernel32|advapi32|user32|gdi32"
+    r"|shell32|shlwapi|ole32|oleaut32|rpcrt4|ws2_32|bcrypt\w*|crypt32|secur32|userenv|psapi|dbghelp|version|winmm|iphlpapi|setupapi)\.dll"
 )
 """Libraries that put no name into a module."""
 

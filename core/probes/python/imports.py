@@ -122,6 +122,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             hub=hub_cache(request.env, home),
             home=home,
             known=parts.known,
+            gone=parts.recorded.gone,
         ),
     )
     return ImportSearch(

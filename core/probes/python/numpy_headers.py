@@ -102,7 +102,7 @@ def _built_for_numpy_1(
     wishing: tuple[Distribution, ...], refusing: frozenset[str], where: Sysroot
 ) -> Iterator[BuiltForNumpy1]:
     for what in wishing:
-        rows = record_rows(what, r"\.(?:cpython-\d+-[\w-]+|abi3)\.so,", where)
+        rows = record_rows(what, r"\.(?:(?:cpython-\d+-[\w-]+|abi3)\.so|pyd),", where)
         modules = [p for p in rows if not STRIPPED_PATHS.search(p.removeprefix(what.location))]
         sizes = {p: seen.st_size for p in modules if (seen := where.stat(p))}
         for path in sorted(sizes, key=lambda p: sizes[p])[-MODULES_OF_ONE:]:

@@ -25,14 +25,16 @@ class PathNames:
         *,
         folder: str = "",
         home: str = "",
-        paths: ModuleType = posixpath,
+        paths: ModuleType | None = None,
         real_path: Callable[[str], str] = str,
         env: Mapping[str, str] | None = None,
     ) -> None:
         """``file``: the module's own; empty where it has none. ``folder``: where the program is started; a relative path stays one if it is
-        empty. ``real_path``: follows links. ``env``: the variables with which it is started, if these are known.
+        empty. ``paths``: the system's; left out, that of the file. ``real_path``: follows links. ``env``: the variables with which it is
+        started, if these are known.
         """
-        self._folder, self._home, self._paths, self._real_path = folder, home, paths, real_path
+        its = ntpath if ntpath.splitdrive(file)[0] and not file.startswith("/") else posixpath
+        self._folder, self._home, self._paths, self._real_path = folder, home, paths or its, real_path
         self._known = {"__file__": file} if file else {}
         self._env = None if env is None else {self._variable(name): value for name, value in env.items()}
 
@@ -199,7 +201,7 @@ class PathNames:
     def _expanded(self, path: str) -> str:
         if not path.startswith("~"):
             return path
-        if not self._home or path[1:2] not in ("", "/"):
+        if not self._home or path[1:2] not in ("", "/", self._paths.sep):
             raise _UnknownError
         return self._home + path[1:]
 

@@ -103,8 +103,10 @@ def _is_otherwise(
 
 
 def _is_of_release(its: Distribution, call: Call) -> bool:
-    return not (call.since and is_older(its.version, call.since)) and (
-        not call.below or is_older(its.version, call.below) is True
+    return (
+        not (call.since and is_older(its.version, call.since))
+        and (not call.below or is_older(its.version, call.below) is True)
+        and bool(re.search(call.release, its.version))
     )
 
 

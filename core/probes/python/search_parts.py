@@ -73,6 +73,7 @@ class SearchParts:
         """Return the byte code that ends an import."""
         return unfit_byte_code(self._python, self._interpreter, self._request, self._where)
 
+    @cached_property
     def recorded(self) -> Suspects:
         """Return the files that differ from what the packages recorded."""
         unlike = unlike_files(self._python, self._request, self._where)
@@ -94,7 +95,7 @@ class SearchParts:
     def ended(self, late: Late) -> tuple[EndedImport, ...]:
         """Return where imports end; ``late``: see ``ended_imports``. What a child does ahead is waited for."""
         ahead = read_ahead(self._request)
-        recorded = self.recorded()
+        recorded = self.recorded
         ahead.wait(EXTENSIONS)
         unfit = self.extensions()
         ahead.wait(BYTE_CODE)

@@ -201,7 +201,7 @@ def owner_of_module(module: str, folder: str, where: Sysroot) -> Distribution | 
     every = all_requirements(folder, where)
     if own := next((d for d in every if module_of(d.name) == module), None):
         return own
-    for rest in (r"(?:/__init__)?\.(?:py|[\w-]+\.so|pyd),", r"/[A-Za-z]\w*/__init__\.py,"):
+    for rest in (r"(?:/__init__)?\.(?:py|[\w-]+\.so|(?:[\w-]+\.)?pyd),", r"/[A-Za-z]\w*/__init__\.py,"):
         row = re.compile(rf"(?m)^{re.escape(module)}{rest}")
         if its := next((d for d in every if row.search(read_record(d, where))), None):
             return its

@@ -98,7 +98,7 @@ def _calls(text: str, names: PathNames, functions: tuple[str, ...]) -> Iterator[
         names.follow(statement)
 
 
-LOADERS = ("CDLL", "PyDLL", "LoadLibrary")
+LOADERS = ("CDLL", "PyDLL", "WinDLL", "OleDLL", "LoadLibrary")
 """Names in ctypes by which code loads a library."""
 
 

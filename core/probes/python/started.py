@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from core.host.provenance import Verdict, environment_for
 from core.knowledge.modules import module_table
@@ -48,7 +49,7 @@ def start_faults(
 ) -> Iterator[EnvironmentFault]:
     """Yield what the start-up code of a named or active environment does to every program."""
     suspects = [c for c in start_code if not shows_whole_effect(c, where)]
-    if not suspects or not python.is_wanted or not python.executable or where.system != "linux" or not runs_here(where):
+    if not suspects or not python.is_wanted or not python.executable or not runs_here(where):
         return
     verdict = _verdict(python, suspects, where)
     record_execution("interpreter", python.executable, verdict, request)
@@ -77,19 +78,20 @@ def start_faults(
         searched, refused = json.loads(done.out.rpartition("\n+")[2])
     except ValueError:
         return
-    found = {where.real_path(str(p)) for p in searched if p}
-    lost = [
-        f
-        for f in python.site_packages
-        if where.real_path(f).startswith(where.real_path(python.prefix)) and where.real_path(f) not in found
-    ]
-    if lost and not any(where.real_path(f) in found for f in python.site_packages):
+    same = partial(_as_compared, where)
+    found = {same(str(p)) for p in searched if p}
+    lost = [f for f in python.site_packages if same(f).startswith(same(python.prefix)) and same(f) not in found]
+    if lost and not any(same(f) in found for f in python.site_packages):
         yield EnvironmentFault(kind="packages taken away", path=first.source, line=first.line, detail=lost[0])
     for file, words in dict.fromkeys((f, w) for _name, w, f in refused):
         names = ",".join(n for n, w, f in refused if (f, w) == (file, words))
         detail = path_text(f"{names} {' '.join(words.split())[:300]}")
         yield EnvironmentFault(kind="import refused", path=path_text(file) or first.source, detail=detail)
         return
+
+
+def _as_compared(where: Sysroot, path: str) -> str:
+    return str(where.path_module.normcase(where.real_path(path)))
 
 
 def _modules(python: PythonEnvironment) -> list[str]:

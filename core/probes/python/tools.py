@@ -33,8 +33,8 @@ METADATA_BYTES = 64 << 10
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
-    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, what programs call and files of
-    models alone.
+    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, what programs call and open, and
+    files of models alone.
     """
     return request.kept(_every(request))
 
@@ -43,18 +43,16 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
     where = sysroot_of(request.host)
     roots = _roots(request, where)
     for python in request.seen.pythons or ():
-        if where.system == "windows":
-            yield from lacking_for_calls(python, request, where)
-            continue
         request.watch.check()
-        for builder in known_compilers():
-            if reader := _reader(builder.reader, python):
-                yield from _missing_build_tools(builder, reader, python, request, where)
-        yield from _missing_programs(python, request, where)
+        if where.system == "linux":
+            for builder in known_compilers():
+                if reader := _reader(builder.reader, python):
+                    yield from _missing_build_tools(builder, reader, python, request, where)
+            yield from _missing_programs(python, request, where)
         yield from lacking_for_calls(python, request, where)
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
-        for tool in known_tools():
+        for tool in known_tools() if where.system == "linux" else ():
             if reader := _reader(tool.reader, python):
                 yield from _unfit_tool(tool, reader, python, _of_its_cuda(reader, roots, request, where), where)
     yield from unfit_models(request, where)

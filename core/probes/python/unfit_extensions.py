@@ -310,14 +310,8 @@ class _Look:
                 unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], itself, is_library=True))
         for one in unfit:
             name = self._where.name(one.path)
-            if name not in loads and self._is_spelt(name, what):
+            if name not in loads and is_spelt_by(what, name, self._where):
                 yield one
-
-    def _is_spelt(self, name: str, what: Distribution) -> bool:
-        """Whether one of the first modules of a distribution names a file."""
-        rows = sorted(record_rows(what, r"\.py\"?,", self._where), key=lambda p: (p.count("/"), p))
-        spelt = re.compile(rf"{re.escape(name)}[\"']")
-        return any(spelt.search(self._where.text(p, MAX_TEXT_BYTES) or "") for p in rows[:MAX_TEXTS])
 
     def files_of_modules(self, what: Distribution) -> Counter[str]:
         """Return how many files a distribution has for each extension module: ``MPI.mpich.so`` and ``MPI.openmpi.so`` are of one."""
@@ -468,6 +462,13 @@ class _Look:
         return read_image(path, root=self._search.policy.root).soname
 
 
+def is_spelt_by(what: Distribution, name: str, where: Sysroot) -> bool:
+    """Whether one of the first modules of a distribution names a file."""
+    rows = sorted(record_rows(what, r"\.py\"?,", where), key=lambda p: (p.count(where.path_module.sep), p))
+    spelt = re.compile(rf"{re.escape(name)}[\"']")
+    return any(spelt.search(where.text(p, MAX_TEXT_BYTES) or "") for p in rows[:MAX_TEXTS])
+
+
 def paths_below(folder: str, levels: int, where: Sysroot) -> Iterator[str]:
     """Yield what is in a package's folder and in the folders below it; ``levels``: 1 for that in the folder alone."""
     places = [folder]
@@ -487,15 +488,24 @@ def _left_to_others(edge: Edge) -> bool:
 
 MOSTLY_BUILT = ("_struct", "_json", "_pickle", "math", "select")
 """Extension modules that every Python has. If these are files, the others would be files, too."""
+FILES_ON_WINDOWS = ("_socket", "select", "unicodedata")
+"""The same on Windows, where more is part of Python's own DLL: zlib, too."""
 MAX_LIBRARY_BYTES = 64 << 20
 
 
 def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]:
-    """Return the extension modules that the installed Python was built without, as far as its folders and libpython
-    show.
+    """Return the extension modules that the installed Python was built without, or on Windows has lost, as far as its folders and
+    libpython show.
     """
-    if where.system != "linux":
-        return ()
+    if where.system == "windows":
+        base = interpreter.base
+        there = {
+            n.partition(".")[0]
+            for f in (base, where.join(base, "DLLs"))
+            for n in where.names(f) or ()
+            if n.lower().endswith(".pyd")
+        }
+        return tuple(m for m in SELDOM_BUILT if m not in {*there, "zlib"}) if there.issuperset(FILES_ON_WINDOWS) else ()
     folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload")
     names = {n.partition(".")[0] for n in where.names(folder) or ()}
     if not names.issuperset(MOSTLY_BUILT):

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
 from typing import cast
 
@@ -35,7 +35,14 @@ from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.python.search_path import Interpreter
-from core.probes.python.unfit_extensions import MAX_MODULES_OF_ONE, UnfitExtension, paths_below
+from core.probes.python.unfit_extensions import (
+    MAX_LEVELS,
+    MAX_LIBRARIES_OF_ONE,
+    MAX_MODULES_OF_ONE,
+    UnfitExtension,
+    is_spelt_by,
+    paths_below,
+)
 from core.probes.sysroot import Sysroot
 from core.probes.variables.search_paths import expand_percent
 from core.probes.wheel_record import record_rows
@@ -145,6 +152,29 @@ class _Look:
                 yield from self._itself(path, owner, what.location)
             else:
                 yield from self._one(path, owner, what.location, own, folders)
+        yield from self._of_libraries(rows, what, followed, own, folders)
+
+    def _of_libraries(
+        self,
+        rows: Iterable[str],
+        what: Distribution,
+        followed: list[str],
+        own: dict[str, str],
+        folders: tuple[str, ...],
+    ) -> Iterator[UnfitExtension]:
+        """Yield the DLLs beside a package's modules that do not load, if its Python code spells their names: ctypes searches as ``import`` does."""
+        inner = {path: self._inner(path, what) for path in rows if path.lower().endswith(".dll")}
+        plain = [
+            p
+            for p, name in inner.items()
+            if 0 < name.count("/") <= MAX_LEVELS
+            and not (".libs/" in name or STRIPPED_PATHS.search(name) or self._is_among(p, what, followed))
+            and self._where.is_file(p)
+        ]
+        for path in sorted(plain, key=lambda p: (inner[p].count("/"), p))[:MAX_LIBRARIES_OF_ONE]:
+            for one in self._one(path, f"{what.name} {what.version}", what.location, own, folders):
+                if is_spelt_by(what, self._where.name(path), self._where):
+                    yield replace(one, is_library=True)
 
     def _is_module_of(self, path: str, what: Distribution) -> bool:
         inner = self._inner(path, what)

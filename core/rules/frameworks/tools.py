@@ -14,7 +14,7 @@ from core.knowledge.tools import known_calls
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import is_inside
+from core.model.paths import file_name, is_inside
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.advice import python_of_environment
@@ -216,10 +216,10 @@ def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
             if one.prefix != home.python.prefix or not one.opened or one.called in told:
                 continue
             told.add(one.called)
-            is_path = one.name.startswith("/")
-            if not is_path and theirs - {ours.value if ours else ""}:
+            bare = file_name(seen.machine.system, one.name)
+            if bare == one.name and theirs - {ours.value if ours else ""}:
                 continue
-            known = parse_library_name(one.name.rpartition("/")[2])
+            known = parse_library_name(bare)
             others = _other_cudnn(home, known) if known and known.family == "cudnn" else []
             yield make_finding(
                 Step.FRAMEWORKS,

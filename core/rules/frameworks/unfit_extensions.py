@@ -133,6 +133,11 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
     its = home.python.prefix
     module = one.wanted
     whole = [f"{d.name} {d.version}" for n in consumers if (d := home.installed(n))]
+    if one.edge is None and home.seen.machine.system == "windows":
+        return _(
+            "{who} in {prefix} cannot be imported: its Python has no {module} any more.",
+            who=join_names(whole), prefix=its, module=module,
+        )  # fmt: skip
     if one.edge is None:
         return _(
             "{who} in {prefix} cannot be imported: its Python was built without {module}.",
@@ -178,6 +183,10 @@ STATES: dict[str, tuple[Cause, str]] = {
 def _cause_and_why(home: EnvironmentView, one: EndedImport) -> tuple[Cause, str]:
     """Return the cause, and why."""
     edge = one.edge
+    if edge is None and home.seen.machine.system == "windows":
+        return "python_environment_broken", _(
+            "Python for Windows has this module as a file in its folder DLLs. It was removed, or the installation was interrupted."
+        )
     if edge is None:
         return "python_environment_broken", _(
             "Python leaves a module out when it is built on a system without that library's development files."

@@ -30,6 +30,7 @@ from core.report.json_form import to_json
 from tests.windows.faultlab.inside import LONGEST, NO_INSTALLER, OURS, STATE, WINES_FAULT, difference
 from tests.windows.faultlab.machine import Machine, fingerprint
 from tests.windows.worldlab import oracle
+from tests.windows.worldlab.alike import ALIKE_SCENES
 from tests.windows.worldlab.common import COMMON
 from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.held_out_2 import HELD_OUT_2
@@ -78,7 +79,7 @@ def main(arguments: list[str]) -> int:
     OURS["KMP_AFFINITY"] = (
         "disabled"  # wine lacks what Intel's OpenMP asks of processors, and it would end torch's import
     )
-    for scene in (*table(), *MODULES, *MORE_SCENES, *COMMON, *HELD_OUT, *LATER):
+    for scene in (*table(), *MODULES, *MORE_SCENES, *COMMON, *ALIKE_SCENES, *HELD_OUT, *LATER):
         if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
             print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
     return 0
