@@ -229,8 +229,15 @@ def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
         return _without(lasting, snapshot)
     if not remedy.value or not remedy.value.isprintable():
         return ()
-    having = (p for p in dict.fromkeys(remedy.prefixes) if has_activation(snapshot, p))
-    return tuple(activation_change(p, f"unset-if {remedy.value}", remedy.variable) for p in having)
+    having = [p for p in dict.fromkeys(remedy.prefixes) if has_activation(snapshot, p)]
+    return tuple(activation_change(p, f"unset-if {remedy.value}", n) for p in having for n in _spelt(remedy, snapshot))
+
+
+def _spelt(remedy: Unset, snapshot: Snapshot) -> tuple[str, ...]:
+    """Return the names under which the session has the value: proxies are read in small letters, too (all_proxy)."""
+    there = snapshot.environment.variables if snapshot.environment else ()
+    its = (v.name for v in there if v.name.upper() == remedy.variable.upper() and v.value == remedy.value)
+    return tuple(dict.fromkeys(its)) or (remedy.variable,)
 
 
 def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:

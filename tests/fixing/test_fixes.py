@@ -150,6 +150,16 @@ def test_a_wrong_value_that_nothing_stores_is_kept_from_the_environment(
     assert [(c.scope, c.at, c.after.text) for c in made] == [("environment", "/v", s) for s in steps]
 
 
+def test_a_value_goes_under_each_name_that_the_session_has_it_by() -> None:
+    """Proxies are read in small letters first."""
+    small, other = Variable(name="all_proxy", value="socks5://p"), Variable(name="ALL_PROXY", value="http://q")
+    home = PythonEnvironment(prefix="/v", kind="venv", executable="/v/bin/python")
+    wish = found(Unset(variable="ALL_PROXY", value="socks5://p", prefixes=("/v",)))
+    assert [c.name for c in changes(wish, machine("linux", small, other, pythons=(home,)))] == ["all_proxy"]
+    both = machine("linux", small, replace(other, value="socks5://p"), pythons=(home,))
+    assert [c.name for c in changes(wish, both)] == ["all_proxy", "ALL_PROXY"]
+
+
 def test_a_shell_script_is_never_edited() -> None:
     seen = machine("linux", kept("CUDA_VISIBLE_DEVICES", "-1", kind="", source="/home/me/.pam_environment"))
     assert changes(found(Unset(variable="CUDA_VISIBLE_DEVICES")), seen) == ()

@@ -35,6 +35,8 @@ CALLED = {"api/__init__.py": "from .own import Api\n", "api/own.py": "import htt
 MANY = {"api/__init__.py": "from . import types\nfrom .own import Api\n"}
 MANY |= {"api/types/__init__.py": "".join(f"from .t{n} import T{n}\n" for n in range(700))}
 MANY |= {f"api/types/t{n}.py": f"class T{n}:\n    pass\n" for n in range(700)}
+BASE = "import httpx\nclass Base:\n    def __init__(self, client):\n        self.client = client()\n"
+AT_ONCE = {"ui/__init__.py": "from .own import Client\n_client = Client()\n"}
 CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "as it is imported": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nrun = httpx.Client()\n"}, True),
     "with a transport that is none": ("import ui\n", IMPORTED | {"ui/work.py": "import httpx\nt = None\nrun = httpx.AsyncClient(transport=t, limits=httpx.Limits())\n"}, True),
@@ -50,6 +52,11 @@ CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "by a class of the package": ("import api\nx = api.Api()\n", CALLED, True),
     "by a class of a package with many modules": ("from api import Api\nApi()\n", CALLED | MANY, True),
     "by a class that is not called": ("from api import Api\n", CALLED, False),
+    "by an object of a class of the package": ("import ui\n", AT_ONCE | {"ui/own.py": BASE + "class Client(Base):\n    def __init__(self):\n        super().__init__(httpx.Client)\n"}, True),
+    "by an object that makes one": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self):\n        self.own = httpx.Client()\n"}, True),
+    "by an object that makes one when it is used": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self, own: httpx.Client = None):\n        if own:\n            httpx.Client()\n    def get(self):\n        return httpx.Client()\n"}, False),
+    "by an object without variables": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self):\n        self.own = httpx.Client(trust_env=False)\n"}, False),
+    "by a class of which nothing is made": ("import ui\n", {"ui/__init__.py": "from .own import Client\n", "ui/own.py": BASE + "class Client(Base):\n    def __init__(self):\n        super().__init__(httpx.Client)\n"}, False),
     "by a class of another": ("from api import Api\nclass Mine:\n    pass\nMine()\n", CALLED, False),
 }  # fmt: skip
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import deque
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_table
 from core.probes.probe import ProbeRequest
@@ -18,6 +20,7 @@ from core.probes.sysroot import Sysroot
 MAKER = "httpx"
 """The distribution, and the module."""
 
+CLIENTS = ("httpx.Client", "httpx.AsyncClient")
 MOST_BYTES, MOST_NAMES = 8 << 20, 20_000
 """Source that is read for all programs of one environment, and names that may be modules: openai has 1500 modules."""
 
@@ -30,6 +33,8 @@ _OWN_TRANSPORT = late_pattern(r"\btransport[ \t]*=[ \t]*(\w+)")
 _NO_VARIABLES = late_pattern(r"\b(?:trust_env[ \t]*=[ \t]*False|proxy[ \t]*=(?![ \t]*None))")
 
 
+_OBJECT = late_pattern(r"(?m)^\w+[ \t]*(?::[^=\n]*)?=[ \t]*([A-Z]\w*)\(")
+"""An object that a module makes at the left margin."""
 _ASKS = late_pattern(
     r"\bhttpx\.(?:(?:Async)?Client|get|post|put|head|request|stream)\((?![^()]*\btrust_env[ \t]*=[ \t]*False)"
 )
@@ -66,7 +71,7 @@ def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, wher
     """Whether a module of these packages makes a client, or derives one, or defines a class that uses httpx, where a program makes objects of
     the package, or of that class: one to which the lines at the left margin lead.
     """
-    tops = set(made_of)
+    tops, at_once = set(made_of), dict.fromkeys(made_of, frozenset[str]())
     found = DottedModules(search, where, MOST_BYTES)
     waiting, seen = deque(sorted(tops)), set(tops)
     while waiting and len(seen) < MOST_NAMES and found.left > 0:
@@ -74,8 +79,12 @@ def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, wher
         its, top = found.find(dotted), dotted.partition(".")[0]
         text = found.text(its) if its.kind in ("package", "module") else ""
         classes = made_of[top]
+        at_once[top] |= {*_OBJECT.findall(text)}
         if MAKER in text and (
-            makes_client(text) or (classes and _DERIVED.search(text)) or _uses_in_class(text, classes)
+            makes_client(text)
+            or (classes and _DERIVED.search(text))
+            or _uses_in_class(text, classes)
+            or _makes_in_class(text, at_once[top])
         ):
             return True
         for step in imports_at_the_margin(text, behind_docstring(text)):
@@ -91,6 +100,21 @@ def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, wher
 def _uses_in_class(text: str, names: frozenset[str]) -> bool:
     """Whether a module that defines one of these classes asks something by httpx, which makes a client for it."""
     return _ASKS.search(text) is not None and any(re.search(rf"(?m)^class[ \t]+{name}\b", text) for name in names)
+
+
+def _makes_in_class(text: str, names: frozenset[str]) -> bool:
+    """Whether each object of one of these classes makes a client, or has its base make one: as ``import ollama`` does."""
+    its = (n for n in statements_of(text) if isinstance(n, ast.ClassDef) and n.name in names)
+    begins = (n for one in its for n in one.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
+    made = (n.value for one in begins for n in one.body if isinstance(n, ast.Expr | ast.Assign | ast.AnnAssign))
+    return any(_is_made(call) for call in made if isinstance(call, ast.Call))
+
+
+def _is_made(call: ast.Call) -> bool:
+    name = ast.unparse(call.func)
+    if name == "super().__init__":
+        return any(ast.unparse(a) in CLIENTS for a in call.args)
+    return name in CLIENTS and not any(k.arg in ("transport", "proxy", "trust_env") for k in call.keywords)
 
 
 def makes_client(text: str) -> bool:

@@ -118,7 +118,7 @@ def contract_finding(
             if contract.inside
             else how_to_set(system, "NO_PROXY", contract.means)
             if contract.kind == "local"
-            else how_to_unset(system, contract.variable),
+            else how_to_unset(system, value.name),
             restart="terminal",
         ),
         remedy=PointTo(variable=contract.variable, folder=word, right=(off,) if off else ())
@@ -282,7 +282,7 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         subject=home.python.prefix,
         fix=manual_fix(
             _("Remove the variable {name}, or install what it asks for", name=contract.variable),
-            how_to_unset(home.seen.machine.system, contract.variable),
+            how_to_unset(home.seen.machine.system, value.name),
             _install(home, contract, reader),
             restart="terminal",
         ),

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from tests.worldlab.scene import Ran, Scene, World, then
+from tests.worldlab.scene import Ran, Scene, World, installs, then
 from tests.worldlab.scenes.held_out_8 import JAX, ONES, writes
 from tests.worldlab.scenes.held_out_15 import by_run, said_by
 from tests.worldlab.scenes.held_out_17_machines import by_notebook, notebook
+from tests.worldlab.scenes.held_out_18 import SOCKS
 from tests.worldlab.scenes.starters import program
 
 VALUE = ("variable_value_wrong",)
 ELSEWHERE = ("wrong_environment_active", "process_env_not_inherited")
+CHATS = "import torch\nimport ollama\n\nollama.chat"
 KERAS = "import keras\nkeras.Sequential"
 
 
@@ -29,6 +31,8 @@ SCENES: tuple[Scene, ...] = (
     Scene("jax-flag-of-the-program", "E", "jax", by_run, program(JAX, "import os\nos.environ['XLA_FLAGS'] = '--xla_gpu_enable_turbo=true'"), VALUE, "", "XLA_FLAGS", "Unknown flag"),
     Scene("keras-backend-of-the-program", "E", "tensorflow", by_run, program(KERAS, "import os\nos.environ.setdefault('KERAS_BACKEND', 'pytorch')"), VALUE, "", "KERAS_BACKEND", "backend"),
     Scene("jax-platform-of-the-programs-module", "E", "jax", by_run, then(program(JAX, "import settings"), writes({"work/settings.py": "import os\nos.environ['JAX_PLATFORMS'] = 'gpuu'\n"}, "work")), VALUE, "", "JAX_PLATFORMS", "gpuu"),
+    Scene("ollama-behind-a-socks-proxy", "E", "torch-2.6", by_run, then(program(CHATS), installs("ollama==0.6.1"), SOCKS), (*VALUE, "requirement_broken"), "", "all_proxy", "socksio"),
+    Scene("ollama-behind-a-socks-proxy-with-its-package", "healthy", "torch-2.6", by_run, then(program(CHATS), installs("ollama==0.6.1", "socksio==1.0.0"), SOCKS)),
     Scene("program-opens-what-is-not-there", "A", "torch-2.8", by_run, program(ONES, "import ctypes\nctypes.CDLL('libcudart.so.11.0')"), ("cuda_runtime_missing", "cuda_not_on_search_path", "program_error", "requirement_broken"), "", "libcudart.so.11.0", "libcudart.so.11.0"),
     Scene("notebook-that-nobody-named", "D", "torch-2.8", by_notebook, then(program(ONES), writes(notebook(ONES, dl="/usr/bin/python3"))), ELSEWHERE, "", "kernels/dl", "No module named 'torch'"),
     Scene("job-of-azure", "D", "torch-2.6", by_server, then(program(ONES), writes({**STUB, "work/azure-pipelines.yml": AZURE})), ("module_shadowed",), "", "azure-pipelines.yml", "has no attribute"),
