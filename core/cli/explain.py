@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import re
 import sys
 from pathlib import Path
@@ -21,7 +22,7 @@ from core.cli.terminal import (
     text_width,
 )
 from core.common.exit_codes import FOUND, OK
-from core.common.given_text import decode_text
+from core.common.given_text import PICTURE_STARTS, decode_text, is_binary
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -36,7 +37,6 @@ _FILE_NAME = re.compile(
 """A text that can only be a file name, not a message."""
 _PATH = re.compile(r"[\\/]|^\.{1,2}$|^~")
 """What makes the name of a folder a path: an error's word may be a folder's name as well."""
-PICTURE_STARTS = (b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"%PDF")
 
 
 def run_explain(options: argparse.Namespace) -> int:
@@ -59,7 +59,7 @@ def run_explain(options: argparse.Namespace) -> int:
     from core.report.redact import Cleaner
 
     if explanation.sentence == _(NOTHING_TEXT) and _is_lone_path(options.text):
-        raise UsageError(_("There is no file {given}.", given=options.text))
+        raise _no_message_there(options.text)
     if options.answer:
         try:
             explanation = answer_question(explanation, options.answer)
@@ -101,8 +101,17 @@ def _with_scan(text: str, pythons: tuple[str, ...]) -> tuple[Explanation, Snapsh
 
 
 def _is_lone_path(given: str) -> bool:
-    """Whether an argument can be the path of a file, and is no message: one word with a separator, or with a home."""
-    return given != "-" and not re.search(r"\s", given) and bool(_PATH.search(given)) and not Path(given).exists()
+    """Whether an argument is the path of no file, and is no message: a folder's name, or one word with a separator, or with a home."""
+    if given == "-" or re.search(r"\s", given):
+        return False
+    return os.path.isdir(given) or (bool(_PATH.search(given)) and not os.path.exists(given))  # noqa: PTH110, PTH112 - a message may be too long for a Path
+
+
+def _no_message_there(given: str) -> UsageError:
+    """Return what is wrong with a path that is no file."""
+    if os.path.isdir(given):  # noqa: PTH112 - as above
+        return UsageError(_("{given} is a folder: name the file that has the message.", given=given))
+    return UsageError(_("There is no file {given}.", given=given))
 
 
 def _asked_answer(explanation: Explanation) -> int:
@@ -128,7 +137,7 @@ def _given_text(given: str) -> str:
     path = Path(given)
     try:
         if path.is_dir() and _PATH.search(given):
-            raise UsageError(_("{given} is a folder: name the file that has the message.", given=given))
+            raise _no_message_there(given)
         if path.is_file() or path.is_fifo():  # a shell's <(COMMAND) is a pipe
             with path.open("rb") as file:
                 return _text_of(file.read(MAX_TEXT_BYTES), given)
@@ -138,7 +147,7 @@ def _given_text(given: str) -> str:
     except ValueError:  # no path can contain a NUL byte
         pass
     if _FILE_NAME.fullmatch(given):
-        raise UsageError(_("There is no file {given}.", given=given))
+        raise _no_message_there(given)
     if not given.strip():
         raise _without_text("")
     return given
@@ -153,6 +162,10 @@ def _text_of(data: bytes, name: str) -> str:
     if data.startswith(PICTURE_STARTS):
         raise UsageError(
             _("{given} is a picture. Copy the message as text, or type its words: explain reads text.", given=name)
+        )
+    if is_binary(data):
+        raise UsageError(
+            _("{given} is no text file. Save the message as text, or paste it: convalesce explain -", given=name)
         )
     text = decode_text(data)
     if not text.strip():

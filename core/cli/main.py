@@ -261,7 +261,13 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
     explain = commands.add_parser(
         "explain", help=_("paste an error message: its causes, proved or refuted on this machine")
     )
-    explain.add_argument("text", nargs="?", default="-", metavar="FILE|-", help=_("a file, standard input, or a code"))
+    explain.add_argument(
+        "text",
+        nargs="?",
+        default="-",
+        metavar="FILE|-",
+        help=_("a file with the message, - for standard input, the message itself, a code, or a word such as cudnn"),
+    )
     add_json(explain)
     held = explain.add_mutually_exclusive_group()
     held.add_argument("--report", type=given_path, metavar="REPORT.json", help=_("judge another machine by its report"))

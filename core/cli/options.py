@@ -25,7 +25,7 @@ def add_python(parser: argparse.ArgumentParser, means: str = "") -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help=means or _("an interpreter or environment to examine"),
+        help=means or _("an interpreter or environment to examine; can be repeated"),
     )
 
 

@@ -196,8 +196,8 @@ def explain_without_scan(options: argparse.Namespace) -> int | None:
     from core.report.help_pages import find_page
     from core.report.session_code import is_code
 
-    if len(options.text) > MAX_WORD_CHARACTERS or Path(options.text).exists():
-        return None
+    if len(options.text) > MAX_WORD_CHARACTERS or Path(options.text).is_file():
+        return None  # a folder of a word's name says nothing
     if is_code(options.text):
         return _tell_code(options)
     found = find_page(options.text)

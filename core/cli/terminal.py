@@ -81,7 +81,9 @@ def read_report(path: Path) -> Report:
 
     try:
         if not path.is_file():
-            raise UsageError(_("{path} is not a file.", path=path))
+            raise UsageError(
+                _("{path} is not a file.", path=path) if path.exists() else _("There is no file {given}.", given=path)
+            )
         # a FIFO or a device that it is by now would hang or never end, and the kernel's own files have no size
         with os.fdopen(
             os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)), "rb"
@@ -96,7 +98,9 @@ def read_report(path: Path) -> Report:
     except OSError as e:
         raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
     except BadReportError as e:
-        raise UsageError(f"{path}: {e}") from None
+        raise UsageError(
+            f"{path}: {e} " + _("Write a new report: convalesce scan --out {example}", example="report.json")
+        ) from None
 
 
 def status_of(report: Report) -> int:

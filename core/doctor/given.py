@@ -6,6 +6,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from core.common.given_text import PICTURE_STARTS, decode_text, is_binary
 from core.common.i18n import _
 from core.common.patience import Patience, call_patiently
 from core.knowledge.causes import cause_rows
@@ -36,7 +37,9 @@ def read_file(path: str) -> Given:
         data = Patience().run(lambda: call_patiently(_read_bytes, path))
     except (OSError, ValueError) as e:
         return Given(problem=_("This file cannot be read: {reason}", reason=getattr(e, "strerror", None) or e))
-    return read_text(data.decode(errors="replace"))
+    if data.startswith(PICTURE_STARTS) or is_binary(data):
+        return Given(problem=_("This file holds no text. Paste the message instead."))
+    return read_text(decode_text(data))
 
 
 def _read_bytes(path: str) -> bytes:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.fact_text import fill_form, forms_in, remember_form
+from core.common.given_text import unmarked
 from core.common.i18n import _
 from core.model.facts import SCHEMA_VERSION, Frozen, Snapshot
 from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, HistoryEntry, Redaction, Report
@@ -92,6 +93,7 @@ def from_json(data: bytes) -> Report:
         BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
     """
     try:
+        data = unmarked(data)
         head = msgspec.json.decode(data)
         if not isinstance(head, dict) or "schema" not in head:
             raise BadReportError(_("This is not a Convalesce report: it has no field named schema."))

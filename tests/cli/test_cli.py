@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from core.cli import main, terminal
 from core.common.exit_codes import INTERRUPTED
 from core.doctor.examine import diagnose_snapshot
+from core.doctor.given import read_file
 from core.doctor.history import with_history
 from core.host.policy import Policy
 from core.model.facts import Machine, Snapshot
@@ -333,6 +334,27 @@ def test_a_fifo_a_device_and_a_folder_are_no_reports(tmp_path: Path, capsys: pyt
     for path in (tmp_path / "pipe.json", Path("/dev/zero"), tmp_path):
         assert run("replay", path) == USAGE
         assert "is not a file" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-8-sig"])
+def test_a_report_that_a_shell_of_windows_wrote_is_read(
+    encoding: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """``convalesce scan --json > r.json`` in Windows PowerShell writes UTF-16, and some editors put a mark first."""
+    file = tmp_path / "r.json"
+    file.write_text(to_json(broken()).decode(), encoding=encoding)
+    assert run("replay", file) == FOUND
+    assert run("triage", file) in {OK, FOUND}
+    assert "skipped" not in capsys.readouterr().err
+    assert read_file(str(file)).report is not None
+
+
+def test_what_is_no_report_is_told_with_the_next_step(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("replay", tmp_path / "gone.json") == USAGE
+    assert "There is no file" in capsys.readouterr().err
+    (tmp_path / "notes.json").write_text("{}")
+    assert run("replay", tmp_path / "notes.json") == USAGE
+    assert "Write a new report: convalesce scan --out report.json" in capsys.readouterr().err
 
 
 def test_a_huge_file_is_refused_before_it_is_read(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -11,7 +11,7 @@ from typing import BinaryIO, Literal
 
 import msgspec
 
-from core.common.given_text import MAX_REPORT_BYTES
+from core.common.given_text import MAX_REPORT_BYTES, unmarked
 from core.common.i18n import _
 from core.model.facts import SCHEMA_VERSION, Frozen
 
@@ -194,7 +194,7 @@ def _lines(stream: BinaryIO) -> Iterator[bytes]:
 def decode_report(data: bytes, name: str) -> ReadReport | BadFile:
     """Return what is read of a report's JSON, or why it is none."""
     try:
-        report = msgspec.json.decode(data, type=ReadReport)
+        report = msgspec.json.decode(unmarked(data), type=ReadReport)
     except RecursionError:
         return BadFile(file=name, problem=_("is nested too deeply for a report"))
     except (msgspec.DecodeError, UnicodeDecodeError) as e:
