@@ -16,7 +16,9 @@ from core.common.requirements import is_in_specifier
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
-SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib")
+NEED_TK = ("tkinter", "turtle")
+"""Modules of Python that import _tkinter, which some distributions of it leave out together with them."""
+SELDOM_BUILT = ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid", "zlib", *NEED_TK)
 """Modules that Python is built without if a library's development files are missing (Modules/Setup.stdlib.in)."""
 
 

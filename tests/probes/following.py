@@ -11,6 +11,7 @@ from core.model.facts import Distribution, EndedImport, SearchEntry
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
 
 
@@ -22,7 +23,7 @@ def lay_out(root: Path, programs: Mapping[str, str], installed: Mapping[str, str
             (folder / name).write_text(text)
 
 
-def ends_in(root: Path, *distributions: Distribution) -> tuple[EndedImport, ...]:
+def ends_in(root: Path, *distributions: Distribution, suspects: Suspects = NOTHING_SUSPECT) -> tuple[EndedImport, ...]:
     """Return where the programs end, by reading."""
     entries = (
         SearchEntry(path=str(root / "work"), origin="start"),
@@ -31,7 +32,8 @@ def ends_in(root: Path, *distributions: Distribution) -> tuple[EndedImport, ...]
     )
     python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
     where = Sysroot(system="linux")
-    return ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), distributions, where)
+    search = ModuleSearch(python, PythonSearch(entries), "x86_64", where)
+    return ends_of_programs(search, distributions, where, suspects=suspects)
 
 
 def python_fails(root: Path) -> bool:

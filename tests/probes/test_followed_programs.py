@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import Distribution, SearchEntry
+from core.model.facts import DamagedFile, Distribution, SearchEntry
 from core.probes.python import followed_programs
 from core.probes.python.followed_programs import ends_of_programs
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.unfit_extensions import Suspects
 from core.probes.sysroot import Sysroot
 from tests.probes.following import ends_in, lay_out, python_fails
 
@@ -385,6 +386,36 @@ def test_a_program_that_imports_nothing_but_its_own_modules_is_followed_into_the
     (told,) = ends_in(tmp_path)
     assert (told.wanted, told.name, told.starts) == ("clip", "load", (str(tmp_path / "work/main.py"),))
     assert python_fails(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("import clip\nfrom tkinter import filedialog\n", True),
+        ("import clip\ntry:\n    import tkinter\nexcept ImportError:\n    tkinter = None\n", False),
+        ("import clip\n\ndef ask():\n    import tkinter\n", False),
+    ],
+)
+def test_a_module_that_the_python_of_a_program_lacks(tmp_path: Path, program: str, told: bool):
+    lay_out(tmp_path, {"main.py": program}, INSTALLED)
+    found = ends_in(tmp_path, suspects=Suspects(lacking=("tkinter", "turtle")))
+    assert [(e.kind, e.wanted, e.path) for e in found] == ([("absent", "tkinter", "")] if told else [])
+    assert ends_in(tmp_path) == ()
+
+
+@pytest.mark.parametrize(("recorded", "told"), [(True, True), (False, False)])
+def test_a_file_that_a_package_lost_is_no_name_of_another_release(tmp_path: Path, recorded: bool, told: bool):
+    lay_out(
+        tmp_path,
+        {"main.py": "import lost.late\n"},
+        INSTALLED | {"lost/__init__.py": "", "lost/late.py": "from . import _core\n"},
+    )
+    site = str(tmp_path / "site")
+    lost = DamagedFile(path=f"{site}/lost/_core.so", distribution="lost", version="1.2", location=site, state="missing")
+    found = ends_in(tmp_path, suspects=Suspects(gone=(lost,) if recorded else ()))
+    assert [(e.kind, e.wanted, e.owner, e.recorded) for e in found if e.recorded] == (
+        [("absent", "lost._core", "lost 1.2", True)] if told else []
+    )
 
 
 @pytest.mark.parametrize("program", ["import clip\nclip.copy()\n", "from clip import copy\n"])

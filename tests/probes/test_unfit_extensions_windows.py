@@ -245,9 +245,9 @@ def test_a_dll_that_a_package_opens_by_its_name(tmp_path: Path, code: str, there
 @pytest.mark.parametrize(
     ("folder", "there", "lacks"),
     [
-        ("DLLs/", "_bz2 _ctypes _ssl _sqlite3 _uuid", ("_lzma",)),
-        ("", "_bz2 _ctypes _lzma _ssl _sqlite3 _uuid", ()),
-        ("DLLs/", "", ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid")),
+        ("DLLs/", "_bz2 _ctypes _ssl _sqlite3 _tkinter _uuid", ("_lzma",)),
+        ("", "_bz2 _ctypes _lzma _ssl _sqlite3 _uuid", ("tkinter", "turtle")),
+        ("DLLs/", "_tkinter", ("_bz2", "_ctypes", "_lzma", "_ssl", "_sqlite3", "_uuid")),
     ],
 )
 def test_a_module_that_python_lost(tmp_path: Path, folder: str, there: str, lacks: tuple[str, ...]) -> None:

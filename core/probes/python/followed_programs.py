@@ -15,7 +15,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import given_up, module_table
-from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen, SearchEntry, path_text
+from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name
@@ -26,7 +26,7 @@ from core.probes.python.module_text import packages_spelt
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.python.shadows import entry_of, owner_of_module
-from core.probes.python.unfit_extensions import Suspects
+from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.python.unmade_parts import unmade_part
 from core.probes.sysroot import Sysroot
 
@@ -68,28 +68,30 @@ def ends_of_programs(
     hub: str = "",
     home: str = "",
     known: dict[str, str] | None = None,
-    gone: tuple[DamagedFile, ...] = (),
+    suspects: Suspects = NOTHING_SUSPECT,
 ) -> tuple[EndedImport, ...]:
     """Return where the imports of the programs end that lie in the folder which programs are started in, or in one below it from which a
     script of that folder starts them; each end once, with the programs that come to it.
 
-    ``here``: that folder, of a Python that does not search it. ``gone``: what the packages recorded and lost.
+    ``here``: that folder, of a Python that does not search it. ``suspects``: what the packages recorded and lost, and what Python lacks.
     """
     folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
     programs = dict(_programs(folder, where)) if folder else {}
     found: list[EndedImport] = []
     for place, below in _of_scripts(here or folder, where).items():
-        found += _kept(below, place, search.started_in(place) if folder else search, distributions, where, known, gone)
+        found += _kept(
+            below, place, search.started_in(place) if folder else search, distributions, where, known, suspects
+        )
     if not programs:
         return tuple(found)
     for own, its in searches_of_programs(programs.items(), search, folder, home, where):
-        ends = _kept(dict(its.programs), folder, own, distributions, where, known, gone)
+        ends = _kept(dict(its.programs), folder, own, distributions, where, known, suspects)
         found += (in_entries_of(own, ended, its.adds) for ended in ends)
     for place, files in code_of_models(programs.values(), folder, hub, where):
         of_model = {
             name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), MOST_PROGRAM_BYTES))
         }
-        found += _kept(of_model, place, search.started_in(place), distributions, where, known, gone)
+        found += _kept(of_model, place, search.started_in(place), distributions, where, known, suspects)
     return tuple(found)
 
 
@@ -100,14 +102,14 @@ def _kept(  # noqa: PLR0917 - what a follower is given
     distributions: tuple[Distribution, ...],
     where: Sysroot,
     known: dict[str, str] | None,
-    gone: tuple[DamagedFile, ...],
+    suspects: Suspects,
 ) -> tuple[EndedImport, ...]:
     """Return the ends of one folder's programs, kept until what was read of changes."""
 
     def look(watched: Sysroot) -> tuple[_Ends, bool]:
-        return _followed(programs, folder, search.seen_through(watched), distributions, watched, Suspects(gone=gone))
+        return _followed(programs, folder, search.seen_through(watched), distributions, watched, suspects)
 
-    given = search.search_settings, distributions, folder, sorted(programs.items()), gone
+    given = search.search_settings, distributions, folder, sorted(programs.items()), suspects
     return kept_look("imports of programs", given, _Ends, look, where, known=known).found
 
 
@@ -165,6 +167,7 @@ def _followed(  # noqa: PLR0917 - the same
         if ended is not None and (
             own
             or _is_dropped(ended, search, where)
+            or ended.wanted in suspects.lacking
             or _is_told(ended, folder, search, where)
             or _is_of_data(ended, text, folder, search, where)
         ):

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.modules import KnownModule, module_of, names_given_up
+from core.knowledge.modules import NEED_TK, KnownModule, module_of, names_given_up
 from core.model.facts import Distribution, EndedImport, path_text
 from core.model.facts.closure import Edge
 from core.model.facts.imports import PACKAGES
@@ -93,7 +93,8 @@ class Follower:
         self._careful |= {self._top_of(one.path) for one in (*suspects.gone, *suspects.odd)}
         self._found.of_other_text = {b.source: b.path for b in suspects.byte_code if b.state == "other text"}
         self._byte_code = {b.source or b.path for b in suspects.byte_code if b.state != "other text"}
-        wanted = {*suspects.lacking, *suspects.hidden, *(one.dotted for one in suspects.unfit if not one.owner)}
+        wanted = {*suspects.lacking, *suspects.hidden} - {*NEED_TK}
+        wanted |= {one.dotted for one in suspects.unfit if not one.owner}
         self._found.lacking = frozenset(suspects.lacking)
         if calls:  # a program may put such a name back before it imports what asks for it
             self._found.given_up = names_given_up([("python", ".".join(map(str, search.python))), *self._releases()])

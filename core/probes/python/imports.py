@@ -33,6 +33,7 @@ from core.probes.python.search_parts import SearchParts
 from core.probes.python.search_path import own_library, python_search_path, read_interpreter
 from core.probes.python.shadows import ended_programs, owner_of_module, shadowed_packages
 from core.probes.python.started import start_faults
+from core.probes.python.unfit_extensions import Suspects
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0
@@ -122,7 +123,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             hub=hub_cache(request.env, home),
             home=home,
             known=parts.known,
-            gone=parts.recorded.gone,
+            suspects=Suspects(gone=parts.recorded.gone, lacking=parts.presumed.lacking),
         ),
     )
     return ImportSearch(

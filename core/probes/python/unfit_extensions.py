@@ -18,7 +18,7 @@ from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.common.versions import is_older
 from core.knowledge.library_names import DRIVERS_OWN
-from core.knowledge.modules import SELDOM_BUILT, OpenedLibrary, module_table
+from core.knowledge.modules import NEED_TK, SELDOM_BUILT, OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -498,21 +498,22 @@ def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]
     libpython show.
     """
     if where.system == "windows":
-        base = interpreter.base
-        there = {
+        names = {
             n.partition(".")[0]
-            for f in (base, where.join(base, "DLLs"))
+            for f in (interpreter.base, where.join(interpreter.base, "DLLs"))
             for n in where.names(f) or ()
             if n.lower().endswith(".pyd")
         }
-        return tuple(m for m in SELDOM_BUILT if m not in {*there, "zlib"}) if there.issuperset(FILES_ON_WINDOWS) else ()
-    folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload")
-    names = {n.partition(".")[0] for n in where.names(folder) or ()}
-    if not names.issuperset(MOSTLY_BUILT):
+        built: tuple[str, ...] = FILES_ON_WINDOWS
+    else:
+        folder = where.join(interpreter.base, interpreter.library, f"python{interpreter.short_version}", "lib-dynload")
+        names, built = {n.partition(".")[0] for n in where.names(folder) or ()}, MOSTLY_BUILT
+    if not names.issuperset(built):
         return ()  # built into the interpreter
-    absent = [m for m in SELDOM_BUILT if m not in names]
-    if not absent:
-        return ()
+    without_tk = NEED_TK if "_tkinter" not in names else ()
+    absent = [m for m in SELDOM_BUILT if m not in (*names, *NEED_TK)]
+    if where.system == "windows" or not absent:
+        return (*(m for m in absent if m != "zlib"), *without_tk)
     libraries = where.join(interpreter.base, interpreter.library)
     files = [
         where.join(libraries, n)
@@ -522,4 +523,4 @@ def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]
     content = b"".join(
         where.read(f, MAX_LIBRARY_BYTES) or b"" for f in (where.real_path(interpreter.executable), *files[:1])
     )
-    return tuple(m for m in absent if content and b"PyInit_" + m.encode() + b"\0" not in content)
+    return (*(m for m in absent if content and b"PyInit_" + m.encode() + b"\0" not in content), *without_tk)

@@ -9,7 +9,7 @@ from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import SELDOM_BUILT, module_table
+from core.knowledge.modules import NEED_TK, SELDOM_BUILT, module_table
 from core.model.facts import EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
@@ -133,10 +133,10 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
     its = home.python.prefix
     module = one.wanted
     whole = [f"{d.name} {d.version}" for n in consumers if (d := home.installed(n))]
-    if one.edge is None and home.seen.machine.system == "windows":
+    if one.edge is None and (not whole or home.seen.machine.system == "windows"):
         return _(
-            "{who} in {prefix} cannot be imported: its Python has no {module} any more.",
-            who=join_names(whole), prefix=its, module=module,
+            "{who} fails at its start: the Python of {prefix} has no {module}.",
+            who=join_names(whole or one.starts), prefix=its, module=module,
         )  # fmt: skip
     if one.edge is None:
         return _(
@@ -183,14 +183,8 @@ STATES: dict[str, tuple[Cause, str]] = {
 def _cause_and_why(home: EnvironmentView, one: EndedImport) -> tuple[Cause, str]:
     """Return the cause, and why."""
     edge = one.edge
-    if edge is None and home.seen.machine.system == "windows":
-        return "python_environment_broken", _(
-            "Python for Windows has this module as a file in its folder DLLs. It was removed, or the installation was interrupted."
-        )
     if edge is None:
-        return "python_environment_broken", _(
-            "Python leaves a module out when it is built on a system without that library's development files."
-        )
+        return "python_environment_broken", _why_not_built(home, one)
     if MUSL.fullmatch(edge.name):
         return "package_for_another_python", _(
             "It was built for another C library (musl, of Alpine Linux) than that of this system."
@@ -230,6 +224,18 @@ def _cause_and_why(home: EnvironmentView, one: EndedImport) -> tuple[Cause, str]
     return "system_library_missing", _(
         "The package leaves this library to the operating system, and it is not installed."
     )
+
+
+def _why_not_built(home: EnvironmentView, one: EndedImport) -> str:
+    if one.wanted in NEED_TK:
+        return _(
+            "Some distributions of Python leave tkinter out: the embeddable package for Windows, Debian's python3 without python3-tk."
+        )
+    if home.seen.machine.system == "windows":
+        return _(
+            "Python for Windows has this module as a file in its folder DLLs. It was removed, or the installation was interrupted."
+        )
+    return _("Python leaves a module out when it is built on a system without that library's development files.")
 
 
 def _other_release(home: EnvironmentView, one: EndedImport, edge: Edge) -> tuple[Cause, str]:
@@ -317,6 +323,19 @@ def _past_other_file(home: EnvironmentView, edge: Edge, owners: list[str]) -> Fi
 
 def _other_python(home: EnvironmentView, one: EndedImport) -> Fix:
     """Return the advice for a module of Python itself that does not load."""
+    if one.wanted in NEED_TK:
+        return manual_fix(
+            _("Use a Python with tkinter"),
+            _('Python\'s own installer brings it (the option "tcl/tk and IDLE"), and so does conda.')
+            if home.seen.machine.system == "windows"
+            else "",
+            *(
+                program_commands(home.seen, "python3-tk", "python3-tkinter")
+                if home.seen.machine.system == "linux"
+                else ()
+            ),
+            restart="program",
+        )
     if home.seen.machine.system == "windows":
         return manual_fix(
             _("Repair this Python"),

@@ -135,6 +135,12 @@ def lost(*files: str) -> Plant:
     return plant
 
 
+def no_tk(_m: Machine, _site: Path) -> None:
+    """Leave tkinter out, as the embeddable package does."""
+    for file in (*WHOLE.rglob("_tkinter*.pyd"), *(WHOLE / "Lib\\tkinter").glob("__init__.py")):
+        file.unlink()
+
+
 TOKENS = does("from transformers import AutoTokenizer\n\nAutoTokenizer\n")
 PICTURE = does("from PIL import Image\n\nImage.new('RGB', (4, 4)).resize((2, 2))\n")
 STARTED = f"{NUMPY}\n".replace("; ", "\n")
@@ -167,6 +173,7 @@ FIRST: tuple[Scene, ...] = (
     Scene(f"{ALIKE}program-opens-what-is-gone", "numpy", (SYSTEMS, MISSING, BROKEN), then(pip("numpy-1.26"), does(f"import ctypes\nimport numpy\n\nops = ctypes.CDLL(r'{HOME}\\tools\\fast_ops.dll')\n")), names="fast_ops.dll", runs=script(), folder=PROJECT),
     Scene(f"{ALIKE}program-opens-a-name-that-is-gone", "numpy", (SYSTEMS, MISSING, BROKEN), then(pip("numpy-1.26"), does("import ctypes\nimport numpy\n\nops = ctypes.WinDLL('opencl_ops.dll')\n")), names="opencl_ops.dll", runs=script(), folder=PROJECT),
     Scene(f"{ALIKE}python-lost-lzma", "torch", (ENVIRONMENT, *GONE), then(of_installer(*TORCHS, "numpy-1.26", "torchvision", "pillow"), lost("DLLs\\_lzma.pyd"), does("import torch\nimport torchvision\n")), names="_lzma", runs=BY_ITSELF, folder=PROJECT),
+    Scene(f"{ALIKE}python-without-tkinter", "numpy", (ENVIRONMENT,), then(of_installer("numpy-1.26"), no_tk, does("import numpy\nfrom tkinter import filedialog\n")), names="tkinter", runs=BY_ITSELF, folder=PROJECT),
     Scene(f"{ALIKE}module-of-mypyc-lost", "numpy", GONE, then(pip(*REQUESTS), gone("charset_normalizer\\md__mypyc.cp311-win_amd64.pyd"), does("import charset_normalizer\n")), names="md__mypyc", runs=script(), folder=PROJECT),
     # B
     Scene(f"{ALIKE}tokenizers-newer-than-transformers", "numpy", (REQUIREMENT,), then(pip(*TRANSFORMERS), tokenizers("0.22.1"), TOKENS), names="tokenizers", runs=script(), folder=PROJECT),
