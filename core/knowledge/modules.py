@@ -87,8 +87,8 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     """What is imported."""
     files: tuple[str, ...] = ()
     """Patterns of files among the packages, of which one is enough."""
-    system: tuple[str, ...] = ()
-    """Names that the system's loader is asked for besides; one is enough."""
+    others: tuple[str, ...] = ()
+    """Names that the system's loader is asked for besides; one is enough. On Windows, files of PATH (ctypes.util.find_library)."""
     below: str = ""
     """First release of which this is not known."""
     when: Mapping[str, str] = {}
@@ -97,11 +97,16 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     """The variable that names another file."""
     at_use: bool = False
     """It is opened only when it is used: the import goes on without it."""
+    system: Literal["linux", "windows"] = "linux"
     source: str
 
-    def is_asked_for(self, env: Mapping[str, str]) -> bool:
-        """Whether a program that starts with these variables opens it."""
-        return not env.get(self.variable) and all(env.get(name) == value for name, value in self.when.items())
+    def is_asked_for(self, env: Mapping[str, str], system: str) -> bool:
+        """Whether a program of a system that starts with these variables opens it."""
+        return (
+            self.system == system
+            and not env.get(self.variable)
+            and all(env.get(name) == value for name, value in self.when.items())
+        )
 
 
 class GivenUp(Frozen, frozen=True, kw_only=True):

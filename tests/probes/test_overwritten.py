@@ -49,9 +49,11 @@ NEW = {"vision/__init__.py": "a = 2\n", "vision/data.py": "new = 1\n"}
         (("vision", "1.0", {**OLD, "vision/__init__.py": LONG}), ("vision_more", "2.0", {"vision/__init__.py": "__import__('pkg_resources').declare_namespace(__name__)\n", "vision/city.py": "1\n"}), None),
         (("vision", "1.0", {**OLD, "vision/__init__.py": f"# {'licence ' * 80}\n"}), ("project", "0.1", {"vision/__init__.py": "", "vision/city.py": "1\n"}), None),
         (("vision", "1.0", {**OLD, "vision/__init__.py": LONG[:800]}), ("project", "0.1", {"vision/__init__.py": "", "vision/city.py": "1\n"}), ("project 0.1", "vision 1.0")),
+        (("ffmpeg_python", "0.2.0", {"ffmpeg/__init__.py": "from .run import input\n"}), ("ffmpeg", "1.4", {"ffmpeg/__init__.py": "a = 1\n"}), ("ffmpeg 1.4", "ffmpeg-python 0.2.0")),
+        (("ffmpeg", "1.4", {"ffmpeg/__init__.py": "a = 1\n"}), ("ffmpeg_python", "0.2.0", {"ffmpeg/__init__.py": "from .run import input\n"}), None),
         (("one", "1.0", {"tests/__init__.py": "", "tests/help.py": "1\n"}), ("two", "2.0", {"tests/__init__.py": "", "tests/help.py": "2\n"}), None),
     ],
-    ids=["new over old", "old over new", "names in capitals", "twins", "the same modules", "a namespace", "a start that another project wrote", "a start that was written again", "a start that looks for all parts", "a start that declares a namespace", "a start that was only a licence", "a start of a few imports", "tests of both"],
+    ids=["new over old", "old over new", "names in capitals", "twins", "the same modules", "a namespace", "a start that another project wrote", "a start that was written again", "a start that looks for all parts", "a start that declares a namespace", "a start that was only a licence", "a start of a few imports", "another project over the one that is meant", "the one that is meant over another project", "tests of both"],
 )  # fmt: skip
 def test_whose_modules_are_there(
     tmp_path: Path,

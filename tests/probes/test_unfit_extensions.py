@@ -349,8 +349,8 @@ def test_a_library_that_is_opened_when_a_package_is_used(
 ) -> None:
     rows = (
         OpenedLibrary(distributions="phonemizer(-fork)?", module="odd.voice", files=("loader/libodd-one.so",),
-                      system=("libodd-one.so.1", "libodd-two.so.1"), variable="ODD_LIBRARY", at_use=True, source="-"),
-        OpenedLibrary(distributions="pyopengl", module="odd.EGL", system=("libodd-egl.so.1",), when={"ODD_PLATFORM": "egl"},
+                      others=("libodd-one.so.1", "libodd-two.so.1"), variable="ODD_LIBRARY", at_use=True, source="-"),
+        OpenedLibrary(distributions="pyopengl", module="odd.EGL", others=("libodd-egl.so.1",), when={"ODD_PLATFORM": "egl"},
                       at_use=True, source="-"),
     )  # fmt: skip
     table = ModuleTable(modules=(), standard=(), opened=rows)
@@ -436,7 +436,7 @@ OPENED = OpenedLibrary(
     distributions="odd",
     module="odd",
     files=("odd_data/libodd*.so",),
-    system=("libodd-of-no-system.so.1",),
+    others=("libodd-of-no-system.so.1",),
     source="here",
 )
 

@@ -28,11 +28,11 @@ def put(root: Path, path: str, *imports: str, **fields: Any) -> None:
 
 
 def machine(
-    root: Path, *recorded: str, name: str = "thing", architecture: str = "x86_64"
+    root: Path, *recorded: str, name: str = "thing", version: str = "1.0", architecture: str = "x86_64"
 ) -> tuple[UnfitExtension, ...]:
     """Look at an environment with one package, which recorded its module and these files."""
     rows = "".join(f"{path},,1\n" for path in ("thing/_core.cp311-win_amd64.pyd", *recorded))
-    write(root, f"C:/ml/venv/Lib/site-packages/{name}-1.0.dist-info/RECORD", rows)
+    write(root, f"C:/ml/venv/Lib/site-packages/{name}-{version}.dist-info/RECORD", rows)
     write(root, "C:/ml/venv/pyvenv.cfg", f"home = {BASE}\n")
     put(root, SYSTEM + "\\kernel32.dll")
     python = PythonEnvironment(
@@ -42,7 +42,7 @@ def machine(
         version="3.11.9",
         architecture=architecture,
         site_packages=(SITE,),
-        distributions=(Distribution(name=name, version="1.0", location=SITE),),
+        distributions=(Distribution(name=name, version=version, location=SITE),),
     )
     asked = request(root, {"SystemRoot": "C:\\Windows", "PATH": "C:\\tools"}, system="windows", pythons=(python,))
     its = Interpreter(PREFIX, BASE, (3, 11), python.executable, {"home": BASE})
@@ -272,3 +272,30 @@ def test_a_module_that_was_built_for_numpy_1(tmp_path: Path) -> None:
     )
     found = built_for_numpy_1(its, sysroot_of(request(tmp_path, {}, system="windows").host))
     assert [one.distribution for one in found] == ["opencv-python"]
+
+
+@pytest.mark.parametrize(
+    ("there", "told"),
+    [
+        ((), True),
+        ((SYSTEM + "\\avcodec-60.dll",), False),
+        ((SYSTEM + "\\avcodec-59.dll",), True),
+    ],
+)
+def test_of_the_dlls_of_which_code_opens_one_that_loads(tmp_path: Path, there: tuple[str, ...], told: bool) -> None:
+    put(tmp_path, MODULE, "KERNEL32.dll")
+    for core in ("6", "7"):
+        put(tmp_path, f"{SITE}\\torchcodec\\libtorchcodec_core{core}.dll", f"avcodec-{54 + int(core)}.dll")
+    for file in there:
+        put(tmp_path, file)
+    recorded = [f"torchcodec/libtorchcodec_core{core}.dll" for core in ("6", "7")]
+    found = machine(tmp_path, *recorded, name="torchcodec", version="0.7.0")
+    assert [(one.ends, one.edge.name if one.edge else "") for one in found] == [("torchcodec", "avcodec-60.dll")] * told
+
+
+@pytest.mark.parametrize(("file", "told"), [("C:\\tools\\libmagic.dll", False), ("C:\\elsewhere\\libmagic.dll", True)])
+def test_a_dll_that_code_looks_for_on_path(tmp_path: Path, file: str, told: bool) -> None:
+    put(tmp_path, MODULE, "KERNEL32.dll")
+    put(tmp_path, file)
+    found = machine(tmp_path, name="python_magic")
+    assert [(one.ends, one.edge.by_name if one.edge else False) for one in found] == [("magic", True)] * told

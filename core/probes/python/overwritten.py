@@ -11,11 +11,11 @@ from collections import Counter
 from functools import partial
 from itertools import combinations
 
-from core.knowledge.modules import module_of
+from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, OverwrittenPackage, PythonEnvironment, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import BESIDES
+from core.probes.python.distributions import BESIDES, normalise_name
 from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import RecordRow, installed_by_conda, read_record, record_rows
@@ -65,8 +65,12 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
     inner = [p for p in differing if not STRIPPED_PATHS.search(p.removeprefix(one.location).replace("\\", "/"))]
     if not any(p != start for p in inner):
         pairs = (one, other, mine.get(start), its.get(start)), (other, one, its.get(start), mine.get(start))
+        meant = {normalise_name(row.install) for row in module_table().namesakes if row.module == package}
         for winner, loser, there, lost in pairs:
-            if module_of(loser.name) == package and _is_lost(start, there, lost, where):
+            is_meant = loser.name in meant
+            if (is_meant or module_of(loser.name) == package) and _is_lost(
+                start, there, lost, where, is_meant=is_meant
+            ):
                 return _told(package, winner, loser, where)
         return None
     counts: Counter[str] = Counter()
@@ -91,17 +95,20 @@ def _told(package: str, winner: Distribution, loser: Distribution, where: Sysroo
     )
 
 
-def _is_lost(start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot) -> bool:
+def _is_lost(
+    start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot, *, is_meant: bool
+) -> bool:
     """Whether a package has the start of another distribution than it had. Many packages of one namespace bring its start: that is short,
-    or looks for the other parts.
+    or looks for the other parts. ``is_meant``: it is no namespace, but another project's module of the same name.
     """
-    if not winners or not losers or not losers.sha256 or (losers.size or 0) < LONG_START:
+    if not winners or not losers or not (is_meant or (losers.sha256 and (losers.size or 0) >= LONG_START)):
         return False
     content = where.read(start, MAX_BYTES)
     if content is None or any(word in content for word in FURTHER_PARTS):
         return False
     digest = _sha256(content)
-    return digest != losers.sha256 and winners.sha256 in ("", digest)
+    theirs = losers.sha256 == digest if losers.sha256 else losers.size == len(content)
+    return not theirs and winners.sha256 in ("", digest)
 
 
 def _sha256(content: bytes) -> str:

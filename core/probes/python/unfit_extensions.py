@@ -127,7 +127,7 @@ def unfit_extensions(
     its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
     policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
     preloaded, tunables = request.env.get("LD_PRELOAD", ""), request.env.get("GLIBC_TUNABLES", "")
-    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env))
+    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env, where.system))
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
         search = LibrarySearch(policy)
@@ -333,7 +333,7 @@ class _Look:
             if not edges:
                 return
             unfit.append(edges[0])
-        for name in row.system:
+        for name in row.others:
             _opened, edges = self._process().open(name)
             if not edges:
                 return

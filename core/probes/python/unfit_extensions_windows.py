@@ -19,8 +19,10 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
+from core.common.versions import is_older
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.knowledge.library_names import DRIVERS_OWN
+from core.knowledge.modules import OpenedLibrary, module_table
 from core.loader.windows.policy import DllPolicy, policy_folders
 from core.loader.windows.search import DllSearch, cpython_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution, path_text
@@ -80,8 +82,10 @@ def unfit_dlls(
     path = (expand_percent(e, env).strip('"').strip() for e in searched_entries(env.get("PATH", ""), "windows"))
     entries = tuple(dict.fromkeys(e for e in path if ntpath.isabs(e)))
 
+    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env, where.system))
+
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
-        its = _Look(python, interpreter, suffixes, policy, watched, entries=entries)
+        its = _Look(python, interpreter, suffixes, policy, watched, entries=entries, opened=opened)
         found = tuple(its.everything())
         for path in its.places():
             watched.local_path(path)  # the answer depends on what the loader examines
@@ -95,6 +99,7 @@ def unfit_dlls(
         policy,
         suffixes,
         entries,
+        opened,
     )
     known = request.shared.setdefault("identities", {})
     return kept_look("unfit dlls", given, tuple[UnfitExtension, ...], look, where, known=known)
@@ -112,10 +117,11 @@ class _Look:
         where: Sysroot,
         *,
         entries: tuple[str, ...],
+        opened: tuple[OpenedLibrary, ...],
     ) -> None:
         self._python, self._interpreter, self._where = python, interpreter, where
         self._entries, self._owner = entries, cast("Distribution | None", None)
-        self._policy, self._search = policy, DllSearch(policy)
+        self._policy, self._search, self._opened = policy, DllSearch(policy), opened
         self._tagged = tuple(s for s in suffixes if s.count(".") > 1)
         self._names: dict[str, frozenset[str]] = {}
         self._read: dict[str, None] = {}
@@ -136,6 +142,11 @@ class _Look:
         for what in every_distribution(self._python, self._where):
             steps = [s.file for row in rows if re.fullmatch(row.distribution, what.name) for s in row.windows]
             yield from self._of_distribution(what, steps)
+            for row in self._opened:
+                if re.fullmatch(row.distributions, what.name) and not (
+                    row.below and is_older(what.version, row.below) is not True
+                ):
+                    yield from self._of_opened(row, what)
 
     def _of_distribution(self, what: Distribution, followed: list[str]) -> Iterator[UnfitExtension]:
         """Yield those of one distribution. ``followed``: patterns of the files whose needs the closures examine."""
@@ -175,6 +186,32 @@ class _Look:
             for one in self._one(path, f"{what.name} {what.version}", what.location, own, folders):
                 if is_spelt_by(what, self._where.name(path), self._where):
                     yield replace(one, is_library=True)
+
+    def _of_opened(self, row: OpenedLibrary, what: Distribution) -> Iterator[UnfitExtension]:
+        """Yield the DLL that a package's Python code opens, if none of its files loads and PATH has none of the others."""
+        rows = record_rows(what, BINARY_ROW, self._where)
+        own = {self._where.name(path).lower(): path for path in rows}
+        folders = tuple(dict.fromkeys(map(self._where.parent, rows)))
+        module = self._where.join(what.location, *row.module.split("."))
+        start = self._where.join(module, "__init__.py")
+        asker = path_text(start if self._where.is_file(start) else f"{module}.py")
+        unfit: list[Edge] = []
+        for path in (p for folder in self._python.site_packages for f in row.files for p in self._named(f, folder)):
+            one = next(self._one(path, "", what.location, own, folders), None)
+            if one is None or one.edge is None:
+                return
+            unfit.append(one.edge)
+        if any(name in self._names_below(folder, 1) for name in row.others for folder in self._entries):
+            return
+        unfit += [Edge(name=name, wanted_by=asker, state="absent", by_name=True) for name in row.others[:1]]
+        if unfit:
+            owner = f"{what.name} {what.version}"
+            yield UnfitExtension(asker, owner, what.location, unfit[0], ends=row.module)
+
+    def _named(self, pattern: str, folder: str) -> list[str]:
+        *inner, name = pattern.split("/")
+        place = self._where.join(folder, *inner)
+        return [self._where.join(place, n) for n in self._where.names(place) or () if fnmatch(n, name)]
 
     def _is_module_of(self, path: str, what: Distribution) -> bool:
         inner = self._inner(path, what)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.modules import module_table
 from core.model.facts import Distribution, OverwrittenPackage, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import normalise
@@ -96,7 +97,8 @@ def overwritten_packages(seen: Snapshot) -> Iterator[Finding]:
 
 def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
     names = [d.partition(" ")[0] for d in (one.lost, one.written)]
-    wanted = next((n for n in names if is_asked_for(home, n)), "")
+    meant = {row.install.lower() for row in module_table().namesakes if row.module == one.package}
+    wanted = next((n for n in names if n in meant or is_asked_for(home, n)), "")
     keep = next(d for d in (one.lost, one.written) if d.startswith(f"{wanted} ") or (not wanted and d == one.written))
     return make_finding(
         Step.FRAMEWORKS,
