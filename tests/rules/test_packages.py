@@ -136,7 +136,9 @@ def over(package: str, written: str, lost: str) -> tuple[ImportSearch, ...]:
     )
 
 
-@pytest.mark.parametrize(("requires", "keep"), [((), "jwt==1.3.1"), (("pyjwt>=2",), "pyjwt==2.10.1")])
+@pytest.mark.parametrize(
+    ("requires", "keep"), [((), "pyjwt==2.10.1"), (("jwt",), "jwt==1.3.1"), (("pyjwt>=2",), "pyjwt==2.10.1")]
+)
 def test_what_others_require_is_kept_of_two_that_own_one_package(requires: tuple[str, ...], keep: str) -> None:
     its = has(PREFIX, torch="2.6.0")
     of_torch = replace(its.distributions[0], requires=requires)

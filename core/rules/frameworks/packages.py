@@ -98,7 +98,7 @@ def overwritten_packages(seen: Snapshot) -> Iterator[Finding]:
 def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
     names = [d.partition(" ")[0] for d in (one.lost, one.written)]
     meant = {row.install.lower() for row in module_table().namesakes if row.module == one.package}
-    wanted = next((n for n in names if n in meant or is_asked_for(home, n)), "")
+    wanted = next((n for n in names if is_asked_for(home, n)), "") or next((n for n in names if n in meant), "")
     keep = next(d for d in (one.lost, one.written) if d.startswith(f"{wanted} ") or (not wanted and d == one.written))
     return make_finding(
         Step.FRAMEWORKS,

@@ -133,7 +133,7 @@ def _title(home: EnvironmentView, one: EndedImport, owners: list[str], consumers
     its = home.python.prefix
     module = one.wanted
     whole = [f"{d.name} {d.version}" for n in consumers if (d := home.installed(n))]
-    if one.edge is None and (not whole or home.seen.machine.system == "windows"):
+    if one.edge is None and (home.seen.machine.system == "windows" or (one.starts and not whole)):
         return _(
             "{who} fails at its start: the Python of {prefix} has no {module}.",
             who=join_names(whole or one.starts), prefix=its, module=module,
