@@ -185,6 +185,25 @@ def _variable_not_set(_home: EnvironmentView, start: Start, one: StartedPython) 
     return title, why, fix
 
 
+def _not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of output that goes into a file in the code page."""
+    title = _(
+        "{program} prints {letter}, which the output of {source} cannot have: it is in {encoding}.",
+        program=one.program,
+        letter=repr(one.name),
+        source=one.source,
+        encoding=one.command,
+    )
+    why = _(
+        "Python writes into a file or a pipe in the code page of Windows, and only to a window in UTF-8. The program ends with UnicodeEncodeError."
+    )
+    fix = manual_fix(
+        _("Let Python write UTF-8: put this line before it in {file}", file=one.source.rpartition(":")[0]),
+        "set PYTHONUTF8=1",
+    )
+    return title, why, fix
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
     title = _(
@@ -413,5 +432,6 @@ ENDS: dict[str, End] = {
     "not searched": End(_not_searched, everywhere=True),
     "tool not in PATH": End(_tool_not_in_path, everywhere=True),
     "variable not set": End(_variable_not_set, everywhere=True),
+    "not in code page": End(_not_in_code_page),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -6,6 +6,7 @@ import argparse
 import collections
 import os
 import pickle
+import socket
 import struct
 import subprocess
 import zipfile
@@ -20,7 +21,7 @@ from core.loader.linux.cache import CacheEntry
 from core.model.facts import Distribution, Environment, Start, StartLook, Variable
 from core.probes.python import tools
 from core.probes.sysroot import Sysroot, sysroot_of
-from core.probes.variables import vocabulary
+from core.probes.variables import places, vocabulary
 from core.probes.variables.locales import lacks_locale
 from core.probes.variables.places import places_of_contracts
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
@@ -122,6 +123,28 @@ def test_a_home_of_a_package_that_it_makes(tmp_path: Path, value: str, makes: st
     write(tmp_path, "/lib/a.so", "x")
     rows = vocabulary.look(asked(tmp_path, {"TOOLBOX_HOME": value}, "toolbox"))
     assert tuple(v for r in rows if r.takes == "own cache" for v in r.unknown) == refused
+
+
+@pytest.mark.parametrize(
+    ("program", "variable", "refused"),
+    [
+        ("import toolbox\n", "U2NET_HOME", ("/lib/a.so/kept",)),
+        ("from toolbox.config import KEPT\n", "XDG_CACHE_HOME", ("/lib/a.so/kept",)),
+        ("import json\n", "U2NET_HOME", ()),
+        ("import toolbox\n", "JAVA_HOME", ()),
+    ],
+)
+def test_a_package_that_a_program_imports_reads_variables_of_other_names(
+    tmp_path: Path, program: str, variable: str, refused: tuple[str, ...]
+):
+    code = "import os\nKEPT = os.getenv('U2NET_HOME', os.getenv('XDG_CACHE_HOME', '/tmp'))\nos.makedirs(KEPT)\n"
+    write(tmp_path, f"{SITE}/toolbox/config.py", code)
+    write(tmp_path, f"{SITE}/toolbox/__init__.py", "")
+    write(tmp_path, f"{SITE}/toolbox-1.0.dist-info/RECORD", "toolbox/__init__.py,,\ntoolbox/config.py,,\n")
+    write(tmp_path, "/lib/a.so", "x")
+    write(tmp_path, "/work/train.py", program)
+    asking = replace(asked(tmp_path, {variable: "/lib/a.so/kept"}, "toolbox"), script_folder="/work")
+    assert tuple(v for r in vocabulary.look(asking) for v in r.unknown) == refused
 
 
 @pytest.mark.parametrize(
@@ -665,6 +688,7 @@ def test_a_hub_that_is_closed_matters_to_a_program_that_names_a_model_of_it(
     assert asked == ([] if asks is None else [asks])
 
 
+OF_GRADIO = "import gradio as gr\n\nwith gr.Blocks() as demo:\n    gr.Textbox()\ndemo.queue().launch()\n"
 ASKS = "import requests\nrequests.get('http://127.0.0.1:8000/v1/models')\n"
 
 
@@ -682,6 +706,10 @@ MADE = "import os\nfrom openai import OpenAI\nclient = OpenAI(base_url='http://1
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,127.0.0.1"}, False),
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "NO_PROXY": "127.0.0.0/8"}, False),
         (ASKS, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "*"}, False),
+        (OF_GRADIO, {"http_proxy": "http://proxy.lab:3128"}, True),
+        (OF_GRADIO, {"http_proxy": "http://proxy.lab:3128", "no_proxy": "localhost,127.0.0.1"}, False),
+        (OF_GRADIO.replace("launch()", "launch(share=True)"), {"http_proxy": "http://proxy.lab:3128"}, False),
+        (OF_GRADIO.replace("gradio", "textual"), {"http_proxy": "http://proxy.lab:3128"}, False),
         (ASKS, {"http_proxy": "http://127.0.0.1:7890"}, False),
         (ASKS, {"http_proxy": "http://127.0.0.1:7891"}, True),
         (ASKS, {"https_proxy": "http://proxy.lab:3128"}, False),
@@ -698,6 +726,15 @@ def test_what_is_asked_of_this_machine_is_not_for_a_proxy(
     write(tmp_path, "/proc/net/tcp", "  0: 0100007F:1ED2 00000000:0000 0A 0 0\n")
     found = places_of_contracts({"HOME": "/home/ada"} | env, Sysroot(system="linux", root=str(tmp_path)))
     assert any(p.variable == "HTTP_PROXY" for p in found) == told
+
+
+def test_a_port_that_somebody_has_is_not_free():
+    with socket.socket() as listening:
+        listening.bind(("127.0.0.1", 0))
+        listening.listen()
+        port = listening.getsockname()[1]
+        assert not places.is_free(port)
+    assert places.is_free(port)
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,9 @@ class State(msgspec.Struct):
         self._note(row)
 
     def export_variable(self, name: str, value: str, file: str, line: int, form: LineForm) -> None:
-        """Set a variable that programs get, and record the line."""
+        """Set a variable that programs get, and record the line. On Windows it keeps the name that it has, in whichever letters."""
+        if self.separator == ";":
+            name = next((n for n in self.values if n.upper() == name.upper()), name)
         self.set_variable(name, value, file, line, form)
         self.exported.add(name)
 

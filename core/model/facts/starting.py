@@ -138,6 +138,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "policy",
         "variable not set",
         "tool not in PATH",
+        "not in code page",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -167,6 +168,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - no command: ``name`` is the first word of ``source``, and no command there
     - not read: the batch file ``source`` is in UTF-16
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
+    - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
+      (file and line) prints
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""

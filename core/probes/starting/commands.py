@@ -79,6 +79,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """On Windows: the program of a package's command, which starts this Python."""
     relative: str = ""
     """On Windows: the path without a folder, of itself or of its program, that is not in the folder in which it starts."""
+    project: str = ""
+    """Folder of the project whose requirements ``uv run`` installs first."""
     opens_store: bool = False
     """On Windows: it is gone, and in its place an alias opens the Store."""
 

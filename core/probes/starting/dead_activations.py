@@ -9,7 +9,10 @@ from core.probes.programs.follow import find_named
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
-DEAD_CALL = late_pattern(r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400})\"?[ \t]{0,20}")
+DEAD_CALL = late_pattern(
+    r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400}?\\activate(?:\.bat)?)\"?(?:[ \t][^\r\n&|]{0,400})?"
+)
+"""It may name an environment of conda's behind it."""
 
 
 def dead_activation(way: Reached, ground: Ground) -> str:
@@ -87,7 +90,7 @@ def _in_batch(command: str, way: Reached, ground: Ground) -> tuple[list[str], di
 def called_activation(row: str, way: Reached, ground: Ground) -> str:
     """Return the batch file by which a line of a batch file activates an environment, as it is named there; empty for any other line."""
     found = DEAD_CALL.fullmatch(row) if ground.where.system == "windows" and way.kind == "script" else None
-    if found is None or not found[1].strip().lower().removesuffix(".bat").endswith("\\activate"):
+    if found is None:
         return ""
     paths = ground.where.path_module
     named = re.sub(r"(?i)%~dp0\\?", lambda _m: f"{paths.dirname(way.at)}\\", found[1].strip())

@@ -10,10 +10,12 @@ import ast
 import itertools
 import re
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_environ, is_main, statements_of
+from core.common.variable_names import variable_in
+from core.host.startup.plain import toml_tables
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry
 from core.model.paths import is_inside
@@ -287,3 +289,23 @@ def _asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
                 yield name, part.lineno
             case _:
                 pass
+
+
+OFF = ("", "0", "false", "no", "off")
+
+
+def may_come(module: str, folder: str, ground: Ground) -> bool:
+    """Whether ``uv run`` may install the module before it starts the program: it first installs what the project asks for."""
+    if any(variable_in(ground.env, n).lower() not in OFF for n in ("UV_NO_SYNC", "UV_OFFLINE")):
+        return False
+    locked = toml_of(ground.where.join(folder, "uv.lock"), ground).get("package")
+    if isinstance(locked, list):
+        names = [n for p in locked if isinstance(p, Mapping) and isinstance(n := p.get("name"), str)]
+        return module in modules_of(names)
+    project = toml_of(ground.where.join(folder, "pyproject.toml"), ground).get("project")
+    return bool(isinstance(project, Mapping) and project.get("dependencies"))
+
+
+def toml_of(path: str, ground: Ground) -> Mapping[str, object]:
+    """Return the tables of a file."""
+    return toml_tables(ground.where.text(path, 1 << 22) or "")

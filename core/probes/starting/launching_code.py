@@ -7,10 +7,9 @@ Sources: Python's documentation, "subprocess" (env replaces the whole environmen
 from __future__ import annotations
 
 import ast
-import posixpath
 import re
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from core.common.syntax_tree import argument, constant, is_environ, last_name, literal_text, nodes_of, statements_of
 from core.host.startup.state import State
@@ -18,6 +17,8 @@ from core.probes.python.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 
 Task = tuple[str, int, str, State]
+Reader = Callable[[str, str, State, Ground], Iterator[Task]]
+"""Reads what a file of this text, at this path, starts with these variables."""
 Row = tuple[str, str | None, int]
 """Name, value and line of a variable; without a name: all of this process; without a value: it is taken away."""
 EVERY: Row = ("", "", 0)
@@ -28,16 +29,26 @@ OPERATOR = "BashOperator"
 FOLDERS = ("", "dags", "flows", "pipelines", "jobs", "scripts", "tools")
 """Folders of a project with such code."""
 MOST_FILES = 40
-MAY_LAUNCH = re.compile(r"\benv\s*=")
+MAY_LAUNCH = re.compile(r"\benv\s*=|[\\/]python")
+NAMES_A_PYTHON = re.compile(r"['\"]?[^\s'\"]*[\\/]python[\w.]*(?:['\"\s]|$)")
+"""A command that begins with the path of a Python."""
 ELSEWHERE = ("external_python", "ExternalPythonOperator")
 """Airflow's decorator and operator that run a function in another Python."""
 
 
 def launching_files(ground: Ground) -> Iterator[str]:
     """Yield the project's files that may start programs, below the working folder."""
+    join = ground.where.join
     for folder in FOLDERS:
-        names = ground.around.names(posixpath.join(ground.folder, folder) if folder else ground.folder)
-        yield from (posixpath.join(folder, n) for n in [n for n in names if n.endswith(".py")][:MOST_FILES])
+        names = ground.around.names(join(ground.folder, folder) if folder else ground.folder)
+        yield from (join(folder, n) if folder else n for n in [n for n in names if n.endswith(".py")][:MOST_FILES])
+
+
+def one_line(words: Iterable[str], ground: Ground) -> str:
+    """Return words as one command line of this machine's system."""
+    if ground.where.system != "windows":
+        return shlex.join(words)
+    return " ".join(f'"{w}"' if " " in w or not w else w for w in words)
 
 
 def dag_files(ground: Ground) -> Iterator[str]:
@@ -49,8 +60,10 @@ def dag_files(ground: Ground) -> Iterator[str]:
         yield from (f"{folder}/{n}" for n in [n for n in ground.around.names(folder) if n.endswith(".py")][:MOST_FILES])
 
 
-def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[Task]:
-    """Yield each command that is started with variables of its own, or by Airflow."""
+def launching_calls(text: str, path: str, state: State, ground: Ground, *, own_python: str = "") -> Iterator[Task]:
+    """Yield each command that is started with variables of its own, by a Python's path, or by Airflow. ``own_python``: what sys.executable
+    is.
+    """
     by_airflow = "airflow" in text
     if not by_airflow and not (MAY_LAUNCH.search(text) and "subprocess" in text):
         return
@@ -64,9 +77,9 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
     for node in nodes:
         match node:
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, OPERATOR):
-                command = _command(node, called, names)
+                command = _command(node, called, names, ground, own_python)
                 given = argument(node, "env")
-                if not command or (given is None and called != OPERATOR):
+                if not command or (given is None and called != OPERATOR and not NAMES_A_PYTHON.match(command)):
                     continue
                 its = state.apart()
                 whole = constant(argument(node, "append_env")) is not True if called == OPERATOR else True
@@ -79,8 +92,10 @@ def launching_calls(text: str, path: str, state: State, _ground: Ground) -> Iter
                 pass
 
 
-def named_pythons_started(text: str) -> Iterator[tuple[int, str]]:
-    """Yield line and command of each call that starts a Python by its bare name, with this process' own variables and folder."""
+def named_pythons_started(text: str, ground: Ground) -> Iterator[tuple[int, str, bool]]:
+    """Yield line and command of each call that starts a Python by its bare name, with this process' own variables and folder, and whether a shell
+    does it.
+    """
     if not re.search(r"subprocess|os\.system", text) or not re.search(r"[\"']python[\d.]*[\"' ]", text):
         return
     names = PathNames("", env={})
@@ -88,11 +103,14 @@ def named_pythons_started(text: str) -> Iterator[tuple[int, str]]:
         match node:
             case ast.Call(func=ast.Name(id=called) | ast.Attribute(attr=called)) if called in (*STARTERS, "system"):
                 named = {k.arg for k in node.keywords} & {"env", "cwd", "executable", None}
+                by_shell = called == "system" or _is_by_shell(node, called)
                 told = (
-                    literal_text(argument(node, "command", 0)) if called == "system" else _command(node, called, names)
+                    literal_text(argument(node, "command", 0))
+                    if called == "system"
+                    else _command(node, called, names, ground)
                 )
                 if told and not named and re.match(r"python[\d.]*(?:\s|$)", told):
-                    yield node.lineno, told
+                    yield node.lineno, told, by_shell
             case _:
                 pass
 
@@ -118,20 +136,25 @@ def _in_another_python(node: ast.stmt | ast.expr, nodes: list[ast.stmt | ast.exp
     return shlex.join((python, "-c", "\n".join(ast.unparse(n) for n in function.body)))
 
 
-def _command(call: ast.Call, called: str, names: PathNames) -> str:
+def _is_by_shell(call: ast.Call, called: str) -> bool:
+    return called == "create_subprocess_shell" or constant(argument(call, "shell")) is True
+
+
+def _command(call: ast.Call, called: str, names: PathNames, ground: Ground, own_python: str = "") -> str:
     """Return what a call starts, as far as its words stand in the text; empty if the program does not."""
     if called == OPERATOR:
         given = argument(call, "bash_command")
         return (names.value_of(given) if given is not None else None) or ""
     if called == "create_subprocess_exec":
-        words = [literal_text(a) for a in call.args]
+        listed = call.args
     else:
         first = argument(call, "args", 0)
         if (told := literal_text(first)) is not None:
-            shell = called == "create_subprocess_shell" or constant(argument(call, "shell")) is True
-            return told if shell else shlex.quote(told)
-        words = [literal_text(a) for a in first.elts] if isinstance(first, ast.List | ast.Tuple) else []
-    return shlex.join(w for w in words if w is not None) if words and words[0] is not None else ""
+            whole = _is_by_shell(call, called) or ground.where.system == "windows"
+            return told if whole else shlex.quote(told)
+        listed = first.elts if isinstance(first, ast.List | ast.Tuple) else []
+    words = [own_python or None if ast.unparse(a) == "sys.executable" else literal_text(a) for a in listed]
+    return one_line((w for w in words if w is not None), ground) if words and words[0] is not None else ""
 
 
 def _apply(rows: list[Row | None], state: State, path: str, line: int, *, replaces: bool) -> bool:

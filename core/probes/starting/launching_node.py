@@ -5,13 +5,12 @@ Source: Node's documentation, "Child process" (options.env replaces the whole en
 
 from __future__ import annotations
 
-import posixpath
 import re
-import shlex
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import UNKNOWN, State, is_name
+from core.probes.starting.launching_code import NAMES_A_PYTHON, one_line
 from core.probes.starting.machine import Ground
 
 Task = tuple[str, int, str, State]
@@ -33,13 +32,16 @@ _OPENS, _CLOSES = "([{", ")]}"
 
 def node_files(ground: Ground) -> Iterator[str]:
     """Yield the project's files that may start programs, below the working folder."""
+    join = ground.where.join
     for folder in FOLDERS:
-        names = ground.around.names(posixpath.join(ground.folder, folder) if folder else ground.folder)
-        yield from (posixpath.join(folder, n) for n in [n for n in names if n.endswith(ENDINGS)][:MOST_FILES])
+        names = ground.around.names(join(ground.folder, folder) if folder else ground.folder)
+        yield from (join(folder, n) if folder else n for n in [n for n in names if n.endswith(ENDINGS)][:MOST_FILES])
 
 
-def node_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[Task]:
-    """Yield each command that is started with variables of its own: of the call's ``env``, and what ``process.env`` was given before."""
+def node_calls(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
+    """Yield each command that is started by a Python's path, or with variables of its own: of the call's ``env``, and what ``process.env`` was
+    given before.
+    """
     if "child_process" not in text and "execa" not in text:
         return
     given: list[tuple[str, str, int]] = []
@@ -50,10 +52,10 @@ def node_calls(text: str, path: str, state: State, _ground: Ground) -> Iterator[
             given.append((found[2], value, line))
             continue
         parts = _parts(_tokens(text, found.end()))
-        command = _command(found[1], parts)
+        command = _command(found[1], parts, ground)
         options = next((p for p in parts[1:] if p[:1] == ["{"]), [])
         env = next((v for k, v in _members(options) if k == "env"), None)
-        if not command or (env is None and not given):
+        if not command or (env is None and not given and not NAMES_A_PYTHON.match(command)):
             continue
         its = state.apart()
         for name, value, number in given:
@@ -113,14 +115,14 @@ def _text(words: list[str]) -> str | None:
     return None
 
 
-def _command(called: str, parts: list[list[str]]) -> str:
+def _command(called: str, parts: list[list[str]], ground: Ground) -> str:
     first = _text(parts[0]) if parts else None
     if first is None:
         return ""
     if called in SHELL:
         return first
     rest = _parts(parts[1][1:-1]) if len(parts) > 1 and parts[1][:1] == ["["] else []
-    return shlex.join([first, *(w for r in rest if (w := _text(r)) is not None)])
+    return one_line([first, *(w for r in rest if (w := _text(r)) is not None)], ground)
 
 
 def _value(words: list[str], state: State) -> str:

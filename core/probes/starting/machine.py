@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import ntpath
 import posixpath
 import re
 from collections.abc import Iterator
@@ -76,9 +77,10 @@ class Ground(msgspec.Struct, frozen=True):
 
 def folders_upward(folder: str) -> Iterator[str]:
     """Yield a folder and those above it, without the root."""
-    while folder not in ("/", ""):
+    parent = ntpath.dirname if folder[1:2] == ":" else posixpath.dirname
+    while folder and (above := parent(folder)) != folder:
         yield folder
-        folder = posixpath.dirname(folder)
+        folder = above
 
 
 def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.variable_names import variable_in
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import State, is_name
 from core.probes.programs.follow import SHELL_NAMES, find_named
@@ -64,6 +65,8 @@ class Runner(msgspec.Struct, frozen=True):
     """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of
     the project's path.
     """
+    kept_on_windows: tuple[str, str] = ("", "")
+    """The same there: the variable that names the folder above, and the path below it."""
     saved: tuple[str, ...] = ()
     """Files of the project that name the interpreter which it takes first, if that is there."""
     not_saved: str = ""
@@ -87,7 +90,10 @@ RUNNERS: dict[str, Runner] = {
         keeps_active="PDM_IGNORE_ACTIVE_VENV",
     ),  # PDM's documentation, "Working with virtual environments"; resolve_interpreter() of its project/core.py
     "poetry": Runner(
-        (".venv",), kept=".cache/pypoetry/virtualenvs", takes_active=True
+        (".venv",),
+        kept=".cache/pypoetry/virtualenvs",
+        kept_on_windows=("LOCALAPPDATA", "pypoetry\\Cache\\virtualenvs"),
+        takes_active=True,
     ),  # Poetry's documentation, "virtualenvs.in-project"; EnvManager.get() of its env_manager.py
     "hatch": Runner((".venv",)),
     "pipenv": Runner(
@@ -95,6 +101,7 @@ RUNNERS: dict[str, Runner] = {
         ("Pipfile",),
         (".env",),
         kept=".local/share/virtualenvs",
+        kept_on_windows=("USERPROFILE", ".virtualenvs"),
         saved=(".venv",),
         takes_active=True,
         keeps_active="PIPENV_IGNORE_VIRTUALENVS",
@@ -311,37 +318,45 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 
 def environment_of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
     """Return the environment of the project in the working folder or above it."""
-    here = state.values.get("PWD", "/")
+    paths, join = ground.where.path_module, ground.where.join
+    here = state.values.get("PWD") or ground.folder
     if chosen := options.get("--project") or options.get("--directory") or options.get("-C"):
-        here = posixpath.normpath(posixpath.join(here, chosen))
+        here = paths.normpath(paths.join(here, chosen))
     if (told := state.values.get(runner.told_by, "")) and runner.told_by:
-        return posixpath.normpath(posixpath.join(here, told))
+        return str(paths.normpath(paths.join(here, told)))
     name = options.get("-e") or options.get("--environment") or "default"
     for folder in folders_upward(here):
-        if any(ground.around.kind(f"{folder}/{m}") == "file" for m in runner.marks):
+        if any(ground.around.kind(join(folder, m)) == "file" for m in runner.marks):
             for file in runner.reads:
-                _read(f"{folder}/{file}", state, ground, how="braced")
+                _read(join(folder, file), state, ground, how="braced")
             if saved := _saved(runner, folder, state, ground):
                 return saved
             active = state.values.get("VIRTUAL_ENV", "")
             if active and runner.takes_active and not state.values.get(runner.keeps_active):
                 return active
-            places = (f"{folder}/{p}".replace("{name}", name) for p in runner.places)
-            inside = next((p for p in places if ground.around.kind(f"{p}/bin/python") == "file"), "")
+            places = (join(folder, *p.replace("{name}", name).split("/")) for p in runner.places)
+            inside = next((p for p in places if ground.where.is_file(interpreter_in(p, ground))), "")
             return inside or _managed_environment(runner, folder, ground)
     return ""
 
 
+def interpreter_in(prefix: str, ground: Ground) -> str:
+    """Return the path of a virtual environment's Python."""
+    inner = ("Scripts", "python.exe") if ground.where.system == "windows" else ("bin", "python")
+    return ground.where.join(prefix, *inner)
+
+
 def _saved(runner: Runner, project: str, state: State, ground: Ground) -> str:
     """Return the environment of the interpreter that a project remembers; the file counts as what sets VIRTUAL_ENV."""
-    for file in () if state.values.get(runner.not_saved) else (f"{project}/{n}" for n in runner.saved):
+    paths = ground.where.path_module
+    for file in () if state.values.get(runner.not_saved) else (ground.where.join(project, n) for n in runner.saved):
         told = (ground.read(file) or "").strip() if ground.around.kind(file) == "file" else ""
-        python = next((p for p in (told, f"{told}/bin/python") if told and ground.around.kind(p) == "file"), "")
-        prefix = posixpath.dirname(posixpath.dirname(python))
+        python = next((p for p in (told, interpreter_in(told, ground)) if told and ground.where.is_file(p)), "")
+        prefix = paths.dirname(paths.dirname(python))
         if prefix and prefix_of(python, ground.where, state.values):
             state.files.append(file)
             state.set_variable("VIRTUAL_ENV", prefix, file, 1, "python")
-            return prefix
+            return str(prefix)
     return ""
 
 
@@ -352,12 +367,15 @@ def _managed_environment(runner: Runner, project: str, ground: Ground) -> str:
     import base64  # imported late: few machines have such a project
     import hashlib
 
+    windows = ground.where.system == "windows"
+    above, below = runner.kept_on_windows
+    folder = ground.where.join(variable_in(ground.env, above), below) if windows else ground.at_home(runner.kept)
     place = ground.where.real_path(project)
-    marked = f"{place}/{runner.marks[0]}" if runner.marks[0] != "pyproject.toml" else place
-    digest = base64.urlsafe_b64encode(hashlib.sha256(marked.encode()).digest()).decode()[:8]
-    folder = ground.at_home(runner.kept)
-    found = [f"{folder}/{n}" for n in ground.around.names(folder) if f"-{digest}" in n]
-    return next((p for p in found if ground.around.kind(f"{p}/bin/python") == "file"), "")
+    marked = place if runner.marks[0] == "pyproject.toml" else ground.where.join(place, runner.marks[0])
+    written = (marked.lower(), marked) if windows else (marked,)
+    digests = [base64.urlsafe_b64encode(hashlib.sha256(w.encode()).digest()).decode()[:8] for w in written]
+    found = [ground.where.join(folder, n) for n in ground.around.names(folder) if any(f"-{d}" in n for d in digests)]
+    return next((p for p in found if ground.where.is_file(interpreter_in(p, ground))), "")
 
 
 def _of_conda(options: dict[str, str], state: State, ground: Ground) -> str:
@@ -396,7 +414,7 @@ def _read(
     ends: bool = False,
 ) -> None:
     """Take a file of variables; ``at``: the line that names it; ``how``: see ``read_assignments``."""
-    path = posixpath.normpath(path)
+    path = ground.where.path_module.normpath(path)
     if (text := ground.read(path)) is not None:
         read_assignments(text, path, state, expands=how == "expands", braced=how == "braced")
     elif at and ground.around.kind(path) == "missing":

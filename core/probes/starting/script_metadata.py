@@ -26,7 +26,7 @@ def own_requirements(words: list[str], folder: str, where: Sysroot) -> tuple[str
     )
     if number is None or any(re.match(r"python|-m$|--module$", posixpath.basename(w)) for w in rest[:number]):
         return None
-    path = posixpath.normpath(posixpath.join(folder, rest[number]))
+    path = where.path_module.normpath(where.path_module.join(folder, rest[number]))
     listed = metadata_of(where.text(path, MOST_PROGRAM) or "") if where.is_file(path) else None
     if listed is None:
         return None

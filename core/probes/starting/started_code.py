@@ -25,6 +25,7 @@ from core.probes.starting.lacking_modules import (
     LAUNCHERS,
     has_module,
     lacking_variables,
+    may_come,
     modules_of,
     not_searched,
     options_of_python,
@@ -120,7 +121,7 @@ def _started_by_it(
     here = way.state.values.get("PWD") or ground.folder
     place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
     text = ground.read(place) if place.endswith(".py") else None
-    for line, command in named_pythons_started(text or ""):
+    for line, command, _by_shell in named_pythons_started(text or "", ground):
         its = replace(way, state=way.state.apart(), text=command)
         child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
         for one in lacking_pythons(child, its, ground, pythons) if child and child.by_name else ():
@@ -311,6 +312,8 @@ def lacking_pythons(
         return
     program, lacks = program_and_lacking_modules(found, way, ground, homes)
     relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
+    if found.project and any(may_come(n, found.project, ground) for n in relevant):
+        return
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
         seems, dead = having[0], dead_activation(way, ground)

@@ -18,7 +18,7 @@ from core.probes.starting.commands import Line, language, python_of_text
 from core.probes.starting.editor_tasks import NAME as _NAME
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, editor_tasks, run_configurations
 from core.probes.starting.jenkins import jenkins_tasks
-from core.probes.starting.launching_code import dag_files, launching_calls, launching_files
+from core.probes.starting.launching_code import Reader, dag_files, launching_calls, launching_files
 from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects import hatch_tasks, pixi_tasks, pyproject_tasks
@@ -38,7 +38,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     readers = (
         (("GNUmakefile", "makefile", "Makefile"), _make),
         (("justfile", "Justfile", ".justfile"), _just),
-        (("package.json",), _npm),
+        (("package.json",), npm_scripts),
         (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
         (("Procfile",), _procfile),
         (("dvc.yaml",), _dvc),
@@ -62,7 +62,9 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
     further = [  # one for development, one for each server: people name them so, and start them with -f
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
-    launching = [((n,), launching_calls) for n in (*launching_files(ground), *dag_files(ground))]
+    launching: list[tuple[tuple[str, ...], Reader]] = [
+        ((n,), launching_calls) for n in (*launching_files(ground), *dag_files(ground))
+    ]
     launching += [((n,), node_calls) for n in node_files(ground)]
     launching += [((n,), sweep_commands) for n in sweep_files(ground)]
     for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
@@ -97,7 +99,7 @@ def _by_sh(read: object, text: str, ground: Ground) -> bool:
     """Whether /bin/sh runs each command of a file by itself: make, unless it is told otherwise, npm, honcho and foreman."""
     if read is _make:
         return not re.search(r"(?m)^\.ONESHELL[ \t]{0,8}:|^(?:export )?SHELL[ \t]{0,8}[:?]?=", text)
-    if read is _npm:
+    if read is npm_scripts:
         return "script-shell" not in (ground.read(f"{ground.folder}/.npmrc") or "")
     return read is _procfile
 
@@ -371,7 +373,8 @@ def _of_task(text: str, ground: Ground) -> str:
 # --- npm, Procfile -------------------------------------------------------------------------------------------------
 
 
-def _npm(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
+def npm_scripts(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
+    """Yield the scripts of a package.json."""
     found = json_value(text)
     scripts = found.get("scripts") if isinstance(found, dict) else None
     for name, command in (scripts if isinstance(scripts, dict) else {}).items():

@@ -11,12 +11,11 @@ from collections.abc import Iterator, Mapping
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import toml_tables
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import StartedFile
-from core.probes.starting.lacking_modules import modules_of
+from core.probes.starting.lacking_modules import may_come, toml_of
 from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.runners import RUNNERS, environment_of_project
 from core.probes.starting.started_code import lacking_pythons
@@ -25,7 +24,6 @@ from core.probes.starting.ways import Reached
 MOST_PROGRAMS = 20
 """Maximum number of programs of the working folder that are read."""
 NO_PROGRAM = late_pattern(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
-OFF = ("", "0", "false", "no", "off")
 
 
 def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
@@ -50,7 +48,7 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
         way = Reached(kind="task", at=f"{folder}/pyproject.toml: uv run {name}", state=state, argv=("uv", "run", name))
         runs = tuple(lacking_pythons(found, way, ground, tuple(ours)))
         if runs:
-            stays = not any(_may_come(m, folder, ground) for one in runs for m in one.lacks)
+            stays = not any(may_come(m, folder, ground) for one in runs for m in one.lacks)
             yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
             return
 
@@ -83,25 +81,9 @@ def _project(ground: Ground) -> str:
     """Return the folder of the project that uv finds: the nearest pyproject.toml with a [project] that uv manages."""
     for folder in folders_upward(ground.folder):
         if ground.around.kind(f"{folder}/pyproject.toml") == "file":
-            whole = _toml(f"{folder}/pyproject.toml", ground)
+            whole = toml_of(f"{folder}/pyproject.toml", ground)
             tool = whole.get("tool")
             own = tool.get("uv") if isinstance(tool, Mapping) else None
             managed = not isinstance(own, Mapping) or own.get("managed") is not False
             return folder if isinstance(whole.get("project"), Mapping) and managed else ""
     return ""
-
-
-def _may_come(module: str, folder: str, ground: Ground) -> bool:
-    """Whether ``uv run`` may install the module before it starts the program: it first installs what the project asks for."""
-    if any(ground.env.get(n, "").lower() not in OFF for n in ("UV_NO_SYNC", "UV_OFFLINE")):
-        return False
-    locked = _toml(f"{folder}/uv.lock", ground).get("package")
-    if isinstance(locked, list):
-        names = [n for p in locked if isinstance(p, Mapping) and isinstance(n := p.get("name"), str)]
-        return module in modules_of(names)
-    project = _toml(f"{folder}/pyproject.toml", ground).get("project")
-    return bool(isinstance(project, Mapping) and project.get("dependencies"))
-
-
-def _toml(path: str, ground: Ground) -> Mapping[str, object]:
-    return toml_tables(ground.where.text(path, 1 << 22) or "")

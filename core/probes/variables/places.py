@@ -131,6 +131,9 @@ _SENDS = late_pattern(
     r"|invoke|ainvoke|batch|list|retrieve|parse|pull|complete|predict)\(|(?<![\w.])(?:get|post|request|chat|generate|embed|list|pull)\("
 )
 """Calls that send a request; a client that is only made sends none."""
+_BY_GRADIO = late_pattern(r"(?ms)^[ \t]*(?:import|from)[ \t]+gradio\b.*\.launch\(")
+"""Gradio asks its own server by httpx before ``launch`` returns (``url_ok`` of gradio/networking.py), unless it shares the page."""
+_SHARES = late_pattern(r"\bshare\s*=\s*(?!False\b)")
 _LISTENS = late_pattern(r"(?m)^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:0000 0A ")
 LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 
@@ -140,23 +143,22 @@ def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysro
     which is another machine, or at which nobody answers; ``holds``: the name that it asks for.
     """
     given, here = env.get(contract.variable, "").strip(), working_folder(where)
-    if not given or where.system != "linux" or here in ("", "/", env.get("HOME", "")):
+    if not given or here in ("", "/", env.get("HOME", ""), env.get("USERPROFILE", "")):
         return
     proxy = re.fullmatch(r"(?:\w+://)?(?:[^/@]*@)?([\w.-]+|\[[\w:]+\])(?::(\d+))?/?", given)
     if proxy is None or (_is_here(proxy[1]) and _listens(int(proxy[2] or 80), where)):
         return
     exceptions = [e.strip().lstrip(".").partition(":")[0] for e in env.get("NO_PROXY", "").split(",")]
     texts = {path: text for path, text in (texts_below(here, where) or {}).items() if path.endswith(".py")}
-    if not any(_SENDS.search(text) for text in texts.values()):
+    if not any(_SENDS.search(text) or _BY_GRADIO.search(text) for text in texts.values()):
         return
     for path, text in texts.items():
         if "trust_env" in text or "proxies" in text or "_proxy" in text.lower():
             continue
         asks = _OF_THIS_MACHINE.search(text) if _SENDS_TO_PROXIES.search(text) else None
-        if asks and not any(
-            e == "*" or e == asks[1] or (e[:4] == asks[1][:4] == "127." and "/" in e) for e in exceptions
-        ):
-            yield NamedPlace(variable=contract.variable, path=path_text(path), state="file", holds=(asks[1],))
+        host = asks[1] if asks else "127.0.0.1" if _BY_GRADIO.search(text) and not _SHARES.search(text) else ""
+        if host and not any(e in {"*", host} or (e[:4] == host[:4] == "127." and "/" in e) for e in exceptions):
+            yield NamedPlace(variable=contract.variable, path=path_text(path), state="file", holds=(host,))
             return
 
 
@@ -200,8 +202,24 @@ def _is_here(host: str) -> bool:
 
 def _listens(port: int, where: Sysroot) -> bool:
     """Whether somebody answers at a port of this machine, or that cannot be seen."""
+    if where.system == "windows":
+        return not (where.is_running_system and is_free(port))
     texts = [text for path in LISTENERS if (text := where.text(path, 1 << 22)) is not None]
     return not texts or any(int(found, 16) == port for text in texts for found in _LISTENS.findall(text))
+
+
+def is_free(port: int) -> bool:
+    """Whether nobody has a port of this machine: Windows gives it to one program alone."""
+    import socket  # imported late: few machines have a proxy
+
+    with socket.socket() as asking:
+        try:
+            if alone := getattr(socket, "SO_EXCLUSIVEADDRUSE", None):
+                asking.setsockopt(socket.SOL_SOCKET, alone, 1)
+            asking.bind(("127.0.0.1", port))
+        except (OSError, OverflowError):
+            return False
+    return True
 
 
 HUB_FOLDERS = ("models--", "datasets--", "spaces--")

@@ -7,17 +7,23 @@ import re
 from collections.abc import Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.knowledge.contracts import code_sources
 from core.knowledge.modules import module_of
 from core.model.facts import PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import normalise_name
+from core.probes.python.module_text import modules_imported
+from core.probes.python.own_programs import programs_of_folder
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.own_modules import mentioning_modules
 
 MOST_RECORD = 16 << 20
 """Maximum number of bytes read of a distribution's list of files."""
+MOST_IMPORTED = 8
+"""Packages whose modules are searched for variables that are not theirs."""
+PLACE = late_pattern(r"_(?:HOME|DIR|ROOT|FOLDER|CACHE|PATH)$")
 OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
 """First words of variables that no package reads as its own."""
 
@@ -53,7 +59,38 @@ def reading_modules(
     owned |= {n for _reader, names in wanted.values() for n in names}
     for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
         wanted.setdefault(path, (reader, set()))[1].add(name)
+    for reader, path, name in _of_imported(
+        {n for n in given if n not in owned}, {r for r, _n in wanted.values()}, python, request, where
+    ):
+        wanted.setdefault(path, (reader, set()))[1].add(name)
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
+
+
+def _of_imported(
+    names: set[str], known: set[str], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the modules of packages that programs of the working folder import and that have another package's, or nobody's, variable in their
+    text, as (distribution, file, variable): rembg reads U2NET_HOME. ``known``: distributions whose modules are read anyway.
+    """
+    asked = {
+        n for n in names if "_" in n and (PLACE.search(n) or not n.startswith(tuple(f"{s}_" for s in OF_THE_SYSTEM)))
+    }
+    texts = programs_of_folder(request, where).values() if asked else ()
+    bodies = (node for text in texts for node in statements_of(text))
+    imported = {m.partition(".")[0].upper() for node in bodies for m in modules_imported(node)}
+    owners = dict(_folders(imported, python, where))
+    mine = [m for m in owners if owners[m] not in known and not _is_in_table(owners[m])]
+    for module in mine[:MOST_IMPORTED]:
+        request.watch.check()
+        for path in (
+            p for site in python.site_packages for p in mentioning_modules(where.join(site, module), asked, where)
+        ):
+            text = where.text(path, MOST_RECORD) or ""
+            yield from ((owners[module], path, n) for n in sorted(asked) if n in text)
+
+
+def _is_in_table(reader: str) -> bool:
+    return any(re.fullmatch(source.readers, reader) for source in code_sources())
 
 
 def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> tuple[tuple[str, str, str], ...]:

@@ -224,8 +224,10 @@ def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield the values that a package's own code cannot accept, except for variables with a row of their own."""
     told = {
-        c.variable for c in variable_contracts() if (not c.open or c.known) and c.kind != "debugging"
-    }  # of an open one, the installed release knows more; what helps to find errors is told beside what is no value at all
+        c.variable
+        for c in variable_contracts()
+        if (not c.open or c.known) and c.kind != "debugging" and not c.variable.startswith("XDG_")
+    }  # of an open one, the installed release knows more; what helps to find errors is told beside what is no value at all; XDG's folders have many readers
     known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
     here = [Variable(name=n, value=v) for n, v in request.env.items()]

@@ -46,7 +46,9 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
     if not contract.readers:
         asked = contract.kind in ("requirement", "capabilities", "devices")
         return (WARNING if contract.seldom else ERROR) if contract.fails else WARNING if asked else NOTE
-    nearest = min((h.near for h in reading if not is_idle(h.seen, h.python.prefix, reader_of(h, contract))), default=4)
+    named = contract.kind == "local"  # by the program that asks, whichever package does it for that
+    reads = (h for h in reading if named or not is_idle(h.seen, h.python.prefix, reader_of(h, contract)))
+    nearest = min((h.near for h in reads), default=4)
     if nearest > 2:
         return NOTE
     # A folder inside it, or what is loaded from it, is made when a kernel is compiled or a file is fetched: many programs do neither.

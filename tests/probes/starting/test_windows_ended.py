@@ -342,6 +342,15 @@ CONDA_ML = PythonEnvironment(
     [
         ("call conda activate m1", "", "conda activate m1"),
         ("call C:\\conda\\Scripts\\activate.bat m1", "", "C:\\conda\\Scripts\\activate.bat m1"),
+        ("call C:\\anaconda3\\Scripts\\activate.bat ml", "", "C:\\anaconda3\\Scripts\\activate.bat"),
+        (
+            (
+                "if exist C:\\anaconda3\\Scripts\\activate.bat (\r\n  call C:\\anaconda3\\Scripts\\activate.bat ml\r\n"
+                ") else (\r\n  call C:\\conda\\Scripts\\activate.bat ml\r\n)"
+            ),
+            "",
+            None,
+        ),
         ("call conda activate ml", "", None),
         ("call conda activate m1", "envs_dirs:\n  - D:\\envs\n", None),
         ("call conda activate %NAME%", "", None),
@@ -510,3 +519,46 @@ def test_a_command_of_another_environment_runs_the_program_there(
     assert [one.brought_by for one in found] == ["streamlit 1.39.0"] * len(found)
     put(machine, r"C:\ml\Scripts\streamlit.exe", "MZ")
     assert not any(one.brought_by for one in ended(machine, r"C:\Windows\System32;C:\tools\Scripts", ML, tools))
+
+
+PRINTS = "import torch\nprint('\\N{CHECK MARK} epoch 1')\n"
+
+
+@pytest.mark.parametrize(
+    ("line", "before", "program", "encoding"),
+    [
+        ("train.py > train.log 2>&1", "", PRINTS, "cp1252"),
+        ("train.py >> train.log", "", PRINTS, "cp1252"),
+        ("train.py | findstr epoch", "", PRINTS, "cp1252"),
+        ("train.py > train.log", "set PYTHONIOENCODING=gbk", PRINTS.replace("CHECK MARK", "SNOWMAN"), "gbk"),
+        ("train.py > train.log", "", PRINTS.replace("print(", "print(1, f").replace("1'", "{1}'"), "cp1252"),
+        ("train.py", "", PRINTS, ""),
+        ("train.py 2> errors.log", "", PRINTS, ""),
+        ("train.py || echo failed", "", PRINTS, ""),
+        ("-X utf8 train.py > train.log", "", PRINTS, ""),
+        ("train.py > train.log", "set PYTHONUTF8=1", PRINTS, ""),
+        ("train.py > train.log", "set PYTHONIOENCODING=utf-8", PRINTS, ""),
+        ("train.py > train.log", "set PYTHONIOENCODING=cp1252:replace", PRINTS, ""),
+        ("train.py > train.log", "", PRINTS.replace("CHECK MARK", "LATIN SMALL LETTER E WITH ACUTE"), ""),
+        ("train.py > train.log", "", f"import sys\nsys.stdout.reconfigure(encoding='utf-8')\n{PRINTS}", ""),
+        ("train.py > train.log", "", PRINTS.replace("print", "log.info"), ""),
+    ],
+)
+def test_output_that_goes_into_a_file_is_in_the_code_page(
+    machine: Path, line: str, before: str, program: str, encoding: str
+) -> None:
+    put(machine, PROJECT + r"\train.py", program)
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{before}\r\n{PYTHON} {line}\r\n")
+    told = [(one.fault, one.command, one.source) for one in ended(machine)]
+    assert told == ([("not in code page", encoding, PROJECT + r"\run.bat:3")] if encoding else [])
+
+
+def test_output_of_a_task_that_goes_into_a_file(machine: Path) -> None:
+    put(machine, PROJECT + r"\train.py", PRINTS)
+    command = f"<Command>cmd.exe</Command><Arguments>/c {PYTHON} train.py &gt; train.log</Arguments>"
+    content = f"<Task><Actions><Exec>{command}<WorkingDirectory>{PROJECT}</WorkingDirectory></Exec></Actions></Task>"
+    put(machine, r"C:\Windows\System32\Tasks\Nightly", content)
+    its = request(machine, system="windows", env=ENV)
+    found = windows_ways(ground_of(its, sysroot_of(its.host), r"C:\elsewhere"), (ML,))
+    told = [(one.fault, one.name, one.source) for way in found if way.kind == "task" for one in way.runs]
+    assert told == [("not in code page", "\N{CHECK MARK}", r"C:\Windows\System32\Tasks\Nightly")]

@@ -2,6 +2,8 @@ r"""What VS Code's tasks and PyCharm's run configurations start on Windows, in a
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 from pathlib import Path
 
@@ -10,7 +12,8 @@ import pytest
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.starting.machine import ground_of
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.projects import project_ways
+from core.probes.starting.windows.projects import launching_ways, project_ways
+from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
 
@@ -100,3 +103,104 @@ def test_a_run_configuration_whose_python_lacks_the_framework_is_told(machine: P
     put(machine, WORKSPACE, configuration(OTHER, SCRIPT_NAME="$PROJECT_DIR$/train.py"))
     (way,) = ways(machine)
     assert [(one.seems, one.lacks) for one in way.runs] == [(ML.prefix, ("torch",))]
+
+
+# --- what programs start -------------------------------------------------------------------------------------------------
+
+
+def launched(root: Path) -> list[Reached]:
+    its = request(root, system="windows", env=ENV)
+    return list(launching_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,)))
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("main.py", "import subprocess\nsubprocess.run([r'..\\tools\\Scripts\\python.exe', 'train.py'])\n"),
+        ("main.py", "import subprocess\nsubprocess.run(r'..\\tools\\Scripts\\python.exe train.py', shell=True)\n"),
+        ("main.js", "const { spawn } = require('child_process');\nspawn('..\\\\tools\\\\Scripts\\\\python.exe', ['train.py']);\n"),
+        ("package.json", r'{"scripts": {"start": "..\\tools\\Scripts\\python.exe train.py"}}'),
+        ("main.py", "import subprocess\nsubprocess.run(['python', 'train.py'])\n"),
+    ],
+)  # fmt: skip
+def test_a_program_that_starts_a_python_without_what_its_script_imports(machine: Path, name: str, text: str) -> None:
+    put(machine, r"C:\Python311\python.exe")
+    put(machine, rf"C:\project\{name}", text)
+    ((run,),) = [way.runs for way in launched(machine)]
+    assert (run.lacks, run.seems, run.sure) == (("torch",), r"C:\ml", True)
+
+
+def test_variables_that_a_program_gives_what_it_starts(machine: Path) -> None:
+    text = f"import subprocess\nsubprocess.run([{PYTHON!r}, 'train.py'], env={{'PATH': r'C:\\Windows'}})\n"
+    put(machine, r"C:\project\main.py", text)
+    (way,) = launched(machine)
+    assert (way.prefix, way.state.values.get("Path", way.state.values.get("PATH"))) == (r"C:\ml", r"C:\Windows")
+    assert "SystemRoot" not in way.state.values
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import subprocess\nsubprocess.run(['python', 'train.py'], shell=True)\n",
+        "import subprocess\nimport sys\nsubprocess.run([sys.executable, 'train.py'])\n",
+        "import subprocess\nsubprocess.run(['python', '--version'])\n",
+    ],
+)
+def test_a_shell_and_its_own_python_have_what_is_active(machine: Path, text: str) -> None:
+    put(machine, r"C:\Python311\python.exe")
+    put(machine, r"C:\project\main.py", text)
+    assert [way.runs for way in launched(machine) if way.runs] == []
+
+
+# --- managers of environments --------------------------------------------------------------------------------------------
+
+
+def managed(root: Path, line: str) -> list[Reached]:
+    put(root, r"C:\project\run.bat", f"@echo off\n{line}\n")
+    its = request(root, system="windows", env={**ENV, "LOCALAPPDATA": r"C:\Users\ada\AppData\Local"})
+    found = windows_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,))
+    return [w for w in found if w.kind == "script"]
+
+
+def beside(root: Path, prefix: str, *, project: str = '[project]\nname = "project"\n') -> None:
+    put(root, rf"{prefix}\Scripts\python.exe")
+    put(root, rf"{prefix}\pyvenv.cfg", "home = C:\\Python311\nversion = 3.11.9\n")
+    put(root, r"C:\project\pyproject.toml", project)
+
+
+@pytest.mark.parametrize(
+    ("line", "prefix"),
+    [
+        ("uv run train.py", r"C:\project\.venv"),
+        ("uv run --extra gpu python -u train.py", r"C:\project\.venv"),
+        ("pdm run python train.py", r"C:\project\.venv"),
+        (
+            "poetry run python train.py",
+            r"C:\Users\ada\AppData\Local\pypoetry\Cache\virtualenvs\project-{digest}-py3.11",
+        ),
+    ],
+)
+def test_a_manager_runs_the_projects_own_environment(machine: Path, line: str, prefix: str) -> None:
+    digest = base64.urlsafe_b64encode(hashlib.sha256(rb"c:\project").digest()).decode()[:8]
+    beside(machine, prefix.format(digest=digest))
+    ((run,),) = [way.runs for way in managed(machine, line)]
+    assert (run.prefix, run.lacks, run.seems) == (prefix.format(digest=digest), ("torch",), r"C:\ml")
+
+
+@pytest.mark.parametrize(
+    ("line", "project"),
+    [
+        ("uv run train.py", '[project]\nname = "project"\ndependencies = ["torch"]\n'),
+        ("uv run --with torch train.py", '[project]\nname = "project"\n'),
+        ("uv sync", '[project]\nname = "project"\n'),
+    ],
+)
+def test_uv_may_install_what_is_lacking(machine: Path, line: str, project: str) -> None:
+    beside(machine, r"C:\project\.venv", project=project)
+    assert not any(way.runs for way in managed(machine, line))
+
+
+def test_uv_gives_a_program_what_its_own_metadata_list(machine: Path) -> None:
+    put(machine, r"C:\project\train.py", "# /// script\n# dependencies = []\n# ///\nimport torch\n")
+    ((run,),) = [way.runs for way in managed(machine, "uv run train.py")]
+    assert (run.fault, run.lacks) == ("own packages", ("torch",))

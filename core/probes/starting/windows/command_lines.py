@@ -34,6 +34,7 @@ from core.probes.starting.windows.conda import (
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
 from core.probes.starting.windows.launcher import is_launched, launched_python
+from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
 MOST_LINE = 8191
@@ -93,9 +94,8 @@ def words_of_line(text: str) -> list[str]:
 
 def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
     """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
-    known = next((n for n in state.values if n.upper() == name.upper()), name)
     kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
-    state.export_variable(known, value, at.file, at.line, kind)
+    state.export_variable(name, value, at.file, at.line, kind)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
@@ -412,8 +412,8 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return started and _no_command(started, words[0], at)
     if _is_activation(words, at, state, ground, depth):
         return None
-    if rest := run_by_conda(words):
-        return _by_conda(words, rest, at, state, ground, depth)
+    if run_by_conda(words) or manager_of(words):
+        return _by_manager(words, at, state, ground, depth)
     if SHELL.fullmatch(name):
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
@@ -459,6 +459,17 @@ def _by_conda(  # noqa: PLR0917 - where it stands, and what surrounds it
         return None
     activate(prefix, Place(at.file), state, ground, depth)
     return _program(command, at, state, ground, depth + 1)
+
+
+def _by_manager(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Follow the ``run`` of an environment manager to the Python of its environment."""
+    if rest := run_by_conda(words):
+        return _by_conda(words, rest, at, state, ground, depth)
+    if alone := with_own_packages(words, state, ground):
+        return alone
+    command, project = run_in_project(words, (at.file, at.line), state, ground)
+    found = _program(command, at, state, ground, depth + 1)
+    return found and replace(found, project=project)
 
 
 def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it

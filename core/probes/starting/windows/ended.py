@@ -22,6 +22,7 @@ from core.probes.starting.lacking_modules import program_file
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.ways import Reached
+from core.probes.starting.windows.redirected import not_in_code_page
 
 
 def ended_starts(
@@ -52,6 +53,7 @@ def ended_starts(
             )
     yield from _folder_not_searched(found, way, ground, pythons)
     yield from _not_of_this_account(found, way, ground, pythons)
+    yield from not_in_code_page(found, way, ground, pythons)
 
 
 NOT_REACHED = ("exits", "no command", "not read", "policy")

@@ -1,17 +1,28 @@
-r"""What editors start for the working folder on Windows: VS Code's tasks, whose shell is PowerShell, and PyCharm's run configurations."""
+r"""What is started for the working folder on Windows by VS Code's tasks, whose shell is PowerShell, PyCharm's run configurations, npm's scripts,
+and its own programs.
+
+Sources: Microsoft, "CreateProcessW" (the folder of the program that starts another one is searched before PATH); PEP 405, and the launcher of a
+virtual environment in PC/launcher.c, which lets the Python run that the environment was made from.
+"""
 
 from __future__ import annotations
 
 import ntpath
 from collections.abc import Iterator
+from functools import partial
 
+from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
+from core.probes.python.environment import read_settings
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
+from core.probes.starting.launching_code import Reader, launching_calls, launching_files, named_pythons_started
+from core.probes.starting.launching_node import node_calls, node_files
 from core.probes.starting.machine import Ground
+from core.probes.starting.tasks import npm_scripts
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import python_of_words
+from core.probes.starting.windows.command_lines import commands_of_line, python_of_line, python_of_words
 from core.probes.starting.windows.starters import way_to
 
 MOST_TASKS = 40
@@ -38,6 +49,56 @@ def project_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
                 yield from way_to(
                     found, Reached(kind="task", at=f"{path}: {its.name}", state=its.state), ground, pythons
                 )
+
+
+def launching_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield what the folder's own programs, and npm's scripts, start."""
+    if not ground.folder or ground.folder == ground.person.home:
+        return
+    own = pythons[0].executable if len(pythons) == 1 else ""
+    readers: list[tuple[str, Reader]] = [(n, partial(launching_calls, own_python=own)) for n in launching_files(ground)]
+    readers += [(n, node_calls) for n in node_files(ground)]
+    readers.append(("package.json", npm_scripts))
+    for name, read in readers:
+        path = ntpath.join(ground.folder, name)
+        text = ground.read(path)
+        if text is None:
+            continue
+        state = ground.session()
+        state.values["PWD"] = ground.folder
+        state.files.append(path)
+        for number, (what, line, command, its) in enumerate(read(text, path, state, ground)):
+            if number >= MOST_TASKS:
+                break
+            its.begin()
+            found = commands_of_line(command, Place(path, line), its, ground)
+            if found is not None and not found.is_gone:
+                yield from way_to(
+                    found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground, pythons
+                )
+        if name.endswith(".py"):
+            yield from _by_name(text, path, state, ground, pythons)
+
+
+def _by_name(
+    text: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield what a program starts as ``python`` without a shell: that is the Python which its environment was made from, whatever is active."""
+    settings = (read_settings(ground.read(ntpath.join(p.prefix, "pyvenv.cfg"))) for p in pythons if p.kind == "venv")
+    made_from = {its["home"] for its in settings if its and its.get("home")}
+    if len(made_from) != 1 or any(p.kind == "conda" for p in pythons):
+        return
+    (base,) = made_from
+    for line, command, by_shell in named_pythons_started(text, ground):
+        python, _blank, rest = command.partition(" ")
+        file = ntpath.join(base, python if python.lower().endswith(".exe") else f"{python}.exe")
+        if by_shell or not ground.where.is_file(file):
+            continue
+        its = state.apart()
+        found = python_of_line(f'"{file}" {rest}', Place(path, line), its, ground)
+        if found is not None:
+            way = Reached(kind="task", at=f"{path}: {command}, line {line}", state=its, text=command)
+            yield from (w for w in way_to(found, way, ground, pythons) if w.runs)
 
 
 def _started(its: Configured, path: str, ground: Ground) -> StartedFile | None:

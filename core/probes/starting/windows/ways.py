@@ -33,9 +33,10 @@ from core.probes.starting.windows.command_lines import (
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import ended_starts, folder_of_another_drive
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
+from core.probes.starting.windows.other_files import other_files
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
-from core.probes.starting.windows.projects import project_ways
+from core.probes.starting.windows.projects import launching_ways, project_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -62,6 +63,8 @@ def windows_ways(
         lambda: own_path_ways(ground, pythons),
         lambda: _batch_files(ground, pythons),
         lambda: project_ways(ground, pythons),
+        lambda: launching_ways(ground, pythons),
+        lambda: other_files(ground, pythons),
         lambda: starter_ways(ground, pythons, registered, variables),
         lambda: double_click_ways(ground, pythons, registered),
     )
