@@ -17,10 +17,12 @@ from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, StartKind
-from core.probes.starting.commands import Line, language, python_of_text
+from core.probes.starting.commands import Line, python_of_text
 from core.probes.starting.containers import OF_A_ROOT
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import own_prefix, program_ways
+from core.probes.starting.server_steps import activates_here, server_steps
+from core.probes.starting.services import MACHINES_PATH
+from core.probes.starting.started_code import own_prefix
 from core.probes.starting.ways import Reached
 
 OF_VARIABLES = frozenset((
@@ -73,7 +75,9 @@ BELOW = (
 OF_SERVERS = late_pattern(
     r".*/\.(?:github|gitea|forgejo|circleci|woodpecker|buildkite)/.*|.*/(?:azure-pipelines|\.woodpecker|\.drone|\.travis|\.cirrus)\b[^/]*"
 )
-"""Jobs of servers: most run on another machine. One counts if it names an environment of this machine by its whole path."""
+"""Jobs of servers: most run on another machine. One counts if it names an environment of this machine by its whole path, or activates one
+of the project's folder.
+"""
 AT_HOME = (
     ".tmuxp",
     ".tmuxinator",
@@ -103,7 +107,6 @@ HIDDEN = (
     ".pre-commit-config.yaml",
     ".mprocs.yaml",
 )
-MACHINES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 MOST_FILES = 40
 """Maximum number of files read in one folder."""
 MOST_BYTES = 1 << 17
@@ -159,7 +162,7 @@ def _may_name(text: str, path: str, pythons: tuple[PythonEnvironment, ...], grou
     if OF_SERVERS.fullmatch(path):
         homes = [p.prefix.removeprefix(ground.person.home.rstrip("/")) for p in pythons]
         names = (*(p.prefix for p in pythons), *(f"{h}{own}" for own in homes for h in ("~", "$HOME", "${HOME}")))
-        return any(f"{name}/" in text for name in names)
+        return any(f"{name}/" in text for name in names) or activates_here(text, path, ground, pythons)
     above = (ground.folder, ground.person.home, posixpath.dirname(path))
     if _RUNS.search(text) or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS]):
         return True
@@ -186,8 +189,7 @@ def _programs(  # noqa: PLR0917 - what is read, and with what
     whole = described(text, path)
     if not isinstance(whole, dict | list):
         return
-    if STEPS.fullmatch(path) and not PREPARES.search(text):
-        yield from _steps(path, text, whole, ground, pythons)  # of two ways with one name, the first counts
+    yield from server_steps(path, text, whole, ground, pythons)  # of two ways with one name, the first counts
     state = start.copy()
     state.files = [path]
     reader = _Reader(path, text, ground, pythons)
@@ -196,35 +198,6 @@ def _programs(  # noqa: PLR0917 - what is read, and with what
         if reader.count > MOST_PROGRAMS:
             return
         yield Reached(kind=kind, at=f"{path}: {name}" if name else path, state=its, prefix=prefix)
-
-
-STEPS = late_pattern(r".*/\.(?:github|gitea|forgejo)/workflows/[^/]*")
-PREPARES = late_pattern(
-    r"setup-python|setup-uv|setup-pixi|miniconda|micromamba|mambaforge|GITHUB_PATH|GITHUB_ENV|BASH_ENV|\bcontainer:"
-)
-"""What gives the steps behind it another Python, or another PATH."""
-
-
-def _steps(
-    path: str, text: str, whole: Described, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
-    """Yield the steps of a workflow that start a Python without what their program imports: each has a shell of its own, and what it
-    activates ends with it (GitHub's documentation, "Workflow syntax").
-    """
-    jobs = whole.get("jobs") if isinstance(whole, dict) else None
-    default = re.search(r"defaults:\s+run:(?:\s+[\w-]+:[^\n]*){0,3}?\s+shell:\s*(\w+)", text)
-    for job in jobs.values() if isinstance(jobs, dict) else ():
-        steps = job.get("steps") if isinstance(job, dict) and "self-hosted" in str(job.get("runs-on")) else None
-        for step in steps if isinstance(steps, list) else ():
-            if not isinstance(step, dict) or not isinstance(run := step.get("run"), str):
-                continue
-            shell = str(step.get("shell") or (default[1] if default else "bash")).partition(" ")[0]
-            state = State({"PATH": MACHINES_PATH, "PWD": ground.folder}, {"PATH"}, files=[path])
-            line = text.count("\n", 0, max(text.find(run.partition("\n")[0]), 0)) + 1
-            found = python_of_text(run, Line(path, line), state, ground, shell=shell)
-            name = str(step.get("name") or run.partition("\n")[0])
-            way = Reached(kind="task", at=f"{path}: {name}", state=state, text=run, shell=language(shell, ground))
-            yield from (w for w in program_ways(found, way, ground, pythons) if w.runs)
 
 
 _QUOTED = late_pattern(r"\"[^\"]*\"|'[^']*'")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -368,6 +369,39 @@ def test_an_activation_in_a_workflow_ends_with_its_step(home: Path, case: str):
     write(home, {"env/bin/activate": script, "work/.github/workflows/x.yml": text})
     told = [(o.fault or o.why, o.seems) for w in described_ways(here(home), pythons(home)) for o in w.runs]
     assert told == ([(fault, str(home / "env"))] if fault else [])
+
+
+AZURE = "pool:\n  {pool}\n\nsteps:\n- script: source .venv/bin/activate{joined}python3 main.py\n  displayName: Train\n"
+STAGES = "stages:\n- stage: Train\n  pool: gpu\n  jobs:\n  - job: One\n    steps:\n    - bash: . .venv/bin/activate\n    - bash: python3 main.py\n"
+CIRCLE = "jobs:\n  train:\n    {runs}\n    steps:\n      - run: source .venv/bin/activate\n      - run:\n          name: Train\n          command: {python} main.py\n"
+STEPS: dict[str, tuple[str, str, bool]] = {
+    "GitHub's": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "self-hosted").replace("{joined}", "\n      - run: ").replace("{more}", ""), True),
+    "GitHub's, on a machine of theirs": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "ubuntu-22.04").replace("{joined}", "\n      - run: ").replace("{more}", ""), False),
+    "Azure's": ("azure-pipelines.yml", AZURE.replace("{pool}", "name: gpu").replace("{joined}", "\n- script: "), True),
+    "Azure's, in one step": ("azure-pipelines.yml", AZURE.replace("{pool}", "name: gpu").replace("{joined}", " && "), False),
+    "Azure's, on a machine of theirs": ("azure-pipelines.yml", AZURE.replace("{pool}", "vmImage: ubuntu-latest").replace("{joined}", "\n- script: "), False),
+    "Azure's, by stages": ("azure-pipelines.yml", STAGES, True),
+    "CircleCI's": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine: true\n    resource_class: ada/gpu").replace("{python}", "python3"), True),
+    "CircleCI's, by its path": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine: true\n    resource_class: ada/gpu").replace("{python}", ".venv/bin/python3"), False),
+    "CircleCI's, on a machine of theirs": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine:\n      image: ubuntu-2204:current").replace("{python}", "python3"), False),
+}  # fmt: skip
+"""File, text, and whether a step of a machine of one's own starts another Python."""
+
+
+@pytest.mark.parametrize("case", STEPS)
+def test_steps_that_activate_an_environment_of_the_projects_folder(home: Path, case: str):
+    name, text, lost = STEPS[case]
+    script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
+    (home / "work/.venv").symlink_to(home / "env")
+    write(home, {"env/bin/activate": script, f"work/{name}": text})
+    steps = re.findall(r"(?:run|script|bash|command): (.*)", text)
+    codes = [
+        subprocess.run(["bash", "-e", "-c", step], check=False, cwd=home / "work", env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ""}, capture_output=True).returncode
+        for step in steps
+    ]  # fmt: skip
+    assert any(codes) is (lost or "a machine of theirs" in case), "real shells, one a step"
+    told = [(o.why, o.seems) for w in described_ways(here(home), pythons(home)) for o in w.runs]
+    assert told == ([("imports", str(home / "env"))] if lost else [])
 
 
 def test_services_and_cron_jobs(home: Path):
