@@ -119,6 +119,8 @@ class GivenUp(Frozen, frozen=True, kw_only=True):
     """Where what it stood for is in the later releases; empty where code has to change otherwise. {name} is the last part of the name."""
     parts: tuple[str, ...] = ()
     """Names of the module ``name``, each of which is meant in its place."""
+    made_by: str = ""
+    """Of a method: a pattern of functions that return an object of its class, beside the class itself."""
     source: str
 
 

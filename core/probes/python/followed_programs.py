@@ -161,7 +161,7 @@ def _followed(  # noqa: PLR0917 - the same
     )
     found: dict[EndedImport, list[str]] = {}
     for name, text in programs.items():
-        ended = follower.follow(name)
+        ended = follower.follow(name) or follower.end_at_method(where.join(folder, f"{name}.py"), text)
         own = unmade_part(ended, text, folder, where) if ended and _finds_all_else(ended, text, search) else None
         ended = own or ended
         if ended is not None and (

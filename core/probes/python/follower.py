@@ -29,6 +29,7 @@ from core.probes.python.dotted_modules import (
 from core.probes.python.endings import Endings
 from core.probes.python.followed_frame import Ended, Frame, Steps
 from core.probes.python.generated_code import SWITCHES, refused_at
+from core.probes.python.given_up_methods import method_given_up
 from core.probes.python.gone_files import module_stem
 from core.probes.python.module_text import (
     attributes_of,
@@ -139,6 +140,14 @@ class Follower:
         except Ended as e:
             return e.what
         return None
+
+    def end_at_method(self, path: str, text: str) -> EndedImport | None:
+        """Return where a program calls a method that the installed release of its object's package no longer has; None where nothing shows that."""
+        found = method_given_up(text, self._found.given_up)
+        if found is None:
+            return None
+        its, method, line = found
+        return self.endings.describe("no name", path, line, its, self._found.find(its.partition(".")[0]), method)
 
     def import_that_opens(
         self, path: str, distribution: str, version: str, lacks: Edge | None = None

@@ -12,6 +12,9 @@ from tests.worldlab.scenes.starters import program
 VALUE = ("variable_value_wrong",)
 ELSEWHERE = ("wrong_environment_active", "process_env_not_inherited")
 CHATS = "import torch\nimport ollama\n\nollama.chat"
+ROWS = "import torch\nimport pandas as pd\n\nlog = pd.DataFrame(columns=['loss'])\nfor n in range(3):\n    log = log.append({'loss': n}, ignore_index=True)"
+LISTED = "import torch\nimport pandas as pd\n\nlog = []\nfor n in range(3):\n    log.append({'loss': n})\nlog = pd.DataFrame(log)\nif hasattr(log, 'append'):\n    log = log.append({'loss': 3}, ignore_index=True)"
+LETTERS = "import torch\nfrom PIL import Image, ImageDraw\n\ndraw = ImageDraw.Draw(Image.new('RGB', (64, 64)))\ndraw.textsize('a cat')"
 KERAS = "import keras\nkeras.Sequential"
 
 
@@ -33,6 +36,9 @@ SCENES: tuple[Scene, ...] = (
     Scene("jax-platform-of-the-programs-module", "E", "jax", by_run, then(program(JAX, "import settings"), writes({"work/settings.py": "import os\nos.environ['JAX_PLATFORMS'] = 'gpuu'\n"}, "work")), VALUE, "", "JAX_PLATFORMS", "gpuu"),
     Scene("ollama-behind-a-socks-proxy", "E", "torch-2.6", by_run, then(program(CHATS), installs("ollama==0.6.1"), SOCKS), (*VALUE, "requirement_broken"), "", "all_proxy", "socksio"),
     Scene("ollama-behind-a-socks-proxy-with-its-package", "healthy", "torch-2.6", by_run, then(program(CHATS), installs("ollama==0.6.1", "socksio==1.0.0"), SOCKS)),
+    Scene("rows-of-before-pandas-2", "B", "torch-2.6", by_run, then(program(ROWS), installs("pandas==2.2.3")), ("requirement_broken",), "", "append", "no attribute 'append'"),
+    Scene("letters-of-before-pillow-10", "B", "torch-2.6", by_run, then(program(LETTERS), installs("pillow==11.1.0")), ("requirement_broken",), "", "textsize", "no attribute 'textsize'"),
+    Scene("rows-in-a-list", "healthy", "torch-2.6", by_run, then(program(LISTED), installs("pandas==2.2.3"))),
     Scene("program-opens-what-is-not-there", "A", "torch-2.8", by_run, program(ONES, "import ctypes\nctypes.CDLL('libcudart.so.11.0')"), ("cuda_runtime_missing", "cuda_not_on_search_path", "program_error", "requirement_broken"), "", "libcudart.so.11.0", "libcudart.so.11.0"),
     Scene("notebook-that-nobody-named", "D", "torch-2.8", by_notebook, then(program(ONES), writes(notebook(ONES, dl="/usr/bin/python3"))), ELSEWHERE, "", "kernels/dl", "No module named 'torch'"),
     Scene("job-of-azure", "D", "torch-2.6", by_server, then(program(ONES), writes({**STUB, "work/azure-pipelines.yml": AZURE})), ("module_shadowed",), "", "azure-pipelines.yml", "has no attribute"),

@@ -1,0 +1,57 @@
+"""Methods that a release gave up, on objects that a program makes; stand-ins of the classes are the measure."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from core.knowledge.modules import names_given_up
+from core.probes.python.given_up_methods import method_given_up
+
+PANDAS = """
+class DataFrame:
+    def __init__(self, *a, **k): pass
+    def head(self): return DataFrame()
+    def tolist(self): return []
+def read_csv(name): return DataFrame()
+def concat(several): return DataFrame()
+"""
+"""What of pandas 2 the programs take."""
+
+MADE = "import pandas as pd\ndf = pd.DataFrame()\n"
+CASES: dict[str, tuple[str, int]] = {
+    "at once": (f"{MADE}df = df.append({{'a': 1}}, ignore_index=True)\n", 3),
+    "in a loop": (f"{MADE}for n in range(3):\n    df = df.append({{'a': n}}, ignore_index=True)\n", 4),
+    "by a function of the table": ("from pandas import read_csv\nrows = read_csv('a.csv')\nrows.append(rows)\n", 3),
+    "of what is made there": ("import pandas\nx = pandas.DataFrame().append(None)\n", 2),
+    "in a function that is called": (f"{MADE}def add():\n    out = pd.DataFrame()\n    return out.append(df)\nadd()\n", 5),
+    "behind the main guard": (f"{MADE}if __name__ == '__main__':\n    df.append(df)\n", 4),
+    "of a list": ("import pandas as pd\ndf = []\ndf.append(pd.DataFrame())\n", 0),
+    "of what became a list": (f"{MADE}df = df.head().tolist()\ndf.append(1)\n", 0),
+    "of a list made in a condition": (f"{MADE}if df:\n    df = []\ndf.append(1)\n", 0),
+    "of a method's result": ("import pandas as pd\ndf = pd.read_csv('a').tolist()\ndf.append(1)\n", 0),
+    "of a parameter": (f"{MADE}def add(df):\n    df.append(1)\nadd([])\n", 0),
+    "in a function that is not called": (f"{MADE}def add():\n    df.append(1)\n", 0),
+    "in a condition": (f"{MADE}if hasattr(df, 'append'):\n    df.append(1)\n", 0),
+    "in a try": (f"{MADE}try:\n    df.append(1)\nexcept AttributeError:\n    pass\n", 0),
+    "of a loop's name": (f"{MADE}for df in [[]]:\n    df.append(1)\n", 0),
+    "that the program puts back": (f"{MADE}pd.DataFrame.append = lambda *a: None\ndf.append(1)\n", 0),
+    "of another package": ("import polars as pd\ndf = pd.DataFrame()\ndf.append(1)\n", 0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_method_of_an_object_that_the_program_makes(case: str, tmp_path: Path) -> None:
+    text, line = CASES[case]
+    found = method_given_up(text, names_given_up([("pandas", "2.2.3")]))
+    assert found == (("pandas.DataFrame", "append", line) if line else None)
+    assert method_given_up(text, names_given_up([("pandas", "1.5.3")])) is None
+    (tmp_path / "pandas.py").write_text(PANDAS)
+    (tmp_path / "polars.py").write_text(f"{PANDAS}DataFrame.append = lambda *a: None\n")
+    (tmp_path / "main.py").write_text(text)
+    argv = [sys.executable, "-B", str(tmp_path / "main.py")]
+    said = subprocess.run(argv, capture_output=True, check=False, text=True).stderr
+    assert ("has no attribute 'append'" in said and f"line {line}" in said) is bool(line)
