@@ -81,6 +81,15 @@ def _finding(
     else:
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
+    if one.dead and seen.machine.system != "windows":
+        why = join_sentences(
+            why,
+            _(
+                "{file} ends in a shell without a terminal, before it puts {prefix} into PATH.",
+                file=one.dead,
+                prefix=one.seems,
+            ),
+        )
     absent = one.why == "imports" and not re.search(r"[\\/]", one.name) and one.fault != "opens the Store"
     cause: Cause = "wrong_environment_active" if one.path or absent else "python_environment_broken"
     advice = _advice(start, one, home)
@@ -148,6 +157,8 @@ def _kept_words(row: StartLine) -> str:
 def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
     """Return what to say of an activation without effect: a file that is not there, or a line for another shell."""
     dead = one.dead
+    if seen.machine.system != "windows":
+        return _("Ends in a shell without a terminal")
     if one.finds_no_conda:
         return _("Outside a prompt of conda's, PATH has no program of this name")
     if _is_of_powershell(start) and dead.lower().endswith(".bat"):
@@ -198,8 +209,11 @@ def _same_kernel(system: System, file: str) -> tuple[str, ...]:
 
 
 def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
-    """Return the line that activates the environment in a batch file that means to, and does not."""
+    """Return the line that activates the environment in a batch file, or a job, that means to, and does not."""
     system = home.seen.machine.system
+    if one.dead and system != "windows":
+        file = start.at.partition(": ")[0]
+        return _("Put the environment first in PATH in {file}", file=file), f'export PATH="{one.seems}/bin:$PATH"'
     if not one.dead or not home.python.executable:
         return ()
     folder, by_powershell = parent(system, home.python.executable), _is_of_powershell(start)

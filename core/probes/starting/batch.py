@@ -40,6 +40,11 @@ SUBMITTERS = frozenset(system.command for system in SYSTEMS)
 """Commands that hand jobs in."""
 
 
+def is_job(text: str) -> bool:
+    """Whether a script has options for a batch system in its comments."""
+    return any(re.search(rf"(?m)^{re.escape(system.mark)}\s+-", text) for system in SYSTEMS)
+
+
 def give_job_variables(
     text: str, path: str, state: State, ground: Ground, told: tuple[tuple[str, int], list[str]] | None = None
 ) -> None:

@@ -40,6 +40,11 @@ OF_A_START = 2
 MOST_COMMANDS = 80
 """Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
+LAUNCHERS = frozenset(
+    ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
+     "panel", "solara", "celery", "flask", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
+)  # fmt: skip
+"""Programs in Python that run a program of the person in their own interpreter."""
 GIVES_CONDA = r"hook|conda\.sh|mamba\.sh|sh -\w{0,9}[li]|set -\w{0,9}i|rcfile|conda\w{0,9}/bin|BASH_ENV|shell init"
 LETS_CONDA_ACTIVATE = late_pattern(GIVES_CONDA + r"|bashrc|profile|^[ \t]{0,40}(?:\.|source)[ \t]")
 _GIVES_CONDA = late_pattern(GIVES_CONDA)
@@ -60,7 +65,7 @@ class StartedFile(msgspec.Struct, frozen=True):
     by_name: bool = False
     """PATH led to it."""
     is_gone: bool = False
-    """It is a Python that a command names by its path, and that is not there."""
+    """It is a Python that a command names, or by its name a program of ``LAUNCHERS``, and that is not there."""
     ended_at: str = ""
     """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
     ended_by: Literal[
@@ -312,16 +317,22 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
 
 
 def _absent(words: list[str], state: State) -> StartedFile | None:
-    """Return the Python that a command names and that is not there: by its path, or by a name that nothing in PATH has."""
+    """Return the Python that a command names and that is not there: by its path, or by a name that nothing in PATH has. A launcher that
+    nothing in PATH has stands for its Python, and is the first of its arguments.
+    """
     searched = state.values.get("PATH", "")
-    by_name = "/" not in words[0]
+    by_name, launches = "/" not in words[0], False
     if by_name:
-        named = re.fullmatch(r"python[\d.]*", words[0]) if searched and UNKNOWN not in searched else None
+        launches = words[0] in LAUNCHERS
+        known = launches or re.fullmatch(r"python[\d.]*", words[0]) is not None
+        named = known and bool(searched) and UNKNOWN not in searched
     else:
-        named = re.match(r"/(?!(?:usr/)?(?:local/)?bin/)", words[0]) and PYTHON.match(posixpath.basename(words[0]))
+        elsewhere = re.match(r"/(?!(?:usr/)?(?:local/)?bin/)", words[0]) is not None
+        named = elsewhere and PYTHON.match(posixpath.basename(words[0])) is not None
     if not named or (by_name and "PATH" in state.open):
         return None
-    return StartedFile(words[0], "", arguments=tuple(words[1:]), is_gone=True, by_name=by_name)
+    arguments = tuple(words) if by_name and launches else tuple(words[1:])
+    return StartedFile(words[0], "", arguments=arguments, is_gone=True, by_name=by_name)
 
 
 def _shim(  # noqa: PLR0917 - what is started, and with what
@@ -408,16 +419,21 @@ def _last_started(  # noqa: PLR0917 - what belongs to a script
         if file != own:
             continue
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1)
-        if found is not None and (found.prefix or found.is_gone):
+        if found is not None and (found.prefix or _is_lost(found)):
             return found, after
         other = other or ((found, after) if found is not None else None)
     for failing, (words, file, number, after) in reader.unreached[: -MOST_COMMANDS - 1 : -1]:
         found = _follow(list(words), Line(path, line or number), after, ground, depth + 1) if file == own else None
-        if found is not None and (found.prefix or found.is_gone):
+        if found is not None and (found.prefix or _is_lost(found)):
             its = found.ended_by if found.ended_at else reader.unreached_by
             ended = found.ended_at or f"{path}:{line or failing}"
             return msgspec.structs.replace(found, ended_at=ended, ended_by=its), after
     return other
+
+
+def _is_lost(found: StartedFile) -> bool:
+    """Whether it is a Python that is not there. After a launcher that is not, reading goes on to what the script starts before."""
+    return found.is_gone and bool(PYTHON.match(posixpath.basename(found.path)))
 
 
 def _take(  # noqa: PLR0917 - what belongs to a script

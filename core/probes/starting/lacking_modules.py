@@ -23,7 +23,7 @@ from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.module_text import modules_imported
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands import LAUNCHERS, StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 from core.probes.sysroot import Sysroot
@@ -133,13 +133,6 @@ def _followed(
     else:
         followed.read(text, as_main=True)
     return place, None if followed.changes_search else followed
-
-
-LAUNCHERS = frozenset(
-    ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
-     "panel", "solara", "celery", "flask", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
-)  # fmt: skip
-"""Programs in Python that run a program of the person in their own interpreter."""
 
 
 def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:

@@ -59,6 +59,7 @@ def server_steps(
             state=state,
             text=run,
             shell=language(shell, ground),
+            apart=True,
         )
         yield from (w for w in program_ways(found, way, ground, pythons) if w.runs)
 

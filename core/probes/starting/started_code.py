@@ -13,16 +13,17 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.modulefiles import has_modules
+from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
 from core.knowledge.modules import module_table
 from core.knowledge.tools import known_calls, system_programs
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.programs.follow import find_named
 from core.probes.python.distributions import normalise_name, required_name
-from core.probes.starting.commands import LETS_CONDA_ACTIVATE, Line, StartedFile, language, python_of_text
+from core.probes.starting.batch import is_job
+from core.probes.starting.commands import LAUNCHERS, LETS_CONDA_ACTIVATE, Line, StartedFile, language, python_of_text
 from core.probes.starting.dead_activations import called_activation, dead_activation, dead_call, finds_no_conda
 from core.probes.starting.lacking_modules import (
-    LAUNCHERS,
     has_module,
     lacking_variables,
     may_come,
@@ -33,7 +34,7 @@ from core.probes.starting.lacking_modules import (
     program_file,
 )
 from core.probes.starting.launching_code import named_pythons_started
-from core.probes.starting.machine import Ground
+from core.probes.starting.machine import Ground, login_state
 from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.runners import condas_places, environment_of_conda
 from core.probes.starting.shells import family
@@ -306,7 +307,9 @@ def lacking_pythons(
         p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
     ]
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
-    runs = bool(found.prefix) or (found.is_gone and (gone_counts or way.kind in unattended))
+    start_up = start_up_that_ends(found, way, ground, homes)
+    nobody_activates = gone_counts or way.kind in unattended or (found.by_name and (way.apart or bool(start_up)))
+    runs = bool(found.prefix) or (found.is_gone and nobody_activates)
     by_path = where.system == "windows" and found.is_gone and not found.by_name
     if found.relative or not runs or not homes or (not by_path and _is_uncertain(found, way, ground)):
         return
@@ -316,8 +319,8 @@ def lacking_pythons(
         return
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
-        seems, dead = having[0], dead_activation(way, ground)
-        no_conda = bool(dead) and finds_no_conda(dead, way, ground)
+        seems, dead = having[0], start_up or dead_activation(way, ground)
+        no_conda = bool(dead) and not start_up and finds_no_conda(dead, way, ground)
         yield StartedPython(
             name=path_text(found.path) if found.is_gone else where.name(found.path),
             path="" if found.is_gone else path_text(found.path),
@@ -330,7 +333,8 @@ def lacking_pythons(
             named_by=_named_by(found, way, ground) if len(having) == 1 else (),
             sure=_nobody_activates(ground)
             if found.opens_store
-            else _is_sure(found, way, ground)
+            else bool(start_up)
+            or _is_sure(found, way, ground)
             or _is_not_beside(found, seems, ground)
             or (seems.kind != "conda" and _is_double_clicked(way, ground))
             or (bool(dead) and way.at.lower().endswith(".ps1"))
@@ -341,6 +345,26 @@ def lacking_pythons(
             finds_no_conda=no_conda,
             fault="opens the Store" if found.opens_store else "",
         )
+
+
+def start_up_that_ends(found: StartedFile, way: Reached, ground: Ground, homes: Collection[PythonEnvironment]) -> str:
+    """Return the start-up file that a job reads for its PATH, and that ends there: a shell of a terminal gets an environment by it.
+
+    Most begin with lines that leave a shell without a terminal (Debian's and Ubuntu's .bashrc).
+    """
+    alone = way.kind in STARTED_BY_NOBODY or way.apart or is_job(ground.read(way.at.partition(": ")[0]) or "")
+    if ground.where.system == "windows" or not found.by_name or not alone:
+        return ""
+    for file in way.state.files:
+        if posixpath.basename(file) not in (*OF_TERMINALS, *OF_LOGINS):
+            continue
+        shown = login_state(ground)
+        ShellReader(ground.around, shown, "zsh" if ".z" in file else "bash", interactive=True).read_files(file)
+        named = find_named(posixpath.basename(found.path), {"PATH": shown.values.get("PATH", "")}, ground.where, "/")
+        prefix = posixpath.dirname(posixpath.dirname(named))
+        if named and ground.where.real_path(prefix) in {ground.where.real_path(p.prefix) for p in homes}:
+            return file
+    return ""
 
 
 def _with_own_packages(

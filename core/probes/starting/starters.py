@@ -13,8 +13,7 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.batch import SUBMITTERS, give_job_variables
-from core.probes.starting.commands import Line, python_of_command, python_without_shell
-from core.probes.starting.lacking_modules import LAUNCHERS
+from core.probes.starting.commands import LAUNCHERS, Line, python_of_command, python_without_shell
 from core.probes.starting.machine import Ground
 from core.probes.starting.runners import words_of
 from core.probes.starting.started_code import lacking_pythons, program_ways
@@ -138,8 +137,9 @@ def script_ways(
         its_own = path in runs or path in supervised
         state.values["PWD"] = posixpath.dirname(path) if its_own else "/" if boots else ground.folder
         give_job_variables(text, path, state, ground)
+        apart = state.values.get("PATH") != ground.env.get("PATH")
         found = python_of_command([path], Line(path, 1), state, ground)
-        way = Reached(kind="service" if boots else "script", at=path, state=state, argv=(path,))
+        way = Reached(kind="service" if boots else "script", at=path, state=state, argv=(path,), apart=apart)
         yield from program_ways(found, way, ground, pythons)
 
 

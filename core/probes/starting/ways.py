@@ -40,6 +40,8 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """All that a shell reads of it, where no other line of its file belongs to it: a job, or a line of a recipe."""
     shell: str = ""
     """The language of that shell."""
+    apart: bool = False
+    """It does not get this session's PATH: nobody activates an environment before it."""
 
 
 def desktop_session(ground: Ground) -> State:

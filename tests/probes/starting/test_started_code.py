@@ -768,6 +768,40 @@ def test_a_bash_in_a_cron_job_knows_conda_only_by_what_it_reads(home: Path, case
     assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
 
 
+OWN_PATH = "export PATH={home}/env/bin:$PATH\n"
+SLURM = "#!/bin/bash\n#SBATCH --gres=gpu:1\nsource {home}/.bashrc\n{command}\n"
+JOBS: dict[str, tuple[str, str, str]] = {
+    "Slurm, a launcher": (GUARD + OWN_PATH, SLURM.replace("{command}", "accelerate launch --cpu main.py"), ".bashrc"),
+    "Slurm, a Python": (GUARD + OWN_PATH, SLURM.replace("{command}", "python3 main.py"), ".bashrc"),
+    "PBS, without a prompt": ('[ -z "$PS1" ] && return\n' + OWN_PATH, "#!/bin/bash\n#PBS -q gpu\n. {home}/.bashrc\ntorchrun main.py\n", ".bashrc"),
+    "LSF, without a word": ("[[ $- != *i* ]] && return\n" + OWN_PATH, "#!/bin/bash\n#BSUB -gpu num=1\nsource {home}/.bashrc\nexec torchrun --nproc_per_node 1 main.py\n", ".bashrc"),
+    "none of the shell's variables": ("", "#!/bin/bash\n#SBATCH --export=NONE\naccelerate launch main.py\n", "no file"),
+    "one that does not end": (OWN_PATH, SLURM.replace("{command}", "accelerate launch --cpu main.py"), ""),
+    "a PATH of its own": (GUARD + OWN_PATH, SLURM.replace("{command}", OWN_PATH + "accelerate launch main.py"), ""),
+    "a path": (GUARD + OWN_PATH, SLURM.replace("{command}", "{home}/env/bin/torchrun main.py"), ""),
+    "a script that a terminal starts": (GUARD + OWN_PATH, "#!/bin/bash\nsource {home}/.bashrc\naccelerate launch main.py\n", "not told"),
+    "of a shell that may have it": ("", "#!/bin/bash\n#SBATCH --gres=gpu:1\naccelerate launch main.py\n", "not told"),
+}  # fmt: skip
+"""Start-up file, script, and which file ends; what fails here alone, and works in a terminal, is not told."""
+
+
+@pytest.mark.parametrize("case", JOBS)
+def test_a_start_up_file_that_ends_leaves_a_job_without_its_path(home: Path, case: str) -> None:
+    start_up, script, told = JOBS[case]
+    runs = "#!{home}/env/bin/python\nimport runpy, sys\nsys.path.insert(0, '')\nrunpy.run_path('main.py')\n"
+    write(
+        home, {".bashrc": start_up, "work/job.sh": script} | {f"env/bin/{n}": runs for n in ("accelerate", "torchrun")}
+    )
+    for name in ("accelerate", "torchrun"):
+        (home / "env/bin" / name).chmod(0o755)
+    env = here(home).env if "--export=NONE" not in script else {"PATH": "/usr/bin:/bin", "HOME": str(home)}
+    real = subprocess.run(["bash", "job.sh"], check=False, cwd=home / "work", env=env, capture_output=True)
+    assert (real.returncode != 0) is bool(told), "the real shell"
+    found = [one for way in script_ways(here(home), pythons(home)) for one in way.runs if one.sure]
+    expected = {"": [], "not told": [], "no file": [""]}.get(told, [f"{home}/{told}"])
+    assert [one.dead for one in found] == expected
+
+
 NO_SHELL: dict[str, tuple[str, str]] = {
     "a folder first": ("cd {home}/work && {home}/env/bin/python main.py", "cd"),
     "an activation": ("source {home}/env/bin/activate && python main.py", "source"),
