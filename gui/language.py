@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QLibraryInfo, QLocale, QSettings, QTranslator
 from PySide6.QtWidgets import QApplication
 
 from core.common import i18n
 from core.common.i18n import _
 from core.host.this_host import display_language
-
-if TYPE_CHECKING:
-    from core.model.findings import Report
 
 SETTING_KEY = "language"
 
@@ -47,12 +42,3 @@ def use_chosen_language(settings: QSettings) -> bool:
         ):
             app.installTranslator(translator)
     return i18n.current_language() != before
-
-
-def diagnose_again(report: Report) -> Report:
-    """Return the same report in the current language: its Snapshot is diagnosed again."""
-    from msgspec.structs import replace
-
-    from core.doctor.examine import diagnose_snapshot  # imported late: the window appears without the engine
-
-    return replace(diagnose_snapshot(report.snapshot), taken_out=report.taken_out, history=report.history)

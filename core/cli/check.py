@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from core import __version__
-from core.cli.options import add_full_names, add_python
+from core.cli.options import add_full_names, add_only, add_python, not_within, number_within
 from core.cli.terminal import UsageError, read_report, report_write_errors, say_result, write_file
 from core.common.i18n import _
 from core.common.streams import discard_stream
@@ -49,9 +49,7 @@ def add_check_command(commands: argparse._SubParsersAction[argparse.ArgumentPars
     )
     check.add_argument("--quiet", action="store_true", help=_("write nothing to standard error"))
     add_python(check)
-    check.add_argument(
-        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
-    )
+    add_only(check)
     check.add_argument(
         "--try", action="store_true", dest="trials", help=_("also import the frameworks and run a convolution")
     )
@@ -129,13 +127,9 @@ def _length(text: str) -> int:
     Raises:
         ArgumentTypeError: it is no number from 20 to the longest that any engine keeps.
     """
-    from core.common.versions import whole_number
     from core.report.check.outcome import LONGEST_LINE
 
-    number = whole_number(text)
-    if number is None or not 20 <= number <= LONGEST_LINE:
-        raise _not_within(text, 20, LONGEST_LINE)
-    return number
+    return number_within(20, LONGEST_LINE)(text)
 
 
 def _seconds(text: str) -> float:
@@ -149,16 +143,8 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0.1 <= seconds <= 86400:
-        raise _not_within(text, 0.1, 86400)
+        raise not_within(text, 0.1, 86400)
     return seconds
-
-
-def _not_within(text: str, least: float, most: float) -> argparse.ArgumentTypeError:
-    from argparse import ArgumentTypeError
-
-    return ArgumentTypeError(
-        _("{value} is not a number from {least} to {most}", value=repr(text), least=least, most=most)
-    )
 
 
 def _policy(path: Path) -> Policy:

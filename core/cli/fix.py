@@ -66,8 +66,7 @@ def run_fix(options: argparse.Namespace) -> int:
         if source and not Path(source).exists():
             raise UsageError(_("{name} does not exist.", name=source))
     shop = repair.repair_context(this_host())
-    for outcome in repair.recover(shop):
-        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+    _recover(shop)
 
     def look(host: Host) -> Report:
         with progress_on_stderr() as watch:
@@ -279,12 +278,17 @@ def _consent(*, rehearsed: bool) -> bool:
     return _ask_agreement(question)
 
 
+def _recover(shop: repair.RepairContext) -> None:
+    """Roll back what a crash interrupted, and say so."""
+    for outcome in repair.recover(shop):
+        print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+
+
 def run_undo(options: argparse.Namespace) -> int:
     """List what was changed, or undo an entry."""
     shop = repair.repair_context(this_host())
     if not options.list:  # which changes nothing
-        for outcome in repair.recover(shop):
-            print(f"convalesce: {outcome.sentence}", file=sys.stderr)
+        _recover(shop)
     if options.let_go:
         return _let_go(options, shop)
     entries = repair.history(shop)

@@ -12,7 +12,9 @@ from core.cli.options import (
     add_depth,
     add_full_names,
     add_json,
+    add_only,
     add_python,
+    add_report,
     given_path,
     number_within,
     option_value,
@@ -199,9 +201,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         metavar="PATH|PID",
         help=_("a program or a running process to examine: what it needs, and what it finds"),
     )
-    scan.add_argument(
-        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
-    )
+    add_only(scan)
     add_depth(scan)
     add_full_names(scan)
     scan.add_argument(
@@ -286,9 +286,7 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
 
 def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
-    replay.add_argument(
-        "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
-    )
+    add_report(replay)
     add_json(replay)
     replay.set_defaults(command=_replay)
 

@@ -209,12 +209,9 @@ def _path_on_this_computer(path: str) -> str:
 
 
 def _read_recorded(path: Path) -> Report:
-    from msgspec.structs import replace
+    from core.doctor.examine import with_findings
 
-    from core.doctor.examine import diagnose_snapshot
-
-    report = read_report(path)
-    return report if report.findings else replace(report, findings=diagnose_snapshot(report.snapshot).findings)
+    return with_findings(read_report(path))
 
 
 def _report_lines(report: Report) -> Iterator[str]:

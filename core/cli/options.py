@@ -51,22 +51,41 @@ def add_full_names(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--full-names", action="store_true", help=_("keep user, host and device names in the output"))
 
 
+def add_only(parser: argparse.ArgumentParser) -> None:
+    """Add ``--only``: the steps to examine."""
+    parser.add_argument(
+        "--only", default="", metavar="STEP,...", help=_("driver, toolkit, cudnn, environment, frameworks")
+    )
+
+
+def add_report(parser: argparse.ArgumentParser) -> None:
+    """Add the recorded report that a command reads."""
+    parser.add_argument(
+        "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
+    )
+
+
 def number_within(low: int, high: int) -> Callable[[str], int]:
     """Return what reads the value of an option that is a whole number from ``low`` to ``high``."""
 
     def read(text: str) -> int:
-        from argparse import ArgumentTypeError
-
         from core.common.versions import whole_number
 
         number = whole_number(text)
         if number is None or not low <= number <= high:
-            raise ArgumentTypeError(
-                _("{value} is not a number from {least} to {most}", value=repr(text), least=low, most=high)
-            )
+            raise not_within(text, low, high)
         return number
 
     return read
+
+
+def not_within(text: str, least: float, most: float) -> argparse.ArgumentTypeError:
+    """Return what to raise for a value that is not between two numbers."""
+    from argparse import ArgumentTypeError
+
+    return ArgumentTypeError(
+        _("{value} is not a number from {least} to {most}", value=repr(text), least=least, most=most)
+    )
 
 
 def option_value(text: str) -> str:

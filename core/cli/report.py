@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from core.cli.options import add_json, given_path
+from core.cli.options import add_json, add_report, given_path
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _, n_
 
@@ -25,9 +25,7 @@ MAX_WORD_CHARACTERS = 80
 def add_report_command(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add ``report`` to the command line."""
     report = commands.add_parser("report", help=_("show a recorded report in another form, or next to another one"))
-    report.add_argument(
-        "report", type=given_path, metavar="REPORT.json", help=_("a report that `convalesce scan --json` wrote")
-    )
+    add_report(report)
     form = report.add_mutually_exclusive_group()
     form.add_argument("--html", action="store_true", help=_("one file for a browser and for printing"))
     form.add_argument("--markdown", action="store_true", help=_("for an issue tracker"))
@@ -67,9 +65,10 @@ def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
 
 def _report(options: argparse.Namespace) -> int:
     from core.cli import terminal
+    from core.doctor.examine import with_findings
     from core.report.redact import redact
 
-    report = _with_findings(terminal.read_report(options.report))
+    report = with_findings(terminal.read_report(options.report))
     if not options.full_names:
         report = redact(report)
     text = _comparison(report, options) if options.against else _form(options)(report)
@@ -78,15 +77,6 @@ def _report(options: argparse.Namespace) -> int:
     else:
         terminal.say_result(text)
     return OK
-
-
-def _with_findings(report: Report) -> Report:
-    """Return a report with findings: a recorded Snapshot may have none, and would seem healthy."""
-    from msgspec.structs import replace
-
-    from core.doctor.examine import diagnose_snapshot
-
-    return report if report.findings else replace(report, findings=diagnose_snapshot(report.snapshot).findings)
 
 
 def _form(options: argparse.Namespace) -> Callable[[Report], str]:
@@ -109,12 +99,13 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
 
 def _comparison(report: Report, options: argparse.Namespace) -> str:
     from core.cli import terminal
+    from core.doctor.examine import with_findings
     from core.report.compare import compare_reports, comparison_text
     from core.report.json_form import indented_json
     from core.report.speeds import speeds_text
 
     other = terminal.read_report(options.against)
-    comparison = compare_reports(report, _with_findings(other))
+    comparison = compare_reports(report, with_findings(other))
     if options.json:
         return indented_json(comparison).decode()
     measured = report.snapshot.benchmark and other.snapshot.benchmark

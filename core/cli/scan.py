@@ -93,13 +93,9 @@ def other_root(options: argparse.Namespace) -> Host:
 
 
 def _replay(options: argparse.Namespace) -> int:
-    from msgspec.structs import replace
+    from core.doctor.examine import diagnose_again
 
-    from core.doctor.examine import diagnose_snapshot
-
-    recorded = read_report(options.report)
-    again = replace(diagnose_snapshot(recorded.snapshot), taken_out=recorded.taken_out, history=recorded.history)
-    return _show(again, as_json=options.json)
+    return _show(diagnose_again(read_report(options.report)), as_json=options.json)
 
 
 def chosen_steps(only: str) -> tuple[Step, ...]:

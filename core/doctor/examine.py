@@ -29,6 +29,16 @@ def examine(host: Host, watch: Progress, options: ScanOptions = DEFAULT_SCAN) ->
     return diagnose_snapshot(snapshot, options.steps)
 
 
+def diagnose_again(report: Report) -> Report:
+    """Return a report whose Snapshot is diagnosed again, by these rules and in the current language."""
+    return replace(diagnose_snapshot(report.snapshot), taken_out=report.taken_out, history=report.history)
+
+
+def with_findings(report: Report) -> Report:
+    """Return a report with findings: a recorded Snapshot may have none, and would seem healthy."""
+    return report if report.findings else replace(report, findings=diagnose_snapshot(report.snapshot).findings)
+
+
 def preload_rules(_seen: Snapshot) -> None:
     """Import what ``diagnose_snapshot`` needs, for ``meanwhile``."""
     import core.fixes.already_made

@@ -14,7 +14,6 @@ from core.fixes.packages import prepare as packages
 from core.fixes.packages.donors import home_of
 from core.fixes.packages.installer import Sources, choose_installer, without_secrets
 from core.fixes.packages.prepare import Prepared
-from core.host import ownership
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import FrameworkTrial, Snapshot
@@ -23,6 +22,7 @@ from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
 from core.transaction.journal import Entry, Journal
+from core.transaction.package_exchange import loose_problem
 
 discard, clear_twin = packages.discard_twins, packages.clear_twin
 
@@ -40,17 +40,8 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     needed = folder if wish.restore else os.path.realpath(wish.prefix)
     if not os.access(needed, os.W_OK):
         return (_("This user has no permission to change {path}.", path=needed),)
-    me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
-    loose = ownership.first_loose(folder, me) if os.name != "nt" else ""
-    if loose:
-        return (
-            _(
-                "Other users can change {loose}, so the packages of {prefix} are left unchanged.",
-                loose=loose,
-                prefix=wish.prefix,
-            ),
-        )
-    return ()
+    problem = loose_problem(folder, wish.prefix)
+    return (problem,) if problem else ()
 
 
 def prepare_exchange(

@@ -376,20 +376,25 @@ def cudnn_origin(finding: Finding, snapshot: Snapshot, shop: RepairContext, sour
     return join_sentences(_("Needed: {requirement}.", requirement=requirement), where) if where else ""
 
 
+def _is_nobodys(copy: CudnnCopy, cudnn: CudnnSet) -> bool:
+    """Whether a copy of the set's major version is no package's."""
+    return not copy.owner and copy.origin in ("installer", "folder") and copy.major == cudnn.major
+
+
 def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
     """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release, or an older
     one whose fault a newer release does not have.
     """
     if finding.cause in CURED_BY_NEWER:
         copy = copy_of_consumer(finding, snapshot)
-        if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:
+        if copy is None or not _is_nobodys(copy, cudnn):
             return None
         newer = is_older(release_of(copy), cudnn.version)
         return copy if newer and copy.cuda_major in (None, cudnn.cuda_major) else None
     if finding.cause not in CURED_IN_PLACE:
         return None
     copy = next((c for c in snapshot.cudnn or () if c.folder == finding.subject), None)
-    if copy is None or copy.owner or copy.origin not in ("installer", "folder") or copy.major != cudnn.major:
+    if copy is None or not _is_nobodys(copy, cudnn):
         return None
     sound = [f for f in copy.files if f.state == "good" and f.architecture == cudnn.architecture]
     same = release_of(copy) == cudnn.version and copy.cuda_major in (None, cudnn.cuda_major)

@@ -22,7 +22,7 @@ from core.model.changes import Change, EditLine, EditPath, ExchangePackages, Fil
 from core.model.facts import Snapshot, Variable, split_id
 from core.model.findings import Finding, Report
 from core.model.paths import is_inside
-from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
+from core.model.system_steps import take_effect_later
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from core.rehearsal.rehearse import Examine, open_question, remaining_finding, remaining_problem
 from core.rules.snapshot_queries import python_of
@@ -56,7 +56,7 @@ def verify(
     activations is for what is started through them, every other for what is started from here. The session is looked at
     last, so that its report is the newest.
     """
-    if all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes):
+    if take_effect_later(changes):
         return "", ()  # it takes effect only after the next sign-in or restart
     through = _activated_by(changes)
     environments = through or _concerned_environments(finding, changes, before.snapshot)

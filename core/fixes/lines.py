@@ -164,7 +164,7 @@ def _where_to_put(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> st
     folders = (";" if windows else ":").join((remedy.folder, *remedy.more))
     said: dict[str, None] = {}
     for start in _concerned_starts(finding, snapshot):
-        rows = [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
+        rows = _rows_setting(name, start, snapshot)
         for row in rows[-1:]:
             words = _("In {file}, line {line}: put {folders} before the other folders of {name}.",
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
@@ -180,6 +180,11 @@ def _where_to_put(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> st
                       file=row.file, line=row.line, folders=folders, name=row.name)  # fmt: skip
             said[words] = None
     return "\n".join(said)
+
+
+def _rows_setting(name: str, start: Start, snapshot: Snapshot) -> list[StartLine]:
+    """Return the lines that make a variable's value."""
+    return [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
 
 
 def searched_folders(remedy: AddFolder | AddDllFolders) -> AddFolder:
@@ -201,7 +206,7 @@ def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tu
     folders = (remedy.folder, *remedy.more)
     found: dict[tuple[str, int], EditLine] = {}
     for start in _concerned_starts(finding, snapshot):
-        rows = [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
+        rows = _rows_setting(name, start, snapshot)
         if not rows or not _may_be_put_in(rows[-1]):
             return ()
         edit = replace(_edit(rows[-1], "", remedy, finding, start), front=folders)

@@ -27,8 +27,10 @@ def write_output(path: Path, data: bytes) -> None:
     if sys.platform == "win32" or (path.exists() and not path.is_file()) or _is_the_system_s(path):
         path.write_bytes(data)
         return
-    folder, name = safe_folder.split_path(os.path.realpath(path))
-    with safe_folder.open_folder(folder) as place, os.fdopen(place.open_output(name), "wb") as file:
+    with (
+        safe_folder.open_parent(os.path.realpath(path)) as (place, name),
+        os.fdopen(place.open_output(name), "wb") as file,
+    ):
         refuse_planted(path)  # Check again what is open now.
         file.truncate()
         file.write(data)

@@ -51,13 +51,19 @@ class SafeFolder:
         """
         found = self.status(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
-            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+            raise self._not_regular(name)
         flags = (os.O_RDWR if write else os.O_RDONLY) | _NOFOLLOW | _NONBLOCK | _BINARY
-        fd = os.open(self._child_path(name), flags, dir_fd=self._handle)
+        return self._regular(os.open(self._child_path(name), flags, dir_fd=self._handle), name)
+
+    def _regular(self, fd: int, name: str) -> int:
+        """Return the descriptor of a regular file; close that of anything else, and raise ChangeError."""
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             os.close(fd)
-            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
+            raise self._not_regular(name)
         return fd
+
+    def _not_regular(self, name: str) -> ChangeError:
+        return ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
 
     def create(self, name: str, mode: int = 0o644) -> int:
         """Create a file with exactly this mode under any umask, and return its descriptor; FileExistsError if there is
@@ -81,11 +87,7 @@ class SafeFolder:
             OSError: it cannot be opened.
         """
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
-        fd = os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle)
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            os.close(fd)
-            raise ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
-        return fd
+        return self._regular(os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle), name)
 
     def read(self, name: str, limit: int = 1 << 20) -> bytes | None:
         """Return a small file's bytes; None if there is none. ChangeError if it is longer than ``limit``."""
@@ -307,6 +309,14 @@ def split_path(path: str) -> tuple[str, str]:
     if not names:
         raise ChangeError(_("{path} is not the name of a file.", path=repr(path)))
     return str(Path(anchor, *names[:-1])), names[-1]
+
+
+@contextmanager
+def open_parent(path: str) -> Iterator[tuple[SafeFolder, str]]:
+    """Open the folder of a file, and yield it with the file's name; raises what ``split_path`` and ``open_folder`` raise."""
+    folder, name = split_path(path)
+    with open_folder(folder) as place:
+        yield place, name
 
 
 def nearest_existing(path: str) -> str:

@@ -402,10 +402,7 @@ def _with_after(change: EditPath) -> EditPath:
 
 def _entry(value: Value, index: int, system: System, name: str) -> str:
     entries = path_list.split_entries(value.text, system, name)
-    if not 0 <= index < len(entries):
-        raise PathError(
-            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=index)
-        )
+    path_list.check_position(index, entries, len(entries))
     return entries[index]
 
 

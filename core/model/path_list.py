@@ -129,6 +129,21 @@ def _is_open(entry: str) -> bool:
     return entry.count('"') % 2 == 1
 
 
+def check_position(index: int, entries: list[str], end: int) -> None:
+    """Raise PathError for a position that is not before ``end``."""
+    if not 0 <= index < end:
+        raise PathError(
+            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=index)
+        )
+
+
+def _check_entry_at(index: int, entries: list[str], entry: str) -> None:
+    if not 0 <= index < len(entries) or entries[index] != entry:
+        raise PathError(
+            _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
+        )
+
+
 def insert_in_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
     """Return ``value`` with ``entry`` put before the entry now at ``index`` (its length: put last).
 
@@ -137,10 +152,7 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
     """
     check_entry(entry, system, name)
     entries, between = _entries_and_separators(value, system, name)
-    if not 0 <= index <= len(entries):
-        raise PathError(
-            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=index)
-        )
+    check_position(index, entries, len(entries) + 1)
     if system == "windows" and any(_is_open(e) for e in entries[:index]):
         raise PathError(
             _("An earlier entry has an opening quotation mark without a closing one; repair that entry first.")
@@ -156,10 +168,7 @@ def remove_from_path(value: str, entry: str, index: int, system: System, *, name
         PathError: the entry at ``index`` is another.
     """
     entries, between = _entries_and_separators(value, system, name)
-    if not 0 <= index < len(entries) or entries[index] != entry:
-        raise PathError(
-            _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
-        )
+    _check_entry_at(index, entries, entry)
     _take(entries, between, index)
     return _join_parts(entries, between)
 
@@ -171,14 +180,8 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
         PathError: see ``remove_from_path`` and ``insert_in_path``.
     """
     entries, between = _entries_and_separators(value, system, name)
-    if not 0 <= index < len(entries) or entries[index] != entry:
-        raise PathError(
-            _("The entry {entry} is not at position {index} of the search path.", entry=repr(entry), index=index)
-        )
-    if not 0 <= to < len(entries):
-        raise PathError(
-            _("The search path has {count} entries; there is no position {index}.", count=len(entries), index=to)
-        )
+    _check_entry_at(index, entries, entry)
+    check_position(to, entries, len(entries))
     if system == "windows" and any(_is_open(e) for e in entries):
         raise PathError(_("An entry has an opening quotation mark without a closing one; repair that entry first."))
     _put(entries, between, entry, to, _take(entries, between, index))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal, get_args
 
 import msgspec
@@ -42,6 +43,11 @@ class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="sys
         """Return the preview: what is done, or undone."""
         mark = "+" if self.after == "present" else "-"
         return tuple(f"{mark} {line}" for line in step_words(self))
+
+
+def take_effect_later(changes: Iterable[object]) -> bool:
+    """Whether all changes are of such a kind."""
+    return all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
 
 
 def step_words(step: SystemStep) -> tuple[str, ...]:

@@ -40,6 +40,16 @@ class Rehearsal(Frozen, frozen=True, kw_only=True):
     """CUDA and cuDNN files that were really mapped, with who owns them."""
 
 
+def not_rehearsed() -> Rehearsal:
+    """Return that only the change itself shows whether it helps."""
+    return Rehearsal(works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards."))
+
+
+def failed_rehearsal(problem: str) -> Rehearsal:
+    """Return that the rehearsal failed, with a sentence on how."""
+    return Rehearsal(works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), problem))
+
+
 def successful_rehearsal(loaded: tuple[Mapped, ...], real: Mapping[str, str], how: str = "") -> Rehearsal:
     """Return success, with the loaded files under the names that they will have (``real``)."""
     named = _with_final_paths(loaded, real)
@@ -216,9 +226,7 @@ def rehearse_removal(changes: tuple[Change, ...], snapshot: Snapshot, host: Host
         if c.winner and any(normalise(system, path) in gone for path in _taken_files(c))
     ]
     if not concerned:
-        return Rehearsal(
-            works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards.")
-        )
+        return not_rehearsed()
     loaded: list[Mapped] = []
     for folder in dict.fromkeys(_next_folder(c.main, gone, system) for c in concerned if c.main):
         if not folder:

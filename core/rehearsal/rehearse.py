@@ -16,11 +16,13 @@ from core.model.changes import Change, FileSet
 from core.model.facts import full_id, split_id
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
-from core.model.system_steps import TAKES_EFFECT_LATER, SystemStep
+from core.model.system_steps import SystemStep, take_effect_later
 from core.rehearsal.files import (
     Rehearsal,
     cache_of,
     empty_cache,
+    failed_rehearsal,
+    not_rehearsed,
     planned_folders,
     real_names,
     rehearse_completion,
@@ -66,13 +68,10 @@ def rehearse(
         how = _("It ran with an empty folder as the cache (CUDA_CACHE_PATH).")
         return Rehearsal(works=said.works, sentence=join_sentences(said.sentence, how), loaded=said.loaded)
     if any(isinstance(c, SystemStep) for c in changes):
-        later = all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
-        return Rehearsal(
-            works=None,
-            sentence=_("This cannot be rehearsed: it takes effect only in programs that are started afterwards.")
-            if later
-            else _("This cannot be rehearsed without doing it; it is verified afterwards."),
-        )
+        if not take_effect_later(changes):
+            return not_rehearsed()
+        words = _("This cannot be rehearsed: it takes effect only in programs that are started afterwards.")
+        return Rehearsal(works=None, sentence=words)
     if only_files and not any(i.after for c in changes if isinstance(c, FileSet) for i in c.items):
         return rehearse_removal(changes, report.snapshot, host, watch)
     if only_files and all(i.text is not None for c in changes if isinstance(c, FileSet) for i in c.items):
@@ -82,13 +81,9 @@ def rehearse(
         if said_of_files is not None:
             return said_of_files
         if only_files:
-            return Rehearsal(
-                works=None, sentence=_("This cannot be rehearsed without doing it; it is verified afterwards.")
-            )
+            return not_rehearsed()
         if problem := import_problem(changes, report.snapshot, host, watch):
-            return Rehearsal(
-                works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), problem)
-            )
+            return failed_rehearsal(problem)
         after = examine(PlannedHost(host, changes=changes, moved=moved))
         return compare_reports(finding, report, after, real_names(changes, moved))
 
@@ -99,7 +94,7 @@ def compare_reports(
     """Compare two reports: is the finding gone, and is nothing worse?"""
     still = remaining_problem(finding, before, after)
     if still:
-        return Rehearsal(works=False, sentence=join_sentences(_("Rehearsed on this machine: does not work."), still))
+        return failed_rehearsal(still)
     if problem := open_question(finding, before, after):
         return Rehearsal(works=None, sentence=_("It could not be rehearsed here: {problem}", problem=problem))
     mapped = [m for load in after.snapshot.loads or () if load.roll_call for m in load.roll_call.mapped]

@@ -244,8 +244,7 @@ def _read_order(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrd
         raise ChangeError(_("The command line does not contain the plan's SHA-256."))
     if loose := file_preconditions.writable_by_others(path, trusted):
         raise ChangeError(_("{loose} can be changed by other users, so no plan is taken from there.", loose=loose))
-    folder, name = safe_folder.split_path(path)
-    with safe_folder.open_folder(folder) as place:
+    with safe_folder.open_parent(path) as (place, name):
         data = place.read(name, MAX_PLAN_BYTES)
     if data is None or hashlib.sha256(data).hexdigest() != digest:
         raise ChangeError(_("The plan is not the confirmed one (its SHA-256 differs)."))

@@ -77,6 +77,16 @@ def _folder_problems(folder: str, change: FileSet) -> list[str]:
         return [_("{folder} cannot be created: {e}.", folder=folder, e=e)]
 
 
+def changed_since(item: FileItem, now: str) -> str:
+    """Return in a sentence that a file is no longer what the plan was made for; ``now``: its state."""
+    return _(
+        "{path} changed since it was shown: it was {before}, and is now {now}.",
+        path=item.path,
+        before=describe_state(item.before),
+        now=describe_state(now),
+    )
+
+
 def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | None) -> list[str]:
     rows = []
     folder, name = safe_folder.split_path(item.path)
@@ -84,14 +94,7 @@ def _item_problems(item: FileItem, change: FileSet, trusted: frozenset[int] | No
         with safe_folder.open_folder(folder) as place:
             now = place.state(name)
         if now != item.before:
-            rows.append(
-                _(
-                    "{path} changed since it was shown: it was {before}, and is now {now}.",
-                    path=item.path,
-                    before=describe_state(item.before),
-                    now=describe_state(now),
-                )
-            )
+            rows.append(changed_since(item, now))
         if not os.access(folder, os.W_OK):
             rows.append(not_changeable(folder, folder))
     except FileNotFoundError:
@@ -216,8 +219,7 @@ def _resolve_item(item: FileItem) -> FileItem:
         after, size = _digest(item.text), len(item.text.encode())
     elif after == "?":
         source = os.path.realpath(source)
-        origin, base = safe_folder.split_path(source)
-        with safe_folder.open_folder(origin) as place:
+        with safe_folder.open_parent(source) as (place, base):
             after, found = place.state(base), place.status(base)
         if found is None or after.startswith("-> "):
             raise ChangeError(_("{source} does not exist, so nothing can be taken from it.", source=source))

@@ -13,7 +13,7 @@ from core.host.file_attributes import FileAttributes, for_other_bytes
 from core.host.safe_folder import SafeFolder
 from core.model.changes import Change, ChangeError, FileItem, FileSet
 from core.model.facts import Frozen
-from core.transaction.file_preconditions import describe_state
+from core.transaction.file_preconditions import changed_since
 from core.transaction.journal import Entry, Journal, PreviousAttributes, is_own
 from core.transaction.variable_store import error_sentence
 
@@ -43,10 +43,9 @@ def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
             safe_folder.make_folders(folder)
     seen = {item.path: _stage_file(item, entry, journal, keep=not change.unmake) for item in change.items}
     for item in change.items:
-        folder, name = safe_folder.split_path(item.path)
-        with safe_folder.open_folder(folder) as place:
+        with safe_folder.open_parent(item.path) as (place, name):
             if _signature(place, name) != seen[item.path]:
-                raise ChangeError(_("Another program changed {path} just now.", path=item.path))
+                raise _changed_just_now(item)
             if "folder" in (item.before, item.after):
                 _move_aside(place, name, entry.id, back=item.after == "folder")
             elif item.after:
@@ -140,9 +139,8 @@ def _restore_file(item: FileItem, place: SafeFolder, entry: Entry, journal: Jour
 
 def _unmake(change: FileSet) -> None:
     for folder in reversed(change.folders):
-        parent, name = safe_folder.split_path(folder)
         try:
-            with safe_folder.open_folder(parent) as place:
+            with safe_folder.open_parent(folder) as (place, name):
                 place.unmake(name)
                 place.sync()
         except FileNotFoundError:
@@ -175,12 +173,15 @@ def record_attributes(changes: tuple[Change, ...]) -> tuple[PreviousAttributes, 
     for item in (i for c in changes if isinstance(c, FileSet) for i in c.items):
         if len(item.before) != SHA256_LETTERS:
             continue
-        folder, name = safe_folder.split_path(item.path)
-        with safe_folder.open_folder(folder) as place:
+        with safe_folder.open_parent(item.path) as (place, name):
             found, there = place.attributes(name), place.status(name)
         if found is not None and there is not None:
             rows.append(PreviousAttributes(path=item.path, inode=there.st_ino, attributes=found))
     return tuple(rows)
+
+
+def _changed_just_now(item: FileItem) -> ChangeError:
+    return ChangeError(_("Another program changed {path} just now.", path=item.path))
 
 
 def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
@@ -192,28 +193,20 @@ def _signature(folder: SafeFolder, name: str) -> tuple[int, ...] | None:
 
 def _stage_file(item: FileItem, entry: Entry, journal: Journal, *, keep: bool) -> tuple[int, ...] | None:
     """Back up the present file and write the new one beside it, both durably; return the present file's identity."""
-    folder, name = safe_folder.split_path(item.path)
-    with safe_folder.open_folder(folder) as place:
+    with safe_folder.open_parent(item.path) as (place, name):
         seen = _signature(place, name)
         now = place.state(name)
         if now != item.before:
-            raise ChangeError(
-                _(
-                    "{path} changed since it was shown: it was {before}, and is now {now}.",
-                    path=item.path,
-                    before=describe_state(item.before),
-                    now=describe_state(now),
-                )
-            )
+            raise ChangeError(changed_since(item, now))
         if _signature(place, name) != seen:
-            raise ChangeError(_("Another program changed {path} just now.", path=item.path))
+            raise _changed_just_now(item)
         if "folder" in (item.before, item.after):
             return seen
         if keep and len(now) == SHA256_LETTERS:
             _keep(place, name, now, journal)
             kept = _signature(place, name)
             if seen is None or kept is None or kept[:3] != seen[:3]:  # a second hard link changes the file's ctime
-                raise ChangeError(_("Another program changed {path} just now.", path=item.path))
+                raise _changed_just_now(item)
             seen = kept
         beside = _beside_name(name, entry.id)
         place.remove(beside)
@@ -241,8 +234,7 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
         if item.text is not None:
             _write(item, None, "", place, beside, old)
         else:
-            folder, source = safe_folder.split_path(item.source)
-            with safe_folder.open_folder(folder) as origin:
+            with safe_folder.open_parent(item.source) as (origin, source):
                 _write(item, origin, source, place, beside, old)
     if place.state(beside) != item.after:
         place.remove(beside)

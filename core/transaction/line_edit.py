@@ -40,8 +40,7 @@ def _read_text(path: str) -> _Text:
     Raises:
         ChangeError, OSError: it is no regular file, or cannot be read.
     """
-    folder, name = safe_folder.split_path(path)
-    with safe_folder.open_folder(folder) as place:
+    with safe_folder.open_parent(path) as (place, name):
         data = place.read(name)
     if data is None:
         raise ChangeError(_("{name} does not exist.", name=path))
@@ -234,8 +233,7 @@ def make_edit(change: EditLine) -> None:
 
 def _write(change: EditLine, now: _Text) -> None:
     text = _edited_text(change, now)
-    folder, name = safe_folder.split_path(change.path)
-    with safe_folder.open_folder(folder) as place:
+    with safe_folder.open_parent(change.path) as (place, name):
         place.write(name, text.encode(now.encoding))
 
 
@@ -277,6 +275,5 @@ def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
 
 
 def _drop_beside(path: str) -> None:
-    folder, name = safe_folder.split_path(path)
-    with safe_folder.open_folder(folder) as place:
+    with safe_folder.open_parent(path) as (place, name):
         place.remove(f".{name}.convalesce-new")

@@ -86,22 +86,23 @@ def libraries_of(change: ExchangePackages) -> Iterator[str]:
 # --- what must hold --------------------------------------------------------------------------------------------
 
 
+def loose_problem(folder: str, prefix: str) -> str:
+    """Return in a sentence that others can change an environment's folder of packages; empty if they cannot (on Linux)."""
+    if os.name == "nt" or not (loose := ownership.first_loose(folder, frozenset({f"uid:{os.geteuid()}"}))):
+        return ""
+    return _(
+        "Other users can change {loose}, so the packages of {prefix} are left unchanged.", loose=loose, prefix=prefix
+    )
+
+
 def exchange_problems(change: ExchangePackages) -> tuple[str, ...]:
     """Return a sentence for each reason against the exchange; empty if it can be made. Changes nothing."""
     if not change.is_prepared:
         return (_("The packages for {prefix} were not prepared yet.", prefix=change.prefix),)
     if not _is_plain(change):
         return (_("The plan for {path} is inconsistent.", path=change.folder),)
-    me = frozenset({f"uid:{os.geteuid()}"}) if os.name != "nt" else frozenset()
-    loose = ownership.first_loose(change.folder, me) if os.name != "nt" else ""
-    if loose:
-        return (
-            _(
-                "Other users can change {loose}, so the packages of {prefix} are left unchanged.",
-                loose=loose,
-                prefix=change.prefix,
-            ),
-        )
+    if problem := loose_problem(change.folder, change.prefix):
+        return (problem,)
     try:
         return tuple(row for row in (_place_problem(change), _twin_problem(change)) if row)
     except OSError as e:

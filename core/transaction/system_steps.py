@@ -111,9 +111,8 @@ def loader_file(step: SystemStep) -> str:
 
 
 def _own_file(tools: SystemTools, path: str, text: str) -> StepState:
-    folder, name = safe_folder.split_path(os.path.realpath(tools.local_path(path)))
     try:
-        with safe_folder.open_folder(folder) as place:
+        with safe_folder.open_parent(os.path.realpath(tools.local_path(path))) as (place, name):
             there = place.read(name)
     except FileNotFoundError:
         return "absent"

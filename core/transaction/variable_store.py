@@ -193,10 +193,9 @@ def _is_conda(prefix: str) -> bool:
 
 def _text(path: str) -> str:
     """Return a small text file's content; empty when it is not there."""
-    folder, name = safe_folder.split_path(os.path.realpath(path))
     try:
-        with safe_folder.open_folder(folder) as open_folder:
-            data = open_folder.read(name)
+        with safe_folder.open_parent(os.path.realpath(path)) as (folder, name):
+            data = folder.read(name)
     except FileNotFoundError:
         return ""
     try:

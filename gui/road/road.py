@@ -139,7 +139,7 @@ class Road(QWidget):
 
     def _translate_reports(self) -> None:
         """Translate the reports and the headline into the new language."""
-        from gui.language import diagnose_again
+        from core.doctor.examine import diagnose_again
 
         assert self.report is not None
         same = self.before is self.report

@@ -156,7 +156,9 @@ class Window(QWidget):
         """Build everything again in another language, and stay at the same place."""
         row, at_message, text = self.steps.currentRow(), self.stack.at_message, self.explain_page.text.toPlainText()
         if self.report is not None:
-            self.errands.report = language.diagnose_again(self.report)
+            from core.doctor.examine import diagnose_again  # imported late: the window appears without the engine
+
+            self.errands.report = diagnose_again(self.report)
         self._build()
         self._connect_rail()
         self._busy(self._controller.busy)

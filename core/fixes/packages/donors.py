@@ -212,7 +212,6 @@ def _file_set(change: ExchangePackages, lost: Sequence[LostFile], found: dict[st
         )
         for f in lost
     ]
-    made = {str(p) for i in items for p in Path(i.path).parents if not os.path.lexists(p)}
     title = n_(
         "Restore {n} file of {packages} in {prefix}",
         "Restore {n} files of {packages} in {prefix}",
@@ -220,4 +219,10 @@ def _file_set(change: ExchangePackages, lost: Sequence[LostFile], found: dict[st
         packages=", ".join(dict.fromkeys(f"{f.package} {f.version}" for f in lost)),
         prefix=change.prefix,
     )
+    return with_new_folders(title, items)
+
+
+def with_new_folders(title: str, items: list[FileItem]) -> FileSet:
+    """Return the change of these files, with the folders that it has to make."""
+    made = {str(p) for i in items for p in Path(i.path).parents if not os.path.lexists(p)}
     return FileSet(title=title, items=tuple(items), folders=tuple(sorted(made, key=len)))

@@ -22,7 +22,7 @@ from core.common.progress import Progress
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.common.text import join_names, printable
 from core.fixes.files import HOOK_FILE_NAME, hook_text
-from core.fixes.packages.donors import digest_of, home_of, put_files_back
+from core.fixes.packages.donors import digest_of, home_of, put_files_back, with_new_folders
 from core.fixes.packages.guard import guard_changes
 from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
 from core.fixes.packages.twin import copy_environment, files_below
@@ -270,12 +270,17 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     return Prepared(changes=(made, *beside), trials=trials, problem=problem, failed=failed)
 
 
+def _records(folder: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each distribution of a folder, and the rows of its RECORD."""
+    for record in Path(folder).glob("*.dist-info/RECORD"):
+        name = canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0])
+        yield name, record.read_text(encoding="utf-8", errors="replace").splitlines()
+
+
 def _losing_files(change: ExchangePackages, twin: str) -> tuple[str, ...]:
     """Return the packages to be installed that share files with one that goes: an installer would leave them as they are."""
     recorded: dict[str, set[str]] = {}
-    for record in Path(twin).glob("*.dist-info/RECORD"):
-        name = canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0])
-        rows = record.read_text(encoding="utf-8", errors="replace").splitlines()
+    for name, rows in _records(twin):
         recorded.setdefault(name, set()).update(row.partition(",")[0] for row in rows)
     going = set().union(*(recorded.get(name, set()) for name in change.remove))
     wanted = (canonicalize_name(m[0]) for wish in change.install if (m := re.match(r"[\w.-]+", wish)))
@@ -446,9 +451,8 @@ def _outside_changes(change: ExchangePackages, root: Path, twin: str) -> tuple[F
             items.append(FileItem(path=path, before=old, after=new, size=size, source=now[name] if new else ""))
     if not items:
         return ()
-    made = {str(p) for i in items for p in Path(i.path).parents if not os.path.lexists(p)}
     title = _("Scripts and data of these packages in {prefix}", prefix=change.prefix)
-    return (FileSet(title=title, items=tuple(items), folders=tuple(sorted(made, key=len))),)
+    return (with_new_folders(title, items),)
 
 
 def _outside(prefix: str, folder: str) -> Iterator[str]:
@@ -559,12 +563,9 @@ def _module_of(name: str, folder: str) -> str:
     record does not tell.
     """
     own = name.replace("-", "_").replace(".", "_").lower()
-    for record in Path(folder).glob("*.dist-info/RECORD"):
-        if canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0]) != canonicalize_name(
-            name
-        ):
+    for its, rows in _records(folder):
+        if its != canonicalize_name(name):
             continue
-        rows = record.read_text(encoding="utf-8", errors="replace").splitlines()
         tops = [m[1] for row in rows if (m := re.match(r"([A-Za-z]\w*)/__init__\.py,", row))]
         return next((t for t in tops if t.lower() == own), tops[0] if len(tops) == 1 else "")
     return ""
