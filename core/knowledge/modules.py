@@ -237,3 +237,8 @@ def needed_at_start(distribution: str, wanted: str) -> bool:
     module = module_of(wanted).partition(".")[0]
     rows = (row for row in module_table().modules if row.module == module and row.needed_by)
     return any(re.fullmatch(row.needed_by, distribution) for row in rows)
+
+
+def followed_distributions() -> tuple[str, ...]:
+    """Return the patterns of the names of frameworks' distributions whose imports are followed."""
+    return tuple(row.distributions for row in module_table().modules if row.follow)

@@ -143,8 +143,7 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
             if walk.binaries:
                 yield walk.closure()
         if distribution.name in known.extensions_of:
-            its_own, machine = setting.python, setting.request.seen.machine
-            facts = marker_facts(machine.system, its_own.architecture or machine.architecture, its_own.version)
+            facts = _marker_facts(setting)
             needing = [d for d in extensions if _requires(d, distribution.name, facts)]
             if distribution.name == "torch":
                 others = {d.name for d in (*needing, *(d for d, _row in rows))}
@@ -155,6 +154,11 @@ def environment_closures(setting: Setting) -> Iterator[Closure]:
                 if walk.binaries:
                     yield walk.closure()
     yield from _other_closures(setting, {d.name for d, _row in rows})
+
+
+def _marker_facts(setting: Setting) -> dict[str, str]:
+    python, machine = setting.python, setting.request.seen.machine
+    return marker_facts(machine.system, python.architecture or machine.architecture, python.version)
 
 
 def _behind_another(
@@ -171,8 +175,7 @@ def _other_closures(setting: Setting, frameworks: set[str]) -> Iterator[Closure]
 
     What needs a framework is opened behind it, and fails with it.
     """
-    python, machine = setting.python, setting.request.seen.machine
-    facts = marker_facts(machine.system, python.architecture or machine.architecture, python.version)
+    python, facts = setting.python, _marker_facts(setting)
     for one in gpu_packages(python, setting.where, setting.request):
         name = one.what.name
         if name in frameworks or name.startswith(("nvidia-", "tensorrt", "jax-", "triton")):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ntpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -186,7 +186,7 @@ class DllWalk:
             bad, gaps, _direct = self._follow(path, path, self._policy(path))
             self.edges += [(path, e) for e in bad if not (e.state == "absent" and self._in_environment(e.name))]
             self.gaps += [(path, g) for g in gaps]
-            wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+            wants = _wants(gaps)
             self.steps.append(LoadStep(path=path, flags=DLL_LOAD_DIR | DEFAULT_DIRS, wants=wants))
 
     def _own_folders(self) -> tuple[str, ...]:
@@ -285,7 +285,7 @@ class DllWalk:
         if not optional:
             self.edges += [(path, e) for e in bad]
             self.gaps += [(path, g) for g in gaps]
-        wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+        wants = _wants(gaps)
         self.steps.append(
             LoadStep(path=path, flags=flags, quiet=optional, hosted=direct if hosted else (), wants=wants)
         )
@@ -317,7 +317,7 @@ class DllWalk:
                     continue
                 self.edges += [(name, e) for e in its]
                 self.gaps += [(name, g) for g in gaps]
-                wants = tuple((ntpath.basename(g.provider), g.name) for g in gaps)
+                wants = _wants(gaps)
                 self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
 
     def _follow(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
@@ -472,3 +472,8 @@ class DllWalk:
         where, sites = self._where, self._python.site_packages
         folders = [*nvidias_folders(sites, where), *torchs_folders(sites, where)]
         return tuple(where.join(f, n) for f in folders for n in where.names(f) or () if n.lower() == name.lower())
+
+
+def _wants(gaps: Iterable[Gap]) -> tuple[tuple[str, str], ...]:
+    """Return DLL and function of each import that no DLL here has."""
+    return tuple((ntpath.basename(g.provider), g.name) for g in gaps)

@@ -64,8 +64,7 @@ class Absence:
 
     def is_in_the_way(self, its: Module) -> bool:
         """Whether a module lies in a folder before the packages."""
-        entries = self._search.search.entries
-        return 0 <= its.entry < len(entries) and entries[its.entry].origin in BEFORE_THE_PACKAGES
+        return self._search.search.origin(its.entry) in BEFORE_THE_PACKAGES
 
     def _is_spelt(self, name: str, text: str) -> bool:
         """Whether a package's text has the name of a module, or another module has it as the end of a string: an entry of sys.modules

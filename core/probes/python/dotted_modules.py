@@ -98,9 +98,8 @@ class DottedModules:
         return self._modules[dotted]
 
     def _top(self, name: str) -> Module:
-        found = self.search.find(name)
-        entries = self.search.search.entries
-        origin = entries[found.entry].origin if 0 <= found.entry < len(entries) else ""
+        found, entries = self.search.find(name), self.search.search.entries
+        origin = self.search.search.origin(found.entry)
         if name in self.lacking:
             return Module("lacking")
         if origin == "standard library" and name in self.of_python and found.kind in ("package", "module", "extension"):
@@ -274,8 +273,7 @@ class DottedModules:
         """Whether an installed module is known to have the name in other releases alone, and no module read so far puts it back."""
         if f"{dotted}.{name}" not in self.given_up:
             return False
-        entries = self.search.search.entries
-        installed = 0 <= its.entry < len(entries) and entries[its.entry].origin in PACKAGES
+        installed = self.search.search.origin(its.entry) in PACKAGES
         return (its.kind == "standard" or installed) and not any(
             puts_back(text, dotted, name) for text in self.texts.values()
         )
@@ -299,7 +297,7 @@ class DottedModules:
     def twin(self, its: Module) -> str:
         """Return the file that a module in front of the packages hides; empty where it is not in front, or hides none."""
         entries = self.search.search.entries
-        if not 0 <= its.entry < len(entries) or entries[its.entry].origin not in BEFORE_THE_PACKAGES:
+        if self.search.search.origin(its.entry) not in BEFORE_THE_PACKAGES:
             return ""
         inner = its.path[len(entries[its.entry].path) :].replace("\\", "/").strip("/").split("/")
         places = (self._where.join(e.path, *inner) for e in entries[its.entry + 1 :])

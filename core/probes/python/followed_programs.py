@@ -75,7 +75,7 @@ def ends_of_programs(
 
     ``here``: that folder, of a Python that does not search it. ``suspects``: what the packages recorded and lost, and what Python lacks.
     """
-    folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
+    folder = search.search.start
     programs = dict(_programs(folder, where)) if folder else {}
     found: list[EndedImport] = []
     for place, below in _of_scripts(here or folder, where).items():

@@ -25,8 +25,6 @@ SMALL_RECORD = 8 << 10
 MOST_FILES_OF_ONE, FIRST_BYTES = 60, 16 << 10
 """Modules of a package that are searched for a framework's name, and bytes read of each."""
 
-FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
-
 
 class FrameworkUsers(Frozen, frozen=True):
     """The packages that use a framework."""
@@ -67,8 +65,7 @@ def framework_users(
         requested = set()  # uv marks whatever it installs: nothing is known of who asked for it
     asked = ({d.name for d in every if d.name not in asked_for} | requested) - INSTALLERS
     needed = (using | asked) - {d.name for _row, d in starts}
-    for _depth in range(6):
-        needed |= frozenset().union(*(wanted[name] for name in needed if name in wanted))
+    needed |= _with_required(needed, wanted)
     installed = {d.name: d.version for d in every}
     required = _below({d.name for _row, d in starts}, wanted)
     below = {d.name for d in every if d.name in required and is_unmet(d, installed)}
@@ -103,16 +100,19 @@ def _below(frameworks: set[str], wanted: Mapping[str, set[str]]) -> set[str]:
     """Return what the frameworks require, at any depth: a framework may import it only when it is used, as torch.compile imports
     SymPy, which needs mpmath, and chat templates Jinja2, which needs MarkupSafe.
     """
-    below = set(frameworks)
+    return _with_required(frameworks, wanted) - frameworks
+
+
+def _with_required(names: set[str], wanted: Mapping[str, set[str]]) -> set[str]:
+    found = set(names)
     for _depth in range(6):
-        below |= frozenset().union(*(wanted[name] for name in below if name in wanted))
-    return below - frameworks
+        found |= frozenset().union(*(wanted[name] for name in found if name in wanted))
+    return found
 
 
 def _every(search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot) -> tuple[Distribution, ...]:
     """Return all distributions in the folders of packages with all that they require, the first of each name."""
-    folders = dict.fromkeys(e.path for e in search.search.entries if e.origin in FOLDERS_OF_PACKAGES)
-    found = {d.name: d for folder in reversed(folders) for d in all_requirements(folder, where)}
+    found = {d.name: d for folder in reversed(search.search.packages) for d in all_requirements(folder, where)}
     return tuple({**{d.name: d for d in reversed(distributions)}, **found}.values())
 
 

@@ -11,13 +11,13 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, parse_requirement
-from core.knowledge.modules import KnownModule, distribution_of, module_of, module_table
+from core.knowledge.modules import KnownModule, distribution_of, followed_distributions, module_of, module_table
 from core.model.facts import DamagedFile, Distribution, EndedImport, Frozen
 from core.probes.kept_looks import kept_look
 from core.probes.python.distributions import normalise_name, required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
-from core.probes.python.framework_users import FOLDERS_OF_PACKAGES, FrameworkUsers, framework_users
+from core.probes.python.framework_users import FrameworkUsers, framework_users
 from core.probes.python.gone_files import DIST_INFO
 from core.probes.python.import_hints import hints_at_a_fault, is_unmet
 from core.probes.python.modules import ModuleSearch
@@ -350,8 +350,8 @@ EDITABLE = late_pattern(r'"editable"\s*:\s*true\b')
 
 def _of_lost_projects(search: ModuleSearch, follower: Follower, where: Sysroot) -> Iterator[EndedImport]:
     """Yield the editable installations (PEP 660, PEP 610) whose folders are gone; frameworks' are told where these are followed."""
-    known = [row.distributions for row in module_table().modules if row.follow]
-    for folder in dict.fromkeys(e.path for e in search.search.entries if e.origin in FOLDERS_OF_PACKAGES):
+    known = followed_distributions()
+    for folder in search.search.packages:
         names = where.names(folder) or ()
         infos = [m for n in names if (m := DIST_INFO.fullmatch(n))] if any(n.endswith(".pth") for n in names) else []
         for info in infos:

@@ -64,16 +64,15 @@ def _is_there(search: ModuleSearch, name: str, distributions: tuple[Distribution
 
 def _something_before(search: ModuleSearch) -> bool:
     """Whether an entry before the packages has a name that the packages have as well, and no copy of what they have."""
-    entries = search.search.entries
-    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
-    before = [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
-    behind = [e.path for e in entries[first:] if e.origin != "start"]
+    front, packages = search.search.split()
+    before = [e.path for e in front if e.origin in BEFORE_THE_PACKAGES]
+    behind = [e.path for e in packages if e.origin != "start"]
     return any(
         not search.is_shared_apart(name, early, late) and not search.is_copy(name, early, late)
         for early in before
         for late in behind
         for name in search.top_names(early) & search.top_names(late)
-    ) or any(search.is_preferred_behind(entries[first].path, name) for name in _later_names(search, entries[first:]))
+    ) or any(search.is_preferred_behind(packages[0].path, name) for name in _later_names(search, packages))
 
 
 def _later_names(search: ModuleSearch, packages: tuple[SearchEntry, ...]) -> frozenset[str]:

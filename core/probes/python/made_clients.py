@@ -14,7 +14,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.dotted_modules import DottedModules, package_of
 from core.probes.python.module_text import behind_docstring, imported_names, imports_at_the_margin, packages_spelt
 from core.probes.python.modules import ModuleSearch
-from core.probes.python.own_programs import PROGRAMS, own_texts
+from core.probes.python.own_programs import texts_of_programs
 from core.probes.sysroot import Sysroot
 
 MAKER = "httpx"
@@ -51,7 +51,7 @@ def without_makers(
     variables = {c.variable for c in variable_contracts() if c.readers and re.fullmatch(c.readers, MAKER)}
     if MAKER not in idle or variables.isdisjoint(name.upper() for name in request.env):
         return idle
-    texts = [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
+    texts = texts_of_programs(request, where)
     frameworks = {row.module.partition(".")[0] for row in module_table().modules}
     tops = {top for text in texts for top in packages_spelt(text)} - frameworks
     made_of = {top: frozenset(name for text in texts for name in _made_objects(text, top)) for top in tops}

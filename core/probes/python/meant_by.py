@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 
 from core.common.syntax_tree import nodes_of
 from core.model.facts import FoundModule
 from core.probes.python.bound_names import likely_names, read_names
 from core.probes.python.likeness import MAX_MODULE_BYTES
+from core.probes.python.module_text import imports_of
 from core.probes.sysroot import Sysroot
 
 MOST_PROGRAMS, PROGRAM_BYTES, MOST_LINES = 100, 256 << 10, 3
@@ -20,7 +20,7 @@ def lines_that_mean(found: FoundModule, folder: str, where: Sysroot) -> tuple[st
 
     They mean the one that hides: without it, or under another name of it, they end.
     """
-    asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
+    asks = imports_of(found.name)
     own_files = (found.path, where.parent(found.path))
     texts = (
         (path, text)

@@ -101,11 +101,16 @@ def unfit_models(request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
             )
 
 
+def models_of_hub(hub: str, where: Sysroot) -> list[str]:
+    """Return the folders of models in Hugging Face's cache; none where ``hub`` is empty."""
+    return [n for n in where.names(hub) or () if n.startswith("models--")][:MOST_FOLDERS] if hub else []
+
+
 def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[str]:
     home = request.env.get("HOME", "") or request.seen.machine.home
     above = request.env.get("XDG_CACHE_HOME") or where.join(home, ".cache")
     hub = hub_cache(request.env, home)
-    for model in [n for n in where.names(hub) or () if n.startswith("models--")][:MOST_FOLDERS] if hub else ():
+    for model in models_of_hub(hub, where):
         snapshots = where.join(hub, model, "snapshots")
         for commit in where.names(snapshots) or ():
             yield from _below(where.join(snapshots, commit), where)

@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
+from core.probes.python.model_files import models_of_hub
 from core.probes.sysroot import Sysroot
 
 MOST_MODELS, MOST_FOLDERS, MOST_SETTINGS = 8, 60, 256 << 10
@@ -41,7 +42,7 @@ def _places(folder: str, hub: str, where: Sysroot) -> Iterator[tuple[str, str]]:
         place = where.join(folder, name)
         if where.is_file(where.join(place, "config.json")):
             yield name, place
-    for model in [n for n in where.names(hub) or () if n.startswith("models--")][:MOST_FOLDERS] if hub else ():
+    for model in models_of_hub(hub, where):
         commit = (where.text(where.join(hub, model, "refs", "main"), 128) or "").strip()
         if re.fullmatch(r"[0-9a-f]{6,64}", commit):
             yield model.removeprefix("models--").replace("--", "/"), where.join(hub, model, "snapshots", commit)

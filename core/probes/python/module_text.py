@@ -61,6 +61,11 @@ def _line_that_begins(begins: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(rf"\n(?={'|'.join(map(re.escape, begins))})")
 
 
+def imports_of(module: str) -> re.Pattern[str]:
+    """Return what finds the lines that import a module, or a part of it."""
+    return re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(module)}\b")
+
+
 def occurrences(text: str, word: str) -> Iterator[int]:
     """Yield where a word begins."""
     at = text.find(word)

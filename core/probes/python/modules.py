@@ -359,7 +359,7 @@ class ModuleSearch:
         """Return the lines of programs beside a module that do not mean the one that it hides."""
         from core.probes.python.meant_by import lines_that_mean  # imported late: seldom needed
 
-        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        entry = self.search.folder(found.entry)
         return lines_that_mean(found, entry, self.where) if entry else ()
 
     def with_surroundings(self, found: FoundModule) -> FoundModule:
@@ -369,7 +369,7 @@ class ModuleSearch:
 
     def _alone(self, found: FoundModule) -> bool:
         """Whether the entry contains nothing but this module: no other Python file, no other folder."""
-        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        entry = self.search.folder(found.entry)
         inner = self.where.name(found.path).startswith("__init__.")
         own = self.where.name(self.where.parent(found.path) if inner else found.path)
         others = {n for n in (self._folders.names(entry) if entry else None) or () if n not in (own, "__pycache__")}
@@ -380,7 +380,7 @@ class ModuleSearch:
 
     def _project(self, found: FoundModule) -> str:
         """Return the file that marks the package's folder as a source project; empty if there is none."""
-        entry = self.search.entries[found.entry].path if found.entry >= 0 else ""
+        entry = self.search.folder(found.entry)
         names = self._folders.names(entry) if entry else None
         return next((path_text(self.where.join(entry, n)) for n in PROJECT_FILES if n in (names or ())), "")
 

@@ -9,14 +9,13 @@ from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, constant, last_name, parsed, walk
-from core.knowledge.modules import module_of, module_table
+from core.knowledge.modules import followed_distributions, module_of
 from core.model.facts import Frozen, PythonEnvironment
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import required_name
 from core.probes.python.framework_users import has_line
 from core.probes.python.gone_files import every_distribution
 from core.probes.python.module_text import packages_spelt
-from core.probes.python.own_programs import is_spelt, own_texts
+from core.probes.python.own_programs import is_spelt, own_texts, with_users
 from core.probes.sysroot import Sysroot
 
 
@@ -73,12 +72,7 @@ def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict
     if any(ELSEWHERE.search(text) for path, text in texts.items() if not path.endswith(".txt")):
         return False
     own = {name, engine.module, *(module.replace("_", "-") for module in engine.through)}
-    users = set(own)
-    for _depth in range(3):
-        users |= {
-            d.name for d in python.distributions if any(required_name(w) in users for w in (*d.requires, *d.pins))
-        }
-    if any(is_spelt(users - own, text) for text in texts.values()):
+    if any(is_spelt(with_users(own, python) - own, text) for text in texts.values()):
         return False
     naming = {path: text for path, text in texts.items() if not path.endswith(LISTS) and is_spelt(own, text)}
     if not naming or not all(path.endswith(".py") for path in naming):
@@ -90,7 +84,7 @@ def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict
 
 def _is_used_by_others(engine: Engine, python: PythonEnvironment, texts: dict[str, str], where: Sysroot) -> bool:
     """Whether another package that the programs import uses the framework without requiring it. Other frameworks only offer to."""
-    frameworks = [row.distributions for row in module_table().modules if row.follow]
+    frameworks = followed_distributions()
     named = {name for text in texts.values() for name in packages_spelt(text)} - {engine.module, *engine.through}
     line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{engine.module}\b")
     return any(

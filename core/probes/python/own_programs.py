@@ -65,12 +65,18 @@ def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
 
 
 def _is_named(distribution: str, python: PythonEnvironment, texts: dict[str, str]) -> bool:
-    names = {distribution}
-    for _depth in range(3):
-        names |= {
-            d.name for d in python.distributions if any(required_name(w) in names for w in (*d.requires, *d.pins))
-        }
+    names = with_users({distribution}, python)
     return any(is_spelt(names, text) for text in texts.values())
+
+
+def with_users(names: set[str], python: PythonEnvironment) -> set[str]:
+    """Return distributions with those that require them, over three steps."""
+    found = set(names)
+    for _depth in range(3):
+        found |= {
+            d.name for d in python.distributions if any(required_name(w) in found for w in (*d.requires, *d.pins))
+        }
+    return found
 
 
 def is_spelt(distributions: Iterable[str], text: str) -> bool:
@@ -83,6 +89,11 @@ def is_spelt(distributions: Iterable[str], text: str) -> bool:
 
 MOST_PROGRAMS, PROGRAM_BYTES = 40, 256 << 10
 """Programs in one folder that are read, and how far each."""
+
+
+def texts_of_programs(request: ProbeRequest, where: Sysroot) -> list[str]:
+    """Return the texts of the programs alone."""
+    return [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
 
 
 def own_texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:

@@ -60,6 +60,10 @@ class Interpreter(msgspec.Struct, frozen=True):
         return f"{self.version[0]}.{self.version[1]}"
 
 
+FOLDERS_OF_PACKAGES = ("site-packages", "user site", "PYTHONPATH", "pth")
+"""Origins of the entries in which installed packages lie."""
+
+
 class PythonSearch(msgspec.Struct, frozen=True):
     """sys.path, and the start-up code that may change it."""
 
@@ -67,6 +71,29 @@ class PythonSearch(msgspec.Struct, frozen=True):
     start_code: tuple[StartCode, ...] = ()
     any_protobuf: bool = False
     """A variable makes protobuf take generated code of any release."""
+
+    def origin(self, number: int) -> str:
+        """Return where an entry comes from, by its number; empty for a module that no entry has."""
+        return self.entries[number].origin if 0 <= number < len(self.entries) else ""
+
+    def folder(self, number: int) -> str:
+        """Return an entry's path, by its number; empty for a module that no entry has."""
+        return self.entries[number].path if 0 <= number < len(self.entries) else ""
+
+    @property
+    def start(self) -> str:
+        """The folder that programs are started in; empty where it is not searched."""
+        return next((e.path for e in self.entries if e.origin == "start"), "")
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """The folders of installed packages, each once."""
+        return tuple(dict.fromkeys(e.path for e in self.entries if e.origin in FOLDERS_OF_PACKAGES))
+
+    def split(self) -> tuple[tuple[SearchEntry, ...], tuple[SearchEntry, ...]]:
+        """Return the entries before the environment's packages, and those from there on."""
+        first = next((n for n, e in enumerate(self.entries) if e.origin == "site-packages"), len(self.entries))
+        return self.entries[:first], self.entries[first:]
 
 
 # --- the interpreter -----------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from core.probes.python.distributions import BESIDES, all_requirements, required
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.follower import Follower
 from core.probes.python.gone_files import STRIPPED_PATHS
-from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES
+from core.probes.python.module_text import EXTENDS_PATH, MAKES_MODULES, imports_of
 from core.probes.python.modules import ModuleSearch
 from core.probes.python.own_paths import in_entries_of, searches_of_programs
 from core.probes.sysroot import Sysroot
@@ -73,7 +73,7 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
             continue
         if programs is None:
             programs = [text for _name, text in _programs(search, where, _early(search))]
-        asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(found.name)}\b")
+        asks = imports_of(found.name)
         if not any(asks.search(text) for text in programs):
             yield its
 
@@ -128,7 +128,7 @@ def ended_programs(
     """Return where the imports of the person's own programs end because their folder, PYTHONPATH, or a folder that they put on the
     search path themselves hides what they ask for: an installed module, or one of another folder of their own.
     """
-    folder = next((e.path for e in search.search.entries if e.origin == "start"), "")
+    folder = search.search.start
     hides = _hides_something(search, where)
     programs = [*_programs(search, where, _early(search) if hides else [folder] if folder else [])]
     if not hides and not any(EXTENDS_PATH.search(text) for _name, text in programs):
@@ -160,9 +160,7 @@ def _is_before_its_package(search: ModuleSearch) -> bool:
 
 def _early(search: ModuleSearch) -> list[str]:
     """Return the folders before the environment's packages that somebody put there."""
-    entries = search.search.entries
-    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
-    return [e.path for e in entries[:first] if e.origin in BEFORE_THE_PACKAGES]
+    return [e.path for e in search.search.split()[0] if e.origin in BEFORE_THE_PACKAGES]
 
 
 def _in_two_places(search: ModuleSearch) -> bool:
@@ -178,16 +176,15 @@ def _in_two_places(search: ModuleSearch) -> bool:
 
 def _hiding(search: ModuleSearch, where: Sysroot) -> Iterator[FoundModule]:
     """Yield the modules that nobody installed and that hide an installed one."""
-    entries = search.search.entries
-    first = next((n for n, e in enumerate(entries) if e.origin == "site-packages"), len(entries))
-    later = frozenset().union(*(search.top_names(e.path) for e in entries[first:] if e.origin != "standard library"))
+    _front, packages = search.search.split()
+    later = frozenset().union(*(search.top_names(e.path) for e in packages if e.origin != "standard library"))
     for folder in _early(search):
         common = (search.top_names(folder) & later) - STANDARD - BESIDES
         if not common or any(n.endswith((".dist-info", ".egg-info")) for n in where.names(folder) or ()):
             continue
         for name in sorted(common):
             found = search.find(name)
-            if found.kind not in ("none", "namespace") and found.hidden and entries[found.entry].path == folder:
+            if found.kind not in ("none", "namespace") and found.hidden and search.search.folder(found.entry) == folder:
                 yield found
 
 

@@ -21,7 +21,7 @@ from core.probes.python.gone_files import every_distribution
 from core.probes.python.model_files import unfit_models
 from core.probes.python.numba_parts import missing_libdevice
 from core.probes.python.opened_by_programs import absent_libraries
-from core.probes.python.own_programs import PROGRAMS, own_texts
+from core.probes.python.own_programs import texts_of_programs
 from core.probes.python.program_calls import lacking_for_calls
 from core.probes.python.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -129,7 +129,7 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
 
 def _is_started(program: SystemProgram, request: ProbeRequest, where: Sysroot) -> bool:
     """Whether a program of the folder may start a program of the system's; where the folder has none, the next one may."""
-    texts = [text for path, text in (own_texts(request, where) or {}).items() if path.endswith(PROGRAMS)]
+    texts = texts_of_programs(request, where)
     return not (texts and program.run_by) or any(re.search(program.run_by, text) for text in texts)
 
 

@@ -35,7 +35,7 @@ def _dead_in_powershell(way: Reached, ground: Ground) -> str:
     """Return how a script of PowerShell activates an environment without effect: by a file that is not there, or by a batch file, which runs in
     a process of its own.
     """
-    paths, here = ground.where.path_module, way.state.values.get("PWD") or ground.folder
+    paths, here = ground.where.path_module, ground.here(way.state)
     for found in ACTIVATES_IN_POWERSHELL.finditer(ground.read(way.at) or ""):
         place = paths.normpath(paths.join(here, found[1].replace("/", "\\")))
         if place.lower().endswith(".bat") or not any(ground.where.is_file(p) for p in (place, f"{place}.ps1")):
@@ -51,9 +51,7 @@ def dead_call(row: str, way: Reached, ground: Ground) -> str:
     """Return the file that one line calls, and that is not there; or such a line of another system's shell, which cmd.exe does not know."""
     by_cmd = ground.where.system == "windows" and not any(f.lower().endswith(".ps1") for f in way.state.files)
     foreign = UNKNOWN_COMMAND.match(row) if by_cmd and way.kind != "notebook" else None  # PowerShell has a dot, too
-    if foreign and not find_named(
-        foreign[2], way.state.values, ground.where, way.state.values.get("PWD") or ground.folder
-    ):
+    if foreign and not find_named(foreign[2], way.state.values, ground.where, ground.here(way.state)):
         return foreign[1]
     if by_cmd and (dead := _dead_conda(row, way, ground)):
         return dead
@@ -84,7 +82,7 @@ def finds_no_conda(command: str, way: Reached, ground: Ground) -> bool:
 def _in_batch(command: str, way: Reached, ground: Ground) -> tuple[list[str], dict[str, str], str, Ground]:
     """Return the words of a command with the variables, and the folder, in which a batch file runs it."""
     words = [w.strip('"') for w in re.findall(r'"[^"]*"|\S+', command)]
-    return words, way.state.values, way.state.values.get("PWD") or ground.folder, ground
+    return words, way.state.values, ground.here(way.state), ground
 
 
 def called_activation(row: str, way: Reached, ground: Ground) -> str:
@@ -94,4 +92,4 @@ def called_activation(row: str, way: Reached, ground: Ground) -> str:
         return ""
     paths = ground.where.path_module
     named = re.sub(r"(?i)%~dp0\\?", lambda _m: f"{paths.dirname(way.at)}\\", found[1].strip())
-    return str(paths.normpath(paths.join(way.state.values.get("PWD") or ground.folder, named)))
+    return str(paths.normpath(paths.join(ground.here(way.state), named)))

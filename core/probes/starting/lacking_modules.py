@@ -112,7 +112,7 @@ def _followed(
     """Return the program's file, or what stands for it, and its imports as a Python with these options finds them; None where
     reading does not show them.
     """
-    here = way.state.values.get("PWD") or ground.folder
+    here = ground.here(way.state)
     _letters, kind, named = options_of_python(found.arguments)
     paths = ground.where.path_module
     if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
@@ -207,7 +207,7 @@ def _search(  # noqa: PLR0917 - a start, its options, and where it searches
     env = {n: v for n, v in given.items() if not set(letters) & set("EI") or not n.startswith("PYTHON")}
     if set(letters) & set("Is"):
         env["PYTHONNOUSERSITE"] = "1"
-    here = way.state.values.get("PWD") or ground.folder
+    here = ground.here(way.state)
     path = python_search_path(interpreter, env, folder, ground.where, working=here)
     if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
         return None

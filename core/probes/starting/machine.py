@@ -65,6 +65,10 @@ class Ground(msgspec.Struct, frozen=True):
         paths = (f"{f}/{name}" for f in folders_upward(folder))
         return next((p for p in paths if self.around.kind(p) == "file"), "")
 
+    def here(self, state: State) -> str:
+        """Return the folder that is current in a state: this session's, until a command changes it."""
+        return state.values.get("PWD") or self.folder
+
     def session(self, *files: str) -> State:
         """Return a state that has this session's variables, and that the files set."""
         separator = ";" if self.where.system == "windows" else ":"

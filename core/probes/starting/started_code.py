@@ -96,7 +96,7 @@ def unsearched(
     """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
     the program.
     """
-    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    home = _home(found, pythons)
     if home is None or found.requires is not None or _is_uncertain(found, way, ground):
         return
     lost = not_searched(found, way, ground, home)
@@ -119,7 +119,7 @@ def _started_by_it(
     found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[StartedPython]:
     """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports."""
-    here = way.state.values.get("PWD") or ground.folder
+    here = ground.here(way.state)
     place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
     text = ground.read(place) if place.endswith(".py") else None
     for line, command, _by_shell in named_pythons_started(text or "", ground):
@@ -141,7 +141,7 @@ def _without_variables(
     """Yield the environment's Python whose program asks for a variable that this session or a start-up file of a shell has, and that nothing
     gives to what the machine starts by itself.
     """
-    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    home = _home(found, pythons)
     if home is None or way.kind not in STARTED_BY_NOBODY or ground.where.system == "windows":
         return
     for name, source in lacking_variables(found, way, ground, home):
@@ -169,7 +169,7 @@ def _without_its_tool(
     """Yield the environment's Python whose program lets a package run a tool by its name that lies beside that Python, where PATH of what
     the machine starts by itself does not have that folder.
     """
-    home = next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+    home = _home(found, pythons)
     path = way.state.values.get("PATH", "")
     if (
         home is None
@@ -179,7 +179,7 @@ def _without_its_tool(
         or ground.where.system == "windows"
     ):
         return
-    here = way.state.values.get("PWD") or ground.folder
+    here = ground.here(way.state)
     place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
     text = (ground.read(place) if place.endswith(".py") else None) or ""
     names = {d.name for d in home.distributions}
@@ -274,9 +274,14 @@ def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
     if set(letters) & set("IPS") or not named:
         return ""
     paths = ground.where.path_module
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     place = paths.normpath(paths.join(here, named))
     return paths.dirname(ground.where.real_path(place)) if kind == "file" else here
+
+
+def _home(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> PythonEnvironment | None:
+    """Return the environment whose Python starts; None if it was not examined."""
+    return next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
 
 
 def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:

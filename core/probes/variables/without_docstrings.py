@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterable, Iterator
 
 from core.knowledge.contracts import variable_contracts
-from core.knowledge.modules import module_table
+from core.knowledge.modules import followed_distributions
 from core.model.facts import Distribution, Frozen, PythonEnvironment, Vocabulary, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
@@ -74,7 +74,7 @@ def _candidates(python: PythonEnvironment, where: Sysroot) -> list[Distribution]
     others that are listed those which nobody requires.
     """
     every = {d.name: d for folder in python.site_packages for d in all_requirements(folder, where)}
-    rows = [row.distributions for row in module_table().modules if row.follow]
+    rows = followed_distributions()
     frameworks = {n for n in every if any(re.fullmatch(p, n) for p in rows)}
     wanted = {d.name: {required_name(wish) for wish in (*d.pins, *d.requires)} for d in every.values()}
     using = frameworks | {name for name, its in wanted.items() if its & frameworks}

@@ -11,7 +11,7 @@ from core.common.requirements import is_in_specifier
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.modules import CheckedRequirement, NumpyTwo, module_table, needed_at_start
+from core.knowledge.modules import CheckedRequirement, NumpyTwo, followed_distributions, module_table, needed_at_start
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
@@ -235,7 +235,7 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
     """A requirement of a framework is not installed; its import will fail with that message."""
     if home.python.kind in _WITHOUT_RECORDS:
         return
-    followed = [row.distributions for row in module_table().modules if row.follow]
+    followed = followed_distributions()
     asking = (b for b in lacking if check_of(b) or any(re.fullmatch(p, b.of.name) for p in followed))
     mine = [b for b in asking if not _FOLLOWED.fullmatch(b.wanted)]
     for name in dict.fromkeys(b.of.name for b in mine):

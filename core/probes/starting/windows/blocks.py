@@ -54,7 +54,7 @@ def expanded(text: str, state: State, at: Place | None = None, now: State | None
 
 def within(folder: str, state: State, ground: Ground) -> str:
     """Return a path of a command from the folder that is current."""
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     return ntpath.normpath(folder if ntpath.isabs(folder) else ntpath.join(here, folder))
 
 

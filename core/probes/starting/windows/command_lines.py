@@ -216,7 +216,7 @@ def _is_known(part: str, state: State) -> bool:
 def _fails(part: str, at: Place, state: State, ground: Ground) -> bool:
     """Whether a command is known to fail: it activates an environment that is not there."""
     words = _behind_starters(words_of_line(expanded(part.strip().lstrip("@("), state, at)), state.copy(), ground)
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     if not words or any(c in words[0] for c in "%!*?"):
         return False
     if activates_nothing(words, state.values, here, ground):
@@ -265,7 +265,7 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     for part in _divided(line):
         words = words_of_line(expanded(part.strip().lstrip("@").strip(), state, at))
         if words and words[0].lower() not in ("call", "start") and not SHELL.fullmatch(ntpath.basename(words[0])):
-            here = state.values.get("PWD") or ground.folder
+            here = ground.here(state)
             path = find_named(words[0], {"PATH": value_of(state, "PATH") or ""}, ground.where, here)
             if path.lower().endswith(BATCH):
                 return True
@@ -359,7 +359,7 @@ DRIVE = late_pattern(r"([A-Za-z]:)\s*")
 def _move(folder: str, state: State, ground: Ground, *, to_its_drive: bool) -> None:
     """Change the folder; that of another drive becomes the current one where that drive does, for which ``cd`` needs /d."""
     place = within(folder, state, ground)
-    here = ntpath.splitdrive(state.values.get("PWD") or ground.folder)[0]
+    here = ntpath.splitdrive(ground.here(state))[0]
     drive = ntpath.splitdrive(place)[0]
     state.values["PWD" if to_its_drive or drive.upper() == here.upper() else f"={drive.upper()}"] = place
 
@@ -403,7 +403,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return python_of_batch(at.file, state, ground, depth + 1, tuple(words[1:]), label=words[0][1:])
     name = ntpath.basename(words[0])
     if is_launched(words[0]):
-        its = launched_python(words, state.values, state.values.get("PWD") or ground.folder, ground)
+        its = launched_python(words, state.values, ground.here(state), ground)
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
@@ -418,7 +418,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return _shell(words[1:], at, state, ground, depth + 1)
     if POWERSHELL.fullmatch(name):
         return python_of_powershell(words, state, ground, _by_powershell(ground, depth))
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     search_path = {"PATH": value_of(state, "PATH") or ""}
     path = find_named(words[0], search_path, ground.where, here)
     if not path and (whole := _cut_path(words, here, ground, PYTHON)):
@@ -449,7 +449,7 @@ def _by_conda(  # noqa: PLR0917 - where it stands, and what surrounds it
 ) -> StartedFile | None:
     """Follow ``conda run``: the command has the environment that its options name. Where PATH has no conda, nothing starts."""
     options, command = rest
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     asks = [words[0], "activate", *options]
     if is_not_found(asks, state.values, here, ground):
         gone = StartedFile(command[0], "", arguments=tuple(command[1:]), by_name=True, is_gone=True)
@@ -529,7 +529,7 @@ def _is_activation(words: list[str], at: Place, state: State, ground: Ground, de
     """Whether a command activates an environment of conda's, which ``state`` gets, or makes conda known; no environment where conda says
     that there is no such one.
     """
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     if conda := hooked_program(words, state.values, here, ground):
         give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)
         return True

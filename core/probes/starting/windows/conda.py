@@ -72,9 +72,7 @@ def hooked_program(words: Sequence[str], variables: Mapping[str, str], here: str
     """
     if not words or ntpath.basename(words[0]).lower() != "conda_hook.bat":
         return ""
-    path = find_named(
-        words[0], {"PATH": {n.upper(): v for n, v in variables.items()}.get("PATH", "")}, ground.where, here
-    )
+    path = find_named(words[0], variables, ground.where, here)
     return ntpath.join(ntpath.dirname(path), "conda.bat") if path else ""
 
 
@@ -95,9 +93,7 @@ def _asked(words: Sequence[str], variables: Mapping[str, str], here: str, ground
         rest = [w for w in words[2:] if not w.startswith("-")]
     else:
         return "", None
-    path = find_named(
-        words[0], {"PATH": {n.upper(): v for n, v in variables.items()}.get("PATH", "")}, ground.where, here
-    )
+    path = find_named(words[0], variables, ground.where, here)
     return path, rest[0] if rest else ""
 
 

@@ -456,7 +456,7 @@ class _Follower:
 
     def within(self, path: str) -> str:
         """Return the path of a file from the folder that is current."""
-        here = self.state.values.get("PWD") or self.ground.folder
+        here = self.ground.here(self.state)
         path = path.replace("/", "\\")
         return ntpath.normpath(path if ntpath.isabs(path) else ntpath.join(here, path))
 
@@ -470,7 +470,7 @@ class _Follower:
             return UNKNOWN if name in self.state.open else value_of(self.state, name) or ""
         own = (found[3] or found[5]).lower()
         if own in ("pwd", "home"):
-            here = self.state.values.get("PWD") or self.ground.folder
+            here = self.ground.here(self.state)
             return here if own == "pwd" else value_of(self.state, "USERPROFILE") or self.ground.person.home
         return self.own.get(own, UNKNOWN)
 
