@@ -85,8 +85,10 @@ READERS = late_pattern(
 
 
 def _has_reader(seen: Snapshot) -> bool:
-    """Whether something here may read such a variable: a package, or what builds extensions of torch (it imports setuptools, which then no
-    other package requires); yes on Windows, and where no framework is installed, since toolkits alone are for compilers.
+    """Whether a package here may read such a variable.
+
+    The builder of torch's extensions counts: it imports setuptools, which no other package requires then. On Windows,
+    and where no framework is installed, the answer is yes: there a toolkit is for compilers.
     """
     homes = [h for h in environment_views(seen) if h.near < 4 and h.builds]
     if seen.machine.system == "windows" or not homes:

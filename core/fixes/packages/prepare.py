@@ -538,8 +538,10 @@ def _extension_problem(  # noqa: PLR0917 - the change, its copy, the machine, an
     watch: Progress,
     asked: tuple[str, ...],
 ) -> tuple[str, str]:
-    """Return in a sentence that a package cannot be imported in the twin, and its name: an extension of a framework that came (torchvision, xformers), or
-    one that the finding is about, whose import is the finding's own evidence.
+    """Return in a sentence that a package cannot be imported in the twin, and its name.
+
+    Tried are the extensions of a framework that came (torchvision, xformers), and the package that the finding is
+    about, if its import is the finding's own evidence.
     """
     of_prefix = (c for c in seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
     known = {c.consumer.framework.partition(" ")[0] for c in of_prefix}

@@ -145,8 +145,10 @@ def json_value(text: str) -> object:
 
 
 def toml_tables(text: str) -> dict[str, Any]:
-    """Return what a TOML file holds; nothing where it is invalid, nested too deep, or has a number too long for Python to write or
-    a key of very many parts, for which tomllib takes the square of their number.
+    """Return what a TOML file holds; nothing if it is invalid or nested too deep.
+
+    A number that is too long for Python to print counts as invalid, and so does a key of very many parts: tomllib's
+    time grows with the square of their number.
     """
     import tomllib  # imported late: few machines have such a file
 

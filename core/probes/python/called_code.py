@@ -362,8 +362,10 @@ class CalledCode:
         return None
 
     def bases_in_order(self, its: Class) -> list[Class] | None:
-        """Return a class and its bases, each before its own; None where one is not known, or has two bases of one kind, and where anything
-        else may have a part in its objects: a metaclass, ``__new__``, an unknown decorator.
+        """Return a class and its bases, each class before its own bases; None if that is not certain.
+
+        It is not certain if a base is unknown, if two paths lead to the same base, or if a metaclass, ``__new__`` or
+        an unknown decorator may change the objects.
         """
         found, todo, seen = list[Class](), [its], set[int]()
         while todo:

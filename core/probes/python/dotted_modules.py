@@ -469,8 +469,10 @@ _MODULE_ASKED = {"tf": "tensorflow", "vision": "PIL"}
 
 
 def _availability_asked(above: str) -> list[str] | None:
-    """Return what is asked to be available for a line in the ``else`` of a ``try``, given the text above it and its own indentation; None
-    for a line in a handler, where stand-ins are imported.
+    """Return the packages that must be available for a line in the ``else`` of a ``try`` to run; None for a line in
+    a handler, where stand-ins are imported.
+
+    ``above``: the text before the line, with the line's own indentation at its end.
     """
     lines = above.split("\n")
     indent = len(lines[-1]) - len(lines[-1].lstrip())

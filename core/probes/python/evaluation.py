@@ -170,8 +170,9 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
 
 
 def _is_there(requirement: str, around: Surroundings) -> object:
-    """Return whether what is asked for is installed, as lightning_utilities' functions do, and those that are modelled on them: False where
-    neither a module nor a distribution has its name, True for a bare name that has a module.
+    """Return whether a requirement is installed, by the rules of lightning_utilities and its imitators.
+
+    It is False if neither a module nor a distribution has the name, and True for a bare name that has a module.
     """
     name, *more = re.split(r"(?=[<>=!~ \[;])", requirement.strip(), maxsplit=1)
     found = around.is_installed(name.replace("-", "_"))

@@ -116,9 +116,11 @@ def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[Envi
 def ignored_lines(
     entries: Iterable[SearchEntry], home: str, where: Sysroot, version: tuple[int, ...], env: Mapping[str, str]
 ) -> Iterator[EnvironmentFault]:
-    """Yield the lines of .pth files that name a folder which is there, in letters that Python takes as they are: behind an editor's mark,
-    in quotes, with "~" or a variable; or in an encoding that this Python does not read (site.addpackage), such as the UTF-16 of
-    PowerShell's ">".
+    """Yield the lines of .pth files that would name a folder which is there, if Python did not read them letter by
+    letter.
+
+    Such a line stands behind an editor's byte order mark or in quotes, contains "~" or a variable, or has an encoding
+    that this Python does not read, such as the UTF-16 of PowerShell's ">" (site.addpackage).
     """
     listed = tuple(entries)
     known = {where.real_path(e.path) for e in listed}

@@ -70,10 +70,11 @@ def ends_of_programs(
     known: dict[str, str] | None = None,
     suspects: Suspects = NOTHING_SUSPECT,
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of the programs end that lie in the folder which programs are started in, or in one below it from which a
-    script of that folder starts them; each end once, with the programs that come to it.
+    """Return where the imports of programs end, each end once, with the programs that come to it.
 
-    ``here``: that folder, of a Python that does not search it. ``suspects``: what the packages recorded and lost, and what Python lacks.
+    The programs lie in the folder in which programs are started, or in a folder below it from which one of its
+    scripts starts them. ``here``: that folder, for a Python that does not search it. ``suspects``: what the packages
+    recorded and lost, and what Python lacks.
     """
     folder = search.search.start
     programs = dict(_programs(folder, where)) if folder else {}

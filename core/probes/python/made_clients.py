@@ -68,8 +68,10 @@ def _made_objects(text: str, top: str) -> set[str]:
 
 
 def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, where: Sysroot) -> bool:
-    """Whether a module of these packages makes a client, or derives one, or defines a class that uses httpx, where a program makes objects of
-    the package, or of that class: one to which the lines at the left margin lead.
+    """Whether one of these packages makes an httpx client when a program uses it.
+
+    A module makes one, or derives its own class from httpx's client, or defines a class that uses httpx; in the last
+    two cases a program must make objects of the package. Only modules count to which imports at the left margin lead.
     """
     tops, at_once = set(made_of), dict.fromkeys(made_of, frozenset[str]())
     found = DottedModules(search, where, MOST_BYTES)

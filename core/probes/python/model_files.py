@@ -123,8 +123,10 @@ def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[
 
 
 def _named_by_programs(folder: str, where: Sysroot, headers: Headers) -> Iterator[str]:
-    """Yield the files of models that programs of a folder name by a whole path, or the folder that has them: of those in a folder, none
-    beside a whole one of another form, which may be the one that is read.
+    """Yield the files of models that a folder's programs name by a whole path.
+
+    If a program names a folder, the files in it are yielded, except where a sound file of another form lies beside
+    them: the program may read that one.
     """
     names = [n for n in where.names(folder) or () if n.endswith((".py", ".ipynb"))][:MOST_PROGRAMS]
     texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names)

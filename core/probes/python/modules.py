@@ -513,8 +513,9 @@ def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distri
 def replaced_standard_modules(
     search: ModuleSearch, standard: Iterable[str], known: Collection[FoundModule]
 ) -> tuple[FoundModule, ...]:
-    """Return the other standard-library modules that an earlier entry hides with a text that has none of their names: whoever imports
-    these gets nothing of them. ``known``: those that are told anyway.
+    """Return the other standard-library modules that an earlier entry hides by a text without any of their names.
+
+    An import of such a module gets nothing of it. ``known``: those that are told anyway.
     """
     told = {f.name for f in known}
     return tuple(f for f in _hiding(search, sorted(n for n in standard if n not in told)) if f.unlike)

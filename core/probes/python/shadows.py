@@ -108,7 +108,9 @@ def _asks_for_itself(found: FoundModule, where: Sysroot) -> bool:
 
 
 def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) -> bool:
-    """Whether a file stands in the place of a package of which one that requires it imports parts, at some module's left margin."""
+    """Whether a module hides a package, although a package that requires it imports parts of it at a module's left
+    margin.
+    """
     if found.kind != "module" or not where.name(found.hidden[0]).startswith("__init__."):
         return False
     part = re.compile(rf"(?m)^(?:import|from)[ \t]+{re.escape(found.name)}\.\w")
@@ -125,8 +127,10 @@ def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) ->
 def ended_programs(
     search: ModuleSearch, distributions: tuple[Distribution, ...], where: Sysroot, *, home: str = ""
 ) -> tuple[EndedImport, ...]:
-    """Return where the imports of the person's own programs end because their folder, PYTHONPATH, or a folder that they put on the
-    search path themselves hides what they ask for: an installed module, or one of another folder of their own.
+    """Return where the imports of the person's own programs end because a folder hides what they ask for.
+
+    The folder is the programs' own, or one of PYTHONPATH, or one that they add to the search path themselves. It
+    hides an installed module, or a module of another folder of the person.
     """
     folder = search.search.start
     hides = _hides_something(search, where)

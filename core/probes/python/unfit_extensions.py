@@ -36,7 +36,7 @@ from core.probes.noexec import Noexec, is_noexec
 from core.probes.probe import ProbeRequest
 from core.probes.python.distributions import all_requirements, normalise_name
 from core.probes.python.gone_files import STRIPPED_PATHS
-from core.probes.python.import_order import comes_before, import_orders
+from core.probes.python.order_of_imports import comes_before, import_orders
 from core.probes.python.own_programs import programs_of_folder
 from core.probes.python.plugins import Plugin
 from core.probes.python.search_path import Interpreter
@@ -270,7 +270,9 @@ class _Look:
         return begin[:5] == b"\x7fELF\2" and begin[18:20] == own[18:20] and bool(seen and sections <= seen.st_size)
 
     def of_cut_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
-        """Yield the libraries that are shorter than recorded and end before what their header tells, or have none: whoever opens one fails."""
+        """Yield the libraries that are shorter than recorded, and that nobody can open: they end before their
+        sections, or have no header.
+        """
         rows = record_rows(what, LIBRARY_ROW, self._where)
         for path, row in rows.items():
             inner = path.removeprefix(what.location)

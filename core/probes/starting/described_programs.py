@@ -1,8 +1,9 @@
-"""Programs that files describe as data, whoever reads these: a command or an interpreter, and a mapping of variables beside or above it.
+"""Programs that data files describe: a command or an interpreter, with a mapping of variables beside it or above it.
 
-A file counts if a text in it leads to an environment that is listed here: it names the environment's folder, or the program that finally
-runs is its Python. No list of programs is kept: what a mapping of variables is called and what one of folders is differs little.
-What starts in a container does not use an environment of this machine.
+A file counts if one of its texts leads to an environment that was examined: it names the environment's folder, or the
+program that finally runs is the environment's Python. There is no list of programs that read such files, because they
+name their mappings of variables and their folders much alike. What starts in a container does not use an environment
+of this machine.
 """
 
 from __future__ import annotations

@@ -27,8 +27,10 @@ MOST_NEAR, MOST_BYTES = 20, 2 << 20
 def named_notebook_ways(
     ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...]
 ) -> Iterator[Reached]:
-    """Yield each named notebook with the variables of its kernel, the Python that lacks what it imports, or the kernel that is not here;
-    of the others in the working folder those whose kernel lacks a framework, or starts a Python that is gone.
+    """Yield each named notebook with the variables of its kernel.
+
+    Its Python may lack what the notebook imports, or its kernel may not be installed. Of the other notebooks in the
+    working folder, those are yielded whose kernel lacks a framework, or starts a Python that was removed.
     """
     likely = sorted(
         (p for p in pythons if p.kind in ("venv", "conda")), key=lambda p: (not p.is_named, not p.is_wanted)

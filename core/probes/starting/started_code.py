@@ -236,8 +236,10 @@ def without_program(  # noqa: PLR0917 - a program, and where it starts
     pythons: tuple[PythonEnvironment, ...],
     folders: Collection[str] = (),
 ) -> StartedPython | None:
-    """Return the Python that a service starts in a folder where its program is not, if one of this name lies in one of ``folders``, without
-    them in the working folder or beside the environment; ``here``: the folder in which it starts.
+    """Return the Python that starts in a folder (``here``) in which its program is not; None if the program is
+    nowhere else.
+
+    The program is looked for in ``folders``; without them, in the working folder and beside the environment.
     """
     program = program_file(found)
     prefix = own_prefix(found, pythons)
@@ -513,8 +515,11 @@ def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground)
 
 
 def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:
-    """Return a line without what does nothing in the shell that reads it: ``source`` in dash, and ``conda activate`` in a script that
-    nobody gave conda's function; ``by_itself``: no shell of a person can have read it; ``without_conda``: following it showed that nobody did.
+    """Return a line without the commands that do nothing in its shell.
+
+    These are ``source`` in dash, and ``conda activate`` where the shell does not have conda's function.
+    ``by_itself``: no person's shell runs the line. ``without_conda``: the script was followed, and nothing defined
+    the function.
     """
     if shell == "dash":
         row = SOURCES.sub(" ", row)

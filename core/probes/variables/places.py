@@ -89,8 +89,10 @@ _OF_GIT_BASH = late_pattern(r"/(?:mnt/)?([A-Za-z])/(.*)")
 
 
 def _modules(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield the entries of a search path for modules that are not there as they are written, but as they are meant, where a program of the
-    working folder imports what is there; ``holds``: the folders that are meant.
+    """Yield the entries of a search path for modules that lead nowhere as they are spelt.
+
+    Each is yielded only if the folders that it means exist (``holds``), and if a program of the working folder
+    imports a module of theirs.
     """
     value, here = env.get(contract.variable, ""), working_folder(where)
     for entry in value.split(";" if where.system == "windows" else ":") if value.strip() else ():
@@ -139,8 +141,9 @@ LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield a program of the working folder that asks a server of this machine, where a program there sends requests: they go to a proxy,
-    which is another machine, or at which nobody answers; ``holds``: the name that it asks for.
+    """Yield a program of the working folder whose requests to a server on this machine go to a proxy.
+
+    The proxy is another machine, or nobody answers there. ``holds``: the name by which the program calls the server.
     """
     given, here = env.get(contract.variable, "").strip(), working_folder(where)
     if not given or here in ("", "/", env.get("HOME", ""), env.get("USERPROFILE", "")):

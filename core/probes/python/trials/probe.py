@@ -91,8 +91,11 @@ def look(request: ProbeRequest) -> tuple[FrameworkTrial, ...] | None:
 
 
 def choose_trials(request: ProbeRequest, where: Sysroot) -> Iterator[Trial]:
-    """Yield the trials that are worth their time: of named environments, and of active ones if there is a GPU; if none is named,
-    of active ones in any case, else of the first that a person's ``python`` or working folder leads to.
+    """Yield the trials that are worth their time.
+
+    They are of the named environments and, if there is a GPU, of the active ones. If no environment is named, they
+    are of the active ones; if these have no framework, of the first that the person's ``python`` or the working
+    folder leads to.
     """
     usable = [p for p in request.seen.pythons or () if p.executable and not p.problem and "suggested" not in p.ways]
     named = [p for p in usable if "--python" in p.ways]

@@ -91,8 +91,10 @@ def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[Pyt
 def launched(
     way: Reached, python: str, program: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Reached:
-    """Return the way of a debugger's configuration, with its Python where that lacks what its program imports; one that is gone counts where it
-    would be in the working folder, since other files often name one of another machine.
+    """Return the way of a debugger's configuration, with its Python if that lacks what its program imports.
+
+    A Python that was removed counts only if its path is in the working folder: other files often name the Python of
+    another machine.
     """
     if not ntpath.isabs(python) or not ntpath.isabs(program):
         return way

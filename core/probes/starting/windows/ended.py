@@ -1,9 +1,11 @@
-r"""Starts on Windows that end before their program runs, although the environment is there: a batch file that another one replaces, an
-interpreter that was taken away, a task that starts in another folder than its files, an embeddable Python that does not search its
-program's folder, a path without quotation marks that ends at a blank, and a service whose account has not the person's own packages.
+r"""Starts on Windows that end before their program runs, although the environment is there.
 
-Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's documentation, "Finding modules"
-(a ._pth file names every folder).
+The reasons are: another batch file replaces the first one; the interpreter was removed; a task starts in another
+folder than its files; an embeddable Python does not search its program's folder; a path without quotation marks ends
+at a blank; the account of a service does not have the person's own packages.
+
+Sources: Microsoft, "call" (Windows Commands): without it a batch file does not come back from another; Python's
+documentation, "Finding modules" (a ._pth file names every folder).
 """
 
 from __future__ import annotations

@@ -234,10 +234,11 @@ def _own_first(home: EnvironmentView, ended: EndedImport) -> Fix:
 
 
 def _of_a_refused_release(home: EnvironmentView, ended: EndedImport, askers: Sequence[str]) -> tuple[str, ...]:
-    """Return what others ask of packages whose import ends and whose own release does not do for them.
+    """Return what other packages require of the packages whose import ends, if the installed release does not
+    satisfy them.
 
-    What such a release lacks would not help: who uses it refuses it all the same, if only where an extra's features are used. A
-    framework stays.
+    To add what that release lacks would not help: a package that requires another release refuses this one anyway,
+    though perhaps only in the features of an extra. A framework stays.
     """
     if ended.kind == "refused" and ended.wanted == "grpc" and ended.owner:
         return (ended.owner.replace(" ", ">"),)  # a newer grpcio-tools wrote the code

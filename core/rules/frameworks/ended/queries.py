@@ -129,5 +129,5 @@ def is_part_given_up(ended: EndedImport) -> bool:
 
 
 def is_pythons_own(ended: EndedImport) -> bool:
-    """Whether a later Python gave up what is asked for: a name of its own library."""
+    """Whether the missing name was part of Python's own library, and a later Python removed it."""
     return (its := given_up_name(ended)) is not None and its.last.startswith("python<")
