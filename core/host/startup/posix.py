@@ -10,13 +10,11 @@ import fnmatch
 import itertools
 import posixpath
 import re
-from collections.abc import Iterator
 from typing import Literal
 
 import msgspec
 
-from core.common.late_pattern import late_pattern
-from core.host.startup.conditions import ShellTests
+from core.host.startup.assignments import ASSIGNMENT, ShellAssignments
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN, State, at_most
@@ -29,14 +27,11 @@ from core.host.startup.syntax import (
     If,
     Loop,
     Node,
-    ReadError,
     Simple,
-    Token,
     line_of,
     parse,
-    tokens,
 )
-from core.host.startup.zsh_arrays import AT_A_PLACE, QUALIFIER, is_as_qualified, qualifiers_marked
+from core.host.startup.zsh_arrays import AT_A_PLACE
 
 MOST_FILES = 200
 MOST_STEPS = 50_000
@@ -44,7 +39,6 @@ MOST_STEPS = 50_000
 
 OF_CONDA = ("activate", "conda.sh", "mamba.sh", "micromamba.sh")
 """Files of conda's that a shell reads to get its function."""
-_ASSIGNMENT = late_pattern(rf"({NAME})(\+?)=(.*)\Z", re.DOTALL)
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
 
@@ -59,7 +53,7 @@ class _Exit(Exception):  # noqa: N818 - control flow, no error
 # --- reading -------------------------------------------------------------------------------------------------------
 
 
-class ShellReader(ShellTests):
+class ShellReader(ShellAssignments):
     """Reads a shell's files without running anything."""
 
     follows: bool = False
@@ -77,8 +71,6 @@ class ShellReader(ShellTests):
     """Whether nothing gave the shell conda's function so far: ``conda activate`` then fails (conda's documentation, "conda init")."""
     met_no_conda: bool = False
     """Whether such a ``conda activate`` was met."""
-    _exports_all: bool = False
-    """After ``set -a``."""
     ends_on_error: bool = False
     """After ``set -e``."""
     _testing: bool = False
@@ -124,11 +116,6 @@ class ShellReader(ShellTests):
             if found := re.match(rf"\s*(?:export\s+|typeset\s+-x\s+)?({NAME})\+?=", line):
                 self._give(found[1], UNKNOWN, number)
                 self.state.exported.add(found[1])
-
-    def _give(self, name: str, value: str, line: int) -> None:
-        self.state.set_variable(name, value, self._file, line, "posix")
-        if self._exports_all:
-            self.state.exported.add(name)
 
     # --- commands --------------------------------------------------------------------------------------------
 
@@ -287,7 +274,7 @@ class ShellReader(ShellTests):
         self._no_source = None
         words = list(node.words)
         given: list[tuple[str, str]] = []
-        while words and (found := _ASSIGNMENT.match(words[0].text)):
+        while words and (found := ASSIGNMENT.match(words[0].text)):
             given.append((found[1], self._assigned(found[1], found[2], found[3])))
             words.pop(0)
         if words and self.shell == "zsh" and (placed := AT_A_PLACE.match(words[0].text)) and self._is_tied(placed[1]):
@@ -498,88 +485,3 @@ class ShellReader(ShellTests):
             return found
         finally:
             self.arguments = before
-
-    def _declare(self, command: str, words: list[Token], line: int) -> bool:
-        exports, last = command == "export", ""
-        if self.shell == "zsh":
-            self._declare_arrays([w.text for w in words])
-        for word in words:
-            text = word.text
-            if last and not re.match(r"[A-Za-z_]\w*(?:\+?=|$)", text) and re.fullmatch(r"[\w./:=,+~-]+", text):
-                self.state.cut_off(last, text)  # "not a valid identifier"
-                continue
-            if text.startswith(("-", "+")):
-                exports = exports or ("x" in text and text.startswith("-"))
-                if command == "export" and "n" in text:
-                    exports = False
-                continue
-            found = _ASSIGNMENT.match(text)
-            if found is None:
-                name = self.expand(text)
-                if exports and UNKNOWN not in name:
-                    self._export(name, line)
-                elif command == "export":
-                    self.state.exported.discard(name)
-                continue
-            self._set(found[1], self._assigned(found[1], found[2], found[3]), word.line)
-            last = found[1]
-            if exports:
-                self.state.exported.add(found[1])
-        return True
-
-    def _declare_arrays(self, texts: list[str]) -> None:
-        """Tie arrays to variables (-T), and keep each of their words once (-U)."""
-        options = "".join(t for t in texts if t.startswith("-"))
-        names = [self.expand(t) for t in texts if not t.startswith(("-", "+"))]
-        if "T" in options and names:
-            self._zsh.tie(names)
-        if "U" in options:
-            self._zsh.keep_once(n.partition("=")[0] for n in names)
-
-    def _export(self, name: str, line: int) -> None:
-        if name in self.state.values and name not in self.state.exported and not self.state.lines.get(name):
-            self._give(name, self.state.values[name], line)
-        self.state.exported.add(name)
-
-    def _assigned(self, name: str, plus: str, raw: str) -> str:
-        if raw.startswith("(") and raw.endswith(")"):  # An array: zsh ties path to PATH.
-            words = self._words_of_array(raw[1:-1])
-            if self._is_tied(name):
-                return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), *words])
-            self._arrays[name] = [*at_most((*(self._arrays.get(name, ()) if plus else ()), *words))]
-            return ":".join(words)
-        value = self.expand(raw, tilde=True)
-        if self._is_tied(name):
-            return self._zsh.joined(name, [*(self.array(name) or () if plus else ()), value])
-        return self.state.values.get(name, "") + value if plus else value
-
-    def _words_of_array(self, text: str) -> list[str]:
-        if self.shell != "zsh":
-            return [*at_most(w for t in _array(text) for w in self.words(t))]
-        return [*at_most(self._qualified_words(text))]
-
-    def _qualified_words(self, text: str) -> Iterator[str]:
-        for each in _array(qualifiers_marked(text)):
-            word, marked, asked = each.partition(QUALIFIER)
-            yield from (w for w in self.words(word) if not marked or is_as_qualified(self.around.kind(w), asked))
-
-    def _placed(self, name: str, index: str, raw: str) -> str:
-        """Return what a tied array's variable holds after ``name[index]=word``; only a word put before all others is followed."""
-        if index != "1,0":
-            return UNKNOWN
-        return self._zsh.joined(name, [self.expand(raw, tilde=True), *(self.array(name) or ())])
-
-    def _is_tied(self, name: str) -> bool:
-        return self.shell == "zsh" and name in self._zsh.ties
-
-    def _set(self, name: str, value: str, line: int) -> None:
-        if self._is_tied(name):
-            name = self._zsh.ties[name].scalar
-        self._give(name, self._zsh.once(name, value) if self.shell == "zsh" else value, line)
-
-
-def _array(text: str) -> list[str]:
-    try:
-        return [t.text for t in tokens(text) if not t.operator]
-    except ReadError:
-        return [UNKNOWN]
