@@ -14,7 +14,8 @@ from core.host.windows.registered import registered_starts
 from core.model.facts import Distribution, PythonEnvironment, RegisteredStart, Variable
 from core.probes.programs.shortcuts import read_shortcut
 from core.probes.starting.machine import ground_of
-from core.probes.starting.windows.command_lines import python_of_batch, words_of_line
+from core.probes.starting.windows.command_lines import python_of_batch
+from core.probes.starting.windows.command_words import words_of_line
 from core.probes.starting.windows.starters import actions_of_task, starter_ways
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write

@@ -34,7 +34,8 @@ from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import prefix_among, python_of_line, words_of_line
+from core.probes.starting.windows.command_lines import prefix_among, python_of_line
+from core.probes.starting.windows.command_words import words_of_line
 from core.probes.starting.windows.double_click import does_something
 
 NOT_YET = ("conda", "python", "py")

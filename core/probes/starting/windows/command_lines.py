@@ -1,7 +1,6 @@
 r"""Command lines and batch files of Windows, followed to the Python that they start. Files are only read.
 
-Sources: Microsoft, "CommandLineToArgvW" and "Parsing C command-line arguments" (words), "cmd", "set", "call", "start" and "cd"
-(Windows Commands).
+Sources: Microsoft, "cmd", "set", "call", "start" and "cd" (Windows Commands).
 """
 
 from __future__ import annotations
@@ -24,6 +23,13 @@ from core.probes.starting.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
 from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within
+from core.probes.starting.windows.command_words import (
+    MOST_LINE,
+    commands_between,
+    is_title,
+    up_to_bracket,
+    words_of_line,
+)
 from core.probes.starting.windows.conda import (
     ON_ACTIVATION,
     activated_prefix,
@@ -37,8 +43,6 @@ from core.probes.starting.windows.launcher import is_launched, launched_python
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
-MOST_LINE = 8191
-"""Maximum length of a line for cmd.exe, in characters."""
 MOST_LINES = 2000
 MOST_STEPS = 6
 """Batch files that call each other."""
@@ -58,38 +62,6 @@ LAUNCHER_BYTES = 16 << 10
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
 MOST_BLANKS = 12
 """Words that a path without quotation marks may fall into."""
-
-
-def words_of_line(text: str) -> list[str]:
-    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone."""
-    words: list[str] = []
-    word, quoted, there = "", False, False
-    at = 0
-    while at < min(len(text), MOST_LINE * 4):
-        char = text[at]
-        if char == "\\":
-            run = len(text[at:]) - len(text[at:].lstrip("\\"))
-            at += run
-            if text[at : at + 1] == '"':
-                word += "\\" * (run // 2)
-                if run % 2:
-                    word += '"'
-                    at += 1
-            else:
-                word += "\\" * run
-            there = True
-        elif char == '"':
-            quoted, there = not quoted, True
-            at += 1
-        elif char in " \t" and not quoted:
-            if there:
-                words.append(word)
-            word, there = "", False
-            at += 1
-        else:
-            word, there = word + char, True
-            at += 1
-    return [*words, word] if there else words
 
 
 def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
@@ -262,7 +234,7 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     """Whether a line starts another batch file without ``call``: cmd.exe leaves this one for it. Jumps may pass it over."""
     if re.match(r"if\b|for\b", line, re.IGNORECASE) or re.search(r"(?i)\bgoto\b", text):
         return False
-    for part in _divided(line):
+    for part in commands_between(line):
         words = words_of_line(expanded(part.strip().lstrip("@").strip(), state, at))
         if words and words[0].lower() not in ("call", "start") and not SHELL.fullmatch(ntpath.basename(words[0])):
             here = ground.here(state)
@@ -281,7 +253,7 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
     condition, command = (part[: found.start() + 1], part[found.start() + 1 :]) if found else ("", part)
     inside = in_block or command.startswith("(") or condition.endswith("(")
     command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
-    its = assignment(_up_to_bracket(command) if inside else command)
+    its = assignment(up_to_bracket(command) if inside else command)
     if its is None:
         name, text = foreign_assignment(command)
         if name:
@@ -305,16 +277,6 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
     return True
 
 
-def _up_to_bracket(text: str) -> str:
-    """Return a command up to the bracket that ends its block."""
-    quoted = False
-    for at, char in enumerate(text):
-        quoted = quoted != (char == '"')
-        if char == ")" and not quoted:
-            return text[:at]
-    return text
-
-
 def commands_of_line(
     line: str,
     at: Place,
@@ -331,7 +293,7 @@ def commands_of_line(
     """
     before = block or State(dict(state.values), separator=";")
     in_block = block is not None
-    for divided in _divided(line):
+    for divided in commands_between(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
             sure = sure and not IS_CONDITION.match(part)
@@ -364,36 +326,18 @@ def _move(folder: str, state: State, ground: Ground, *, to_its_drive: bool) -> N
     state.values["PWD" if to_its_drive or drive.upper() == here.upper() else f"={drive.upper()}"] = place
 
 
-def _divided(line: str) -> Iterator[str]:
-    """Yield the commands between ``&``, ``&&`` and ``||`` outside quotation marks."""
-    start, quoted = 0, False
-    for at, char in enumerate(line):
-        quoted = quoted != (char == '"')
-        if char in "&|" and not quoted and (at == 0 or line[at - 1] != "^"):
-            if line[start:at].strip():
-                yield line[start:at]
-            start = at + 1
-    if line[start:].strip():
-        yield line[start:]
-
-
 def _behind_starters(words: list[str], state: State, ground: Ground) -> list[str]:
     """Leave out ``call``, and ``start`` with its title and its options; ``/d`` names the folder to start in."""
     rest = list(words)
     while rest and rest[0].lower() in ("call", "start"):
         is_start = rest.pop(0).lower() == "start"
-        while rest and is_start and (rest[0].startswith("/") or not rest[0] or _is_title(rest)):
+        while rest and is_start and (rest[0].startswith("/") or not rest[0] or is_title(rest)):
             option = rest.pop(0)
             if option.lower() == "/d" and rest:
                 state.values["PWD"] = within(rest.pop(0), state, ground)
             elif option.lower().startswith("/d") and len(option) > 2:
                 state.values["PWD"] = within(option[2:], state, ground)
     return rest
-
-
-def _is_title(rest: list[str]) -> bool:
-    """Whether the first word behind ``start`` is a window's title: one with spaces that names no program."""
-    return len(rest) > 1 and " " in rest[0] and "\\" not in rest[0]
 
 
 def _program(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:

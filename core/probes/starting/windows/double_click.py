@@ -20,7 +20,8 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import python_of_line, words_of_line
+from core.probes.starting.windows.command_lines import python_of_line
+from core.probes.starting.windows.command_words import words_of_line
 
 MOST_FOLDERS, MOST_SCRIPTS = 40, 60
 

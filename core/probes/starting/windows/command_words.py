@@ -1,0 +1,71 @@
+r"""The text of a command line of Windows: its words, and the commands in it.
+
+Sources: Microsoft, "CommandLineToArgvW" and "Parsing C command-line arguments".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+MOST_LINE = 8191
+"""Maximum length of a line for cmd.exe, in characters."""
+
+
+def words_of_line(text: str) -> list[str]:
+    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone."""
+    words: list[str] = []
+    word, quoted, there = "", False, False
+    at = 0
+    while at < min(len(text), MOST_LINE * 4):
+        char = text[at]
+        if char == "\\":
+            run = len(text[at:]) - len(text[at:].lstrip("\\"))
+            at += run
+            if text[at : at + 1] == '"':
+                word += "\\" * (run // 2)
+                if run % 2:
+                    word += '"'
+                    at += 1
+            else:
+                word += "\\" * run
+            there = True
+        elif char == '"':
+            quoted, there = not quoted, True
+            at += 1
+        elif char in " \t" and not quoted:
+            if there:
+                words.append(word)
+            word, there = "", False
+            at += 1
+        else:
+            word, there = word + char, True
+            at += 1
+    return [*words, word] if there else words
+
+
+def commands_between(line: str) -> Iterator[str]:
+    """Yield the commands between ``&``, ``&&`` and ``||`` outside quotation marks."""
+    start, quoted = 0, False
+    for at, char in enumerate(line):
+        quoted = quoted != (char == '"')
+        if char in "&|" and not quoted and (at == 0 or line[at - 1] != "^"):
+            if line[start:at].strip():
+                yield line[start:at]
+            start = at + 1
+    if line[start:].strip():
+        yield line[start:]
+
+
+def up_to_bracket(text: str) -> str:
+    """Return a command up to the bracket that ends its block."""
+    quoted = False
+    for at, char in enumerate(text):
+        quoted = quoted != (char == '"')
+        if char == ")" and not quoted:
+            return text[:at]
+    return text
+
+
+def is_title(rest: list[str]) -> bool:
+    """Whether the first word behind ``start`` is a window's title: one with spaces that names no program."""
+    return len(rest) > 1 and " " in rest[0] and "\\" not in rest[0]
