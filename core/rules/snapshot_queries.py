@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from typing import Protocol, TypeVar
 
 from core.common.i18n import N_, _, translate_fact
 from core.knowledge import cudnn_file_names
@@ -227,13 +228,26 @@ def _describe_way(attempt: Attempt) -> str:
     return f"{how}: {attempt.via}" if attempt.via and attempt.via != attempt.how.value else how
 
 
+class _OfEnvironment(Protocol):
+    @property
+    def prefix(self) -> str: ...
+
+
+T = TypeVar("T", bound=_OfEnvironment)
+
+
+def in_environment(seen: Snapshot, prefix: str, facts: Iterable[T] | None) -> Iterator[T]:
+    """Yield the facts about one environment."""
+    system = seen.machine.system
+    mine = normalise(system, prefix)
+    return (f for f in facts or () if normalise(system, f.prefix) == mine)
+
+
 def is_idle(seen: Snapshot, prefix: str, name: str) -> bool:
     """Whether programs in the working folder use an environment, and none of them names a distribution, nor what uses it."""
-    mine = normalise(seen.machine.system, prefix)
-    return any(name in s.idle for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine)
+    return any(name in s.idle for s in in_environment(seen, prefix, seen.imports))
 
 
 def is_on_cpu(seen: Snapshot, prefix: str, name: str) -> bool:
     """Whether the programs in the working folder use a distribution on the CPU alone."""
-    mine = normalise(seen.machine.system, prefix)
-    return any(name in s.on_cpu for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine)
+    return any(name in s.on_cpu for s in in_environment(seen, prefix, seen.imports))

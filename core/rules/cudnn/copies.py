@@ -145,8 +145,7 @@ def _callers_without_parts(seen: Snapshot, copy: CudnnCopy, home: EnvironmentVie
         return ()
     if not gpu_side(seen).works or is_idle(seen, prefix, name) or is_on_cpu(seen, prefix, name):
         return ()
-    mine = normalise(seen.machine.system, prefix)
-    return next((s.on_cudnn for s in seen.imports or () if normalise(seen.machine.system, s.prefix) == mine), ())
+    return home.search.on_cudnn if home.search else ()
 
 
 def _parts_nowhere(copy: CudnnCopy, home: EnvironmentView, callers: tuple[str, ...]) -> Finding:

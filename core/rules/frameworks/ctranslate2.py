@@ -60,8 +60,8 @@ def _places(home: EnvironmentView, build: FrameworkBuild) -> Iterator[Toolkit]:
 def _is_opened(home: EnvironmentView, build: FrameworkBuild) -> bool:
     """Whether its own load found the library, in a child that ran this Python's start-up code."""
     name = _name(home.seen, build)
-    its = (c for c in home.seen.closures or () if c.consumer.prefix == home.python.prefix)
-    return any(o.library.lower() == name and not o.problem and not o.ended for c in its for o in c.openings or ())
+    opened = (o for c in home.closures for o in c.openings or ())
+    return any(o.library.lower() == name and not o.problem and not o.ended for o in opened)
 
 
 def _is_own(home: EnvironmentView, toolkit: Toolkit) -> bool:

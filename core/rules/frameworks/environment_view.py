@@ -12,18 +12,22 @@ from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.knowledge.modules import module_table
 from core.model.facts import (
+    Closure,
     Distribution,
     FrameworkBuild,
     FrameworkTrial,
+    ImportSearch,
+    PackageRecords,
     PythonEnvironment,
     Snapshot,
     System,
     marker_facts,
 )
-from core.model.paths import normalise, parent
+from core.model.facts.framework_tools import UnfitTool
+from core.model.paths import parent
 from core.model.steps import Severity
 from core.rules.consumer_loads import environment_rank
-from core.rules.snapshot_queries import is_idle, is_on_cpu
+from core.rules.snapshot_queries import in_environment, is_idle, is_on_cpu
 from core.rules.wording import ERROR, NOTE, WARNING, Concern, concern_row
 
 FRAMEWORKS = late_pattern(
@@ -66,17 +70,32 @@ class EnvironmentView(msgspec.Struct, frozen=True):
         """Return an installed distribution by name; None if it is not installed."""
         return next((d for d in self.python.distributions if d.name == name), None)
 
+    @property
+    def search(self) -> ImportSearch | None:
+        """How Python searches modules here; None if that was not examined."""
+        return next(in_environment(self.seen, self.python.prefix, self.seen.imports), None)
+
+    @property
+    def records(self) -> PackageRecords | None:
+        """How its files compare with what packages recorded; None if that was not examined."""
+        return next(in_environment(self.seen, self.python.prefix, self.seen.records), None)
+
+    @property
+    def tools(self) -> tuple[UnfitTool, ...]:
+        """What its packages run or read by name, and that is missing or unusable."""
+        return tuple(in_environment(self.seen, self.python.prefix, self.seen.framework_tools))
+
+    @property
+    def closures(self) -> tuple[Closure, ...]:
+        """What its frameworks' libraries need."""
+        return tuple(
+            c for c in self.seen.closures or () if any(in_environment(self.seen, self.python.prefix, [c.consumer]))
+        )
+
     def without_metadata(self) -> set[tuple[str, str]]:
         """Return folder and release of what is recorded by a .dist-info whose METADATA is missing or states no version."""
         system = self.seen.machine.system
-        mine = normalise(system, self.python.prefix)
-        bare = (
-            r.path
-            for s in self.seen.imports or ()
-            if normalise(system, s.prefix) == mine
-            for r in s.remains
-            if r.kind in WITHOUT_VERSION
-        )
+        bare = (r.path for r in (self.search.remains if self.search else ()) if r.kind in WITHOUT_VERSION)
         found = ((parent(system, p), re.search(r"-([^-]+)\.dist-info$", p)) for p in bare)
         return {(folder, release[1]) for folder, release in found if release}
 
@@ -95,16 +114,14 @@ class EnvironmentView(msgspec.Struct, frozen=True):
 
 def environment_views(seen: Snapshot) -> Iterator[EnvironmentView]:
     """Yield every environment that was read; named and active ones first."""
-    system = seen.machine.system
     everything = seen.frameworks
     near = sorted(seen.pythons or (), key=lambda p: environment_rank(seen, p.prefix))
     for python in (*near, *(everything.others if everything else ())):
-        mine = normalise(system, python.prefix)
         yield EnvironmentView(
             seen,
             python,
-            tuple(b for b in (everything.builds if everything else ()) if normalise(system, b.prefix) == mine),
-            tuple(t for t in seen.trials or () if normalise(system, t.prefix) == mine),
+            tuple(in_environment(seen, python.prefix, everything.builds if everything else ())),
+            tuple(in_environment(seen, python.prefix, seen.trials)),
             environment_rank(seen, python.prefix) if python in near else 4,
         )
 

@@ -16,7 +16,7 @@ from core.knowledge.modules import module_table
 from core.model.facts import FoundModule, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, is_inside, normalise, parent
+from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import (
     GiveOtherName,
     InstallPackages,
@@ -40,11 +40,8 @@ INSTALLED_PTH = ("__", "easy-install.", "easy_install.", "distutils-", "_virtual
 
 def views_with_imports(seen: Snapshot) -> Iterator[tuple[EnvironmentView, ImportSearch]]:
     """Yield every environment whose module search was read."""
-    system = seen.machine.system
-    searches = {normalise(system, s.prefix): s for s in seen.imports or ()}
     for home in environment_views(seen):
-        search = searches.get(normalise(system, home.python.prefix))
-        if search is not None and home.near <= 3:
+        if home.near <= 3 and (search := home.search) is not None:
             yield home, search
 
 

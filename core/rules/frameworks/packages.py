@@ -11,7 +11,6 @@ from core.common.versions import version_tuple
 from core.knowledge.modules import module_table
 from core.model.facts import Distribution, OverwrittenPackage, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import normalise
 from core.model.remedies import InstallPackages
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
@@ -50,11 +49,8 @@ def duplicate_packages(seen: Snapshot) -> Iterator[Finding]:
 
 def shared_files(seen: Snapshot) -> Iterator[Finding]:
     """The records of two distributions list the same libraries, although no table says that they share them."""
-    system = seen.machine.system
     for home in environment_views(seen):
-        mine = normalise(system, home.python.prefix)
-        record = next((r for r in seen.records or () if normalise(system, r.prefix) == mine), None)
-        for shared in record.shared if record and home.near <= 3 else ():
+        for shared in home.records.shared if home.records and home.near <= 3 else ():
             names = [d.partition(" ")[0] for d in shared.distributions]
             if any(all(pattern.fullmatch(n) for n in names) for _folder, pattern in SHARED_FOLDERS):
                 continue
@@ -132,9 +128,7 @@ def _in_its_release(distribution: str) -> str:
 
 def overwritten_in(home: EnvironmentView) -> tuple[OverwrittenPackage, ...]:
     """Return the packages of an environment in which one distribution wrote over another one's modules."""
-    system = home.seen.machine.system
-    mine = normalise(system, home.python.prefix)
-    return next((s.overwritten for s in home.seen.imports or () if normalise(system, s.prefix) == mine), ())
+    return home.search.overwritten if home.search else ()
 
 
 def modules_there(one: OverwrittenPackage) -> Evidence:

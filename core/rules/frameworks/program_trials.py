@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from core.common.i18n import N_, _, translate_fact
 from core.model.facts import ProgramTrial, Snapshot
 from core.model.findings import Finding
-from core.model.paths import normalise
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.proved_changes import experiment_rows
 from core.rules.frameworks.tried_imports import diagnose_import, import_evidence, lacks_only_a_gpu
+from core.rules.snapshot_queries import in_environment
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, make_finding, observation
 
 
 def program_results(seen: Snapshot) -> Iterator[Finding]:
     """The result of the start of each named program in each named environment."""
     for trial in seen.program_trials or ():
-        mine = normalise(seen.machine.system, trial.prefix)
-        for home in environment_views(seen):
-            if normalise(seen.machine.system, home.python.prefix) == mine:
-                yield _result(home, trial)
-                break
+        homes = (h for h in environment_views(seen) if any(in_environment(seen, trial.prefix, [h.python])))
+        yield from (_result(home, trial) for home in islice(homes, 1))
 
 
 def _result(home: EnvironmentView, trial: ProgramTrial) -> Finding:

@@ -16,7 +16,7 @@ from core.model.remedies import PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.libraries.lacks import closures_of, lacks_nothing, reported_files
+from core.rules.frameworks.libraries.lacks import lacks_nothing, reported_files
 from core.rules.wording import GOOD, NOTE, WARNING, Concern, concern_row, make_finding, observation
 
 LIBRARY_OWNERS = {"jaxlib": "jax", "jax-cuda": "jax", "triton": "torch"}
@@ -32,7 +32,7 @@ def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
     """Libraries of frameworks or of NVIDIA's packages are missing, truncated or altered."""
     told = _files_already_reported(seen)
     for home in environment_views(seen):
-        record = _records_of(home)
+        record = home.records
         if record is None:
             continue
         ending = _files_reported_by_imports(home)
@@ -44,12 +44,6 @@ def damaged_libraries(seen: Snapshot) -> Iterator[Finding]:
                 yield _damaged_finding(home, its)
         if record.hashed and not record.damaged:
             yield _whole_finding(home, record)
-
-
-def _records_of(home: EnvironmentView) -> PackageRecords | None:
-    system = home.seen.machine.system
-    mine = normalise(system, home.python.prefix)
-    return next((r for r in home.seen.records or () if normalise(system, r.prefix) == mine), None)
 
 
 def _packages_reported_by_imports(home: EnvironmentView) -> set[str]:
@@ -65,7 +59,7 @@ def _files_reported_by_imports(home: EnvironmentView) -> set[str]:
 
 
 def _ended(home: EnvironmentView) -> tuple[EndedImport, ...]:
-    return next((s.ended for s in home.seen.imports or () if s.prefix == home.python.prefix), ())
+    return home.search.ended if home.search else ()
 
 
 def _files_already_reported(seen: Snapshot) -> set[str]:
@@ -114,7 +108,7 @@ def _severity(home: EnvironmentView, files: list[DamagedFile]) -> Severity:
         return home.severity
     if all(f.stripped or f.with_folder or _has_substitute(f) or _found_instead(home, f) for f in files):
         return NOTE
-    followed = bool(closures_of(home)) and all(f.distribution.startswith("nvidia-") for f in files)
+    followed = bool(home.closures) and all(f.distribution.startswith("nvidia-") for f in files)
     if followed and all(f.state == "missing" for f in files):
         return NOTE  # The probe followed everything that the frameworks of this environment load, and found it.
     if all(f.state == "missing" and _is_program(f) for f in files):
@@ -138,7 +132,7 @@ def _has_substitute(file: DamagedFile) -> bool:
 def _found_instead(home: EnvironmentView, file: DamagedFile) -> str:
     """Return another file with the name of a missing one that a complete framework of this environment loads instead."""
     name = file_name(home.seen.machine.system, file.path).lower()
-    found = (path for c in closures_of(home) if lacks_nothing(home, c) for path in c.files) if file.needed_by else ()
+    found = (path for c in home.closures if lacks_nothing(home, c) for path in c.files) if file.needed_by else ()
     return next((p for p in found if file_name(home.seen.machine.system, p).lower() == name), "")
 
 

@@ -134,7 +134,7 @@ def _record_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribu
 
 def _without_record(home: EnvironmentView, record: Distribution) -> tuple[Fix, Remedy | None]:
     """Return how Python comes to find the other record: a whole installation goes off its search path, a record alone gets another name."""
-    search = next((s for s in home.seen.imports or () if s.prefix == home.python.prefix), None)
+    search = home.search
     owner = f"{record.name} {record.version}"
     whole = next((m for m in search.modules if m.owner == owner and m.entry >= 0), None) if search else None
     entry = search.entries[whole.entry] if search and whole else None
@@ -273,8 +273,7 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
 
 def _unrecorded(home: EnvironmentView) -> dict[str, str]:
     """Return the distributions whose module is there and whose folder of metadata is not, each with the module's file."""
-    mine = (s for s in home.seen.imports or () if s.prefix == home.python.prefix)
-    return {name: path for search in mine for name, path in search.unrecorded}
+    return dict(home.search.unrecorded) if home.search else {}
 
 
 def _without_record_of_its_own(home: EnvironmentView, its: list[UnmetRequirement], path: str) -> Finding:
@@ -330,8 +329,7 @@ def numpy_abi(seen: Snapshot) -> Iterator[Finding]:
         if home.near > 3 or numpy is None or version_tuple(numpy.version)[:1] < (2,):
             continue
         told = {u.of.name for u in unmet_requirements(home) if u.wanted == "numpy"}
-        search = next((s for s in seen.imports or () if s.prefix == home.python.prefix), None)
-        shown = {b.distribution: b for b in (search.numpy_1 if search else ())}
+        shown = {b.distribution: b for b in (home.search.numpy_1 if home.search else ())}
         others = [d for d in first_of_each(home) if d.name not in told and d.name not in shown]
         known = [
             (d, row)

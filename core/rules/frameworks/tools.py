@@ -48,9 +48,9 @@ CAUSES: dict[ToolState, Cause] = {
 def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
     """A framework runs or reads a file by name that is missing or unusable: one finding for each framework."""
     for home in environment_views(seen):
-        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix]
-        for reader in dict.fromkeys(t.reader for t in mine if _is_of_a_package(t)):
-            yield _finding(home, [t for t in mine if t.reader == reader and _is_of_a_package(t)])
+        mine = [t for t in home.tools if _is_of_a_package(t)]
+        for reader in dict.fromkeys(t.reader for t in mine):
+            yield _finding(home, [t for t in mine if t.reader == reader])
 
 
 def _is_of_a_package(tool: UnfitTool) -> bool:
@@ -60,7 +60,7 @@ def _is_of_a_package(tool: UnfitTool) -> bool:
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
     """A file of a model is cut off, or a pointer or a page is there in its place: whatever loads it fails."""
     for home in environment_views(seen):
-        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.model]
+        mine = [t for t in home.tools if t.model]
         if not mine:
             continue
         one = mine[0]
@@ -200,10 +200,8 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
 
 def _ends_there(home: EnvironmentView, one: UnfitTool) -> bool:
     """Whether following a program's calls came to the import that fails: that finding says more."""
-    searches = (s for s in home.seen.imports or () if s.prefix == home.python.prefix)
-    return any(
-        e.kind == "absent" and e.call and distribution_of(e.wanted) == one.name for s in searches for e in s.ended
-    )
+    ended = home.search.ended if home.search else ()
+    return any(e.kind == "absent" and e.call and distribution_of(e.wanted) == one.name for e in ended)
 
 
 def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
@@ -267,8 +265,7 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
     A note, unless a package or a program of the person's is there that compiles: most machines never do, and nothing else needs it.
     """
     for home in environment_views(seen):
-        mine = [t for t in seen.framework_tools or () if t.prefix == home.python.prefix and t.builds]
-        for one in mine:
+        for one in (t for t in home.tools if t.builds):
             version = ".".join((home.python.version or "3").split(".")[:2])
             package, other = ("gcc", "gcc") if one.runs else (f"python{version}-dev", "python3-devel")
             yield _not_installed(

@@ -215,8 +215,8 @@ def _own_first(home: EnvironmentView, ended: EndedImport) -> Fix:
         else f"{ended.hidden}{'/' if system == 'linux' else chr(92)}__init__.py"
     )
     folder, name = parent(system, package), ended.owner.partition(" ")[0]
-    searches = (s.entries for s in home.seen.imports or () if s.prefix == home.python.prefix)
-    first = any(e.path == folder and e.origin in BEFORE_THE_PACKAGES for its in searches for e in its)
+    entries = home.search.entries if home.search else ()
+    first = any(e.path == folder and e.origin in BEFORE_THE_PACKAGES for e in entries)
     return manual_fix(
         _("Let Python find {path} first", path=package),
         _("A package without __init__.py comes last; an empty file makes it one that counts: {path}", path=start)

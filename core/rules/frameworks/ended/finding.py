@@ -377,7 +377,7 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         yield observation(_("Required"), ended.asked_of_it, _("metadata of {name}", name=ended.refused_by))
     for who, text in requirers(home, ended)[:4]:
         yield observation(_("Required"), f"{package_of(home, ended)}{text}", _("metadata of {name}", name=who))
-    for r in next((s.remains for s in home.seen.imports or () if s.prefix == home.python.prefix), ()):
+    for r in home.search.remains if home.search else ():
         if r.distribution == package_of(home, ended):
             yield observation(_(LEFT), r.path)
 

@@ -96,8 +96,7 @@ def precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
 def _is_of_packages(home: EnvironmentView, path: str) -> bool:
     """Whether a path is in a folder of packages of any Python here, or of the user."""
     system, mine = home.seen.machine.system, normalise(home.seen.machine.system, path)
-    searches = (s.entries for s in home.seen.imports or () if s.prefix == home.python.prefix)
-    folders = {e.path for its in searches for e in its if e.origin in PACKAGES}
+    folders = {e.path for e in (home.search.entries if home.search else ()) if e.origin in PACKAGES}
     folders |= {f for p in home.seen.pythons or () for f in p.site_packages}
     return any(is_inside(system, mine, normalise(system, folder)) for folder in folders)
 

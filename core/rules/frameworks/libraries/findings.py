@@ -26,7 +26,6 @@ from core.rules.frameworks.libraries.lacks import (
     FRAMEWORKS_OWN,
     TENSORRT,
     Lack,
-    closures_of,
     cuda_majors,
     failed_openings,
     find_lack,
@@ -42,7 +41,7 @@ from core.rules.wording import NOTE, UNKNOWN, WARNING, Concern, concern_row, mak
 def lacking_libraries(seen: Snapshot) -> Iterator[Finding]:
     """A framework's or extension's binaries need libraries that its loader does not find, or that do not fit."""
     for home in environment_views(seen):
-        for closure in closures_of(home):
+        for closure in home.closures:
             lack = find_lack(home, closure)
             if lack is not None:
                 yield _finding(lack)

@@ -62,13 +62,6 @@ class Lack(msgspec.Struct, frozen=True):
         return [row for row in gpu_binaries().frameworks if re.fullmatch(row.distribution, self.name)]
 
 
-def closures_of(home: EnvironmentView) -> list[Closure]:
-    """Return the closures of one environment."""
-    system = home.seen.machine.system
-    mine = normalise(system, home.python.prefix)
-    return [c for c in home.seen.closures or () if normalise(system, c.consumer.prefix) == mine]
-
-
 def failed_openings(closure: Closure) -> list[Opening]:
     """Return the libraries that could not be opened, apart from the driver's own."""
     return [o for o in closure.openings or () if (o.problem or o.ended) and not DRIVERS_OWN.match(o.problem)]
@@ -90,7 +83,9 @@ def find_lack(home: EnvironmentView, closure: Closure) -> Lack | None:
     named |= {name for o in failed for name in LIBRARY_IN_WORDS.findall(o.problem)}
     paths = {e.path for e in edges if e.path} | {p for g in gaps for p in (g.wanted_by, g.provider) if p}
     recorded = tuple(
-        d for d in _records(home) if file_name(home.seen.machine.system, d.path) in named or d.path in paths
+        d
+        for d in (home.records.damaged if home.records else ())
+        if file_name(home.seen.machine.system, d.path) in named or d.path in paths
     )
     if not recorded and not any(d.name.startswith("nvidia-") for d in home.python.distributions):
         edges = tuple(_with_places(e, home.seen) for e in edges)
@@ -113,20 +108,13 @@ def _with_places(edge: Edge, seen: Snapshot) -> Edge:
     return replace(edge, elsewhere=tuple(f.path for f in there))
 
 
-def _records(home: EnvironmentView) -> tuple[DamagedFile, ...]:
-    system = home.seen.machine.system
-    mine = normalise(system, home.python.prefix)
-    found = (r for r in home.seen.records or () if normalise(system, r.prefix) == mine)
-    return tuple(d for r in found for d in r.damaged)
-
-
 def reported_files(seen: Snapshot) -> set[str]:
     """Return the package files, normalised, that findings of this module report, so that the rules about records need
     not.
     """
     out = set()
     for home in environment_views(seen):
-        for closure in closures_of(home):
+        for closure in home.closures:
             lack = find_lack(home, closure)
             out |= {normalise(seen.machine.system, d.path) for d in lack.recorded} if lack else set()
     return out

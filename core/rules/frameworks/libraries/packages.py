@@ -16,7 +16,6 @@ from core.rules.frameworks.environment_view import view_of
 from core.rules.frameworks.libraries.lacks import (
     COMPILER_VERSION,
     Lack,
-    closures_of,
     cuda_majors,
     find_lack,
     is_found_in_packages,
@@ -84,13 +83,11 @@ def installed_already(lack: Lack, wanted: list[str]) -> list[Distribution]:
 
 def _is_overwritten(lack: Lack, path: str, wanted: Iterable[Distribution]) -> bool:
     """Whether another distribution's file lies in the folder in which one of these recorded its own: what was installed last is there."""
-    seen, names = lack.home.seen, {f"{d.name} {d.version}" for d in wanted}
+    names, records = {f"{d.name} {d.version}" for d in wanted}, lack.home.records
     folder = normalise(lack.system, parent(lack.system, path))
-    records = (r for r in seen.records or () if r.prefix == lack.home.python.prefix)
     return any(
         names & set(s.distributions) and normalise(lack.system, parent(lack.system, s.example)) == folder
-        for r in records
-        for s in r.shared
+        for s in (records.shared if records else ())
     )
 
 
@@ -111,7 +108,7 @@ def middle_of(library: str) -> str:
 def searched_by(consumer: Consumer, seen: Snapshot, remedy: InstallPackages) -> InstallPackages:
     """Return a remedy for a consumer with the folders that it does not search, as far as its own binaries show what it lacks."""
     home = view_of(seen, consumer.prefix)
-    closures = (c for c in (closures_of(home) if home else ()) if c.consumer.full_id == consumer.full_id)
+    closures = (c for c in (home.closures if home else ()) if c.consumer.full_id == consumer.full_id)
     lack = next((found for c in closures if home and (found := find_lack(home, c))), None)
     return with_search(lack, remedy) if lack else remedy
 
