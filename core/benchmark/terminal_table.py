@@ -66,8 +66,7 @@ def _ladder(rungs: tuple[Rung, ...]) -> Iterator[str]:
         )
         return
     for rung in rungs:
-        status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
-        why = f": {rung.call} {status}".rstrip() if rung.state == "failed" else ""
+        why = f": {rung.call} {rung.answer}".rstrip() if rung.state == "failed" else ""
         yield f"  {marks[rung.state]:<7} {translate_fact(rung.name)}{why}"
 
 
@@ -176,7 +175,7 @@ def _short(its: FrameworkRun) -> str:
 
 def _framework_speed(its: FrameworkRun, ours: Timing) -> str:
     """Return a framework's result for the same convolution; with its layout, if it supports no other."""
-    same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
+    same = [t for t in its.timings if t.is_same_convolution(ours)]
     usually = [t for t in same if ours.layout == usual_layout(ours.type)]
     found = next((t for t in same if t.layout == ours.layout), usually[0] if usually else None)
     if found is None or not found.teraflops:

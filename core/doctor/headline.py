@@ -79,7 +79,7 @@ def headline_of(report: Report) -> Headline:
         if (head is None or not is_about(head, row)) and (fit := _working_framework(row)):
             return _works_headline(report, row, fit)
         if row.problem and head is None:
-            return _environment_headline(report, "not examined", "look again", row)
+            return _not_examined(report, row)
     if head is not None and head.cause != "no_nvidia_gpu":
         return _of_finding(report, head)
     if (programs := report.snapshot.programs) and not report.not_examined:
@@ -175,8 +175,9 @@ def _works_headline(report: Report, row: GridRow, cell: GridCell) -> Headline:
     )
 
 
-def _environment_headline(report: Report, kind: Kind, act: Act, row: GridRow) -> Headline:
-    return Headline(kind=kind, act=act, who=(environment_names(report)[row.prefix],), prefix=row.prefix)
+def _not_examined(report: Report, row: GridRow) -> Headline:
+    who = (environment_names(report)[row.prefix],)
+    return Headline(kind="not examined", act="look again", who=who, prefix=row.prefix)
 
 
 def _working_framework(row: GridRow) -> GridCell | None:

@@ -117,7 +117,7 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
 def _framework_lines(run: GpuRun, ours: Timing) -> Iterator[str]:
     """Yield the frameworks' speeds in the same convolution."""
     for its in run.frameworks or ():
-        same = [t for t in its.timings if (t.label, t.type, t.direction) == (ours.label, ours.type, ours.direction)]
+        same = [t for t in its.timings if t.is_same_convolution(ours)]
         found = next((t for t in same if t.layout == ours.layout), same[0] if same else None)
         if found and found.teraflops:
             name = its.framework.partition("+")[0]

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.benchmark.child.c_api import CallError, describe_call_error
 from core.benchmark.child.cudnn.api import Buffers, Plan
 from core.benchmark.child.session import CudnnSession
-from core.benchmark.number_types import decode_numbers, encode_numbers, error_bound, random_data, random_integers
+from core.benchmark.number_types import decode_numbers, encode_numbers, error_bound, random_integers
 from core.benchmark.shapes import Problem, Shape, reference_result, to_layout
 from core.common.fact_text import fact_text
 from core.model.facts import Check, Direction, NumberType
@@ -125,10 +125,7 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
     Raises:
         CallError: no algorithm could do it, or the GPU failed.
     """
-    buffers = bench.buffers(problem)
-    for which in range(3):
-        if which != problem.written_tensor:
-            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.tensor_bytes(which))
+    buffers = bench.filled_buffers(problem)
     runs: list[tuple[str, Plan, bytes]] = []
     count: Counter[str] = Counter()
     checks: list[Check] = []
@@ -150,7 +147,7 @@ def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check
             )
             checks.append(replace(_new_check(problem, "repeated"), algorithm=label, right=same, detail=detail))
     if not runs:
-        raise bench.most_telling_error or CallError("", None, detail=fact_text("no algorithm is offered for it"))
+        raise bench.nothing_offered()
     return (*checks, *_against_each_other(problem, runs))
 
 

@@ -7,7 +7,9 @@ from collections.abc import Callable, Iterator
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cuda_api import Device
 from core.benchmark.child.cudnn.api import Buffers, ConvolutionApi, Plan, error_message
+from core.benchmark.number_types import random_data
 from core.benchmark.shapes import Problem
+from core.common.fact_text import fact_text
 
 MAX_WORKSPACE_BYTES = 8 << 30
 """Maximum workspace of a plan in bytes; on a small card, a quarter of the free memory."""
@@ -47,6 +49,18 @@ class CudnnSession:
     def buffers(self, problem: Problem) -> Buffers:
         """Return memory for the three tensors of a problem."""
         return Buffers(*(self.reserve_memory(name, problem.tensor_bytes(which)) for which, name in enumerate("xwy")))
+
+    def filled_buffers(self, problem: Problem) -> Buffers:
+        """Return memory for the three tensors, with random numbers in those that a convolution reads."""
+        buffers = self.buffers(problem)
+        for which in range(3):
+            if which != problem.written_tensor:
+                self.device.repeat(buffers[which], random_data(problem.type, which), problem.tensor_bytes(which))
+        return buffers
+
+    def nothing_offered(self) -> CallError:
+        """Return why no algorithm was tried."""
+        return self.most_telling_error or CallError("", None, detail=fact_text("no algorithm is offered for it"))
 
     def plans(
         self, problem: Problem, buffers: Buffers, enough: Callable[[str], bool] = lambda _way: False

@@ -71,17 +71,10 @@ def time_problem(
         CallError: no plan could do it, or the GPU failed.
     """
     end = time.monotonic() + seconds
-    buffers = bench.buffers(problem)
-    for which in range(3):
-        if which != problem.written_tensor:
-            bench.device.repeat(buffers[which], random_data(problem.type, which), problem.tensor_bytes(which))
+    buffers = bench.filled_buffers(problem)
     tries, failed = _try_plans(bench, problem, buffers, end)
     if not tries:
-        raise (
-            failed
-            or bench.most_telling_error
-            or CallError("", None, detail=fact_text("no algorithm is offered for it"))
-        )
+        raise failed or bench.nothing_offered()
     measured = []
     for fast in sorted(tries, key=lambda t: t.milliseconds)[:2]:
         time.sleep(rest)  # Not for another process: trying plans heated the card, which lowers its clock.

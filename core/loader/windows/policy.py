@@ -77,8 +77,6 @@ class DllPolicy(msgspec.Struct, frozen=True):
     current: str = ""
     path: str = ""
     """PATH of the program."""
-    safe: bool = True
-    """SafeDllSearchMode: the current folder comes after Windows' own."""
     set_directory: str | None = None
     """The argument of SetDllDirectory: empty text removes the current folder; None if it was not called."""
     added: tuple[str, ...] = ()
@@ -199,8 +197,7 @@ def _path(policy: DllPolicy) -> Iterator[DllFolder]:
         yield DllFolder(folder, How.PATH, f"PATH: {entry}", remark)
 
 
-SAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current_folder, _path)
-UNSAFE_ORDER: tuple[Step, ...] = (_application, _set_directory, _current_folder, _system, _system16, _windows, _path)
+STANDARD_ORDER: tuple[Step, ...] = (_application, _set_directory, _system, _system16, _windows, _current_folder, _path)
 SEARCH_FLAGS: tuple[tuple[int, Step], ...] = (
     (DLL_LOAD_DIR, _dll_folder),
     (APPLICATION_DIR, _application),
@@ -217,7 +214,7 @@ def policy_folders(policy: DllPolicy) -> tuple[DllFolder, ...]:
             flags |= APPLICATION_DIR | USER_DIRS | SYSTEM32
         steps: tuple[Step, ...] = tuple(step for flag, step in SEARCH_FLAGS if flags & flag)
     else:
-        steps = SAFE_ORDER if policy.safe else UNSAFE_ORDER
+        steps = STANDARD_ORDER
     unique: dict[str, DllFolder] = {}
     for step in steps:
         for place in step(policy):

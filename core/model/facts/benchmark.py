@@ -31,6 +31,11 @@ class Rung(Frozen, frozen=True, kw_only=True):
     library: str = ""
     seconds: float = 0.0
 
+    @property
+    def answer(self) -> str:
+        """The status as number and name; empty if the call had none."""
+        return " ".join(filter(None, (str(self.status) if self.status else "", self.status_name)))
+
 
 class Check(Frozen, frozen=True, kw_only=True):
     """One check of the results."""
@@ -76,6 +81,10 @@ class Timing(Frozen, frozen=True, kw_only=True):
     seconds: float | None = None
     """Seconds that choosing and measuring took."""
     problem: str = ""
+
+    def is_same_convolution(self, other: Timing) -> bool:
+        """Whether both are of one shape, type and direction, in any layout."""
+        return (self.label, self.type, self.direction) == (other.label, other.type, other.direction)
 
 
 class RateLimit(Frozen, frozen=True, kw_only=True):

@@ -70,7 +70,6 @@ BLAME_SECONDS = 6.0
 MAX_BLAMED = 3
 """Maximum number of variables reported together; a longer list helps nobody."""
 
-T = TypeVar("T")
 Event = TypeVar("Event", Nvml, CudaInit, DriverPart)
 
 

@@ -374,7 +374,7 @@ class CalledCode:
                 return None  # the order of a diamond is not simply that of the text
             seen.add(id(one.node))
             plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(one.node))
-            if not plain or _has(one.node, "__new__") or _metaclass(one.node):
+            if not plain or _makes_objects(one.node) or _metaclass(one.node):
                 return None
             found.append(one)
             inner: list[Class] = []
@@ -554,8 +554,8 @@ def _backends(node: ast.ClassDef) -> list[str]:
     return [word for value in values for word in quoted_words(value)]
 
 
-def _has(node: ast.ClassDef, name: str) -> bool:
-    return any(name in stored_names([n]) for n in node.body)
+def _makes_objects(node: ast.ClassDef) -> bool:
+    return any("__new__" in stored_names([n]) for n in node.body)
 
 
 def _forget(scope: Scope, *names: str) -> None:

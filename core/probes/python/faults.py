@@ -36,9 +36,7 @@ def environment_faults(
     home = (python.settings or {}).get("home", "")
     config = where.join(prefix, "pyvenv.cfg")
     if home and not where.is_folder(home) and not goes_without_home(home, python.executable, where):
-        yield EnvironmentFault(
-            kind="base gone", path=path_text(home), source=config, line=_line_of(config, "home", where)
-        )
+        yield EnvironmentFault(kind="base gone", path=path_text(home), source=config, line=_line_of_home(config, where))
     elif python.executable:
         yield from _library(python, env, where)
         yield from _standard_library(python, env, where)
@@ -49,9 +47,9 @@ def environment_faults(
         yield from _moved(prefix, where)
 
 
-def _line_of(file: str, key: str, where: Sysroot) -> int:
+def _line_of_home(file: str, where: Sysroot) -> int:
     lines = (where.text(file) or "").splitlines()
-    return next((n for n, line in enumerate(lines, 1) if line.partition("=")[0].strip().lower() == key), 0)
+    return next((n for n, line in enumerate(lines, 1) if line.partition("=")[0].strip().lower() == "home"), 0)
 
 
 def _dangling_interpreter(prefix: str, where: Sysroot) -> Iterator[EnvironmentFault]:

@@ -50,7 +50,7 @@ def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnv
     """Yield each program whose settings name a Python that lacks a framework which the folder's programs import."""
     if ground.folder in ("/", "", ground.person.home):
         return
-    programs = [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]
+    programs = ground.programs(MOST_PROGRAMS)
     home = ground.person.home
     editors = (
         *chosen_in_spyder(map(ground.at_home, SPYDER), ground),

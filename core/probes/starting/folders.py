@@ -45,7 +45,7 @@ def _other_python(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment
     active = {ground.env.get(n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
     if not way.state.lines.get("PATH") or not any(p.prefix in active for p in pythons):
         return
-    programs = [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]
+    programs = ground.programs(MOST_PROGRAMS)
     for name in ("python", "python3"):
         for program in programs:
             its = way.state.copy()

@@ -65,6 +65,13 @@ class Ground(msgspec.Struct, frozen=True):
         paths = (f"{f}/{name}" for f in folders_upward(folder))
         return next((p for p in paths if self.around.kind(p) == "file"), "")
 
+    def programs(self, most: int) -> list[str]:
+        """Return the names of the first programs in Python of the working folder; on Windows in any case, and of those without a window."""
+        names = self.around.names(self.folder)
+        if self.where.system == "windows":
+            return [n for n in names if n.lower().endswith((".py", ".pyw"))][:most]
+        return [n for n in names if n.endswith(".py")][:most]
+
     def here(self, state: State) -> str:
         """Return the folder that is current in a state: this session's, until a command changes it."""
         return state.values.get("PWD") or self.folder

@@ -165,7 +165,11 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     """
     project = posixpath.dirname(ground.upward("Pipfile", ground.folder))
     left_out = ground.env.get("PIPENV_DONT_LOAD_ENV", "").lower() not in ("", "0", "false", "no", "off", "n", "f")
-    if not project or left_out or not (_having("pipenv", ground, pythons) or _finds("pipenv", ground)):
+    if (
+        not project
+        or left_out
+        or not (_having("pipenv", ground, pythons) or find_named("pipenv", ground.env, ground.where, "/"))
+    ):
         return
     path = posixpath.join(project, ground.env.get("PIPENV_DOTENV_LOCATION") or ".env")
     text = ground.read(path)
@@ -178,11 +182,6 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     prefix = next((p.prefix for p in pythons if p.prefix == inside.values.get("VIRTUAL_ENV")), "")
     if state.lines:
         yield Reached(kind="task", at=f"{path}: pipenv run", state=state, prefix=prefix)
-
-
-def _finds(name: str, ground: Ground) -> bool:
-    """Whether PATH leads to a program."""
-    return bool(find_named(name, {"PATH": ground.env.get("PATH", "")}, ground.where, "/"))
 
 
 # --- pytest --------------------------------------------------------------------------------------------------------------

@@ -41,7 +41,7 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
     state = ground.session()
     state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{ground.env.get('PATH', '')}"}
     real = ground.where.real_path(prefix)
-    for name in [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]:
+    for name in ground.programs(MOST_PROGRAMS):
         if NO_PROGRAM.fullmatch(name):
             continue
         found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
@@ -65,7 +65,7 @@ def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
         if not rows or not ground.where.is_file(python):
             continue
         state.values["PATH"] = f"{prefix}/bin:{ground.env.get('PATH', '')}"
-        for file in [n for n in ground.around.names(ground.folder) if n.endswith(".py")][:MOST_PROGRAMS]:
+        for file in ground.programs(MOST_PROGRAMS):
             if NO_PROGRAM.fullmatch(file):
                 continue
             found = StartedFile(

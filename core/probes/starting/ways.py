@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
@@ -293,9 +293,14 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
 
 def _filled(value: str, state: State, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    filled = fill(r"\$\{env:(\w+)\}", lambda m: state.values.get(m[1], ""), value)
-    filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+    filled = filled_by_editor(value, lambda name: state.values.get(name, ""), ground)
     return filled.replace("${userHome}", ground.person.home)
+
+
+def filled_by_editor(value: str, variable: Callable[[str], str], ground: Ground) -> str:
+    """Return a text with VS Code's variables for the environment and the open folder replaced."""
+    filled = fill(r"\$\{env:(\w+)\}", lambda m: variable(m[1]), value)
+    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 
 
 def _chosen(text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:

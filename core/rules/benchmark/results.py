@@ -106,9 +106,8 @@ def _rung_meaning(rung: Rung, cause: OptionalCause, run: GpuRun, *, hidden: bool
 
 
 def _call(rung: Rung) -> list[Evidence]:
-    status = " ".join(filter(None, (str(rung.status) if rung.status else "", rung.status_name)))
     return [
-        observation(_("Call"), f"{rung.call}: {status}" if status else rung.call),
+        observation(_("Call"), f"{rung.call}: {rung.answer}" if rung.answer else rung.call),
         *([observation(_("Meaning"), translate_fact(rung.meaning))] if rung.meaning else []),
     ]
 

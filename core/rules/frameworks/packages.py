@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from core.common.i18n import _, n_
 from core.common.text import join_names
@@ -11,7 +11,7 @@ from core.common.versions import version_tuple
 from core.knowledge.modules import module_table
 from core.model.facts import Distribution, OverwrittenPackage, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.remedies import InstallPackages
+from core.model.remedies import InstallPackages, Remedy
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
 from core.rules.frameworks.environment_view import (
@@ -73,12 +73,7 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
                     *([] if any(FRAMEWORKS.fullmatch(n) for n in names) else [home.concerns()]),
                 ],
                 subject=home.python.prefix,
-                fix=manual_fix(
-                    _("Keep only {name}", name=keep.partition(" ")[0]),
-                    framework_pip_command(seen, home.python, "uninstall", "-y", *names),
-                    framework_pip_command(seen, home.python, "install", _in_its_release(keep)),
-                    restart="program",
-                ),
+                fix=_keep_one(home, _("Keep only {name}", name=keep.partition(" ")[0]), names, _in_its_release(keep)),
             )
 
 
@@ -112,12 +107,7 @@ def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
             *(concern_row(home.python.consumer(d)) for d in (one.lost, one.written)),
         ],
         subject=one.path,
-        fix=manual_fix(
-            _("Keep {name} alone", name=keep.partition(" ")[0]),
-            framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
-            framework_pip_command(home.seen, home.python, "install", _in_its_release(keep)),
-            restart="program",
-        ),
+        fix=_keep_one(home, _("Keep {name} alone", name=keep.partition(" ")[0]), names, _in_its_release(keep)),
     )
 
 
@@ -203,12 +193,20 @@ def _one_of(home: EnvironmentView, folder: str, here: list[Distribution]) -> Fix
         wanted = " ".join(r for d in home.python.distributions for r in d.requires)
         keep = next((d for d in here if re.search(rf"\b{d.name}\b", wanted)), keep)
     wanted = f"{keep.name}=={keep.version.partition('+')[0]}"
+    remedy = InstallPackages(prefix=home.python.prefix, remove=names, install=(wanted,))
+    return _keep_one(home, _("Keep only {name}", name=keep.name), names, wanted, remedy)
+
+
+def _keep_one(
+    home: EnvironmentView, title: str, names: Iterable[str], wanted: str, remedy: Remedy | None = None
+) -> Fix:
+    """Return how to uninstall packages that overwrite each other's files, and to install one of them again."""
     return manual_fix(
-        _("Keep only {name}", name=keep.name),
+        title,
         framework_pip_command(home.seen, home.python, "uninstall", "-y", *names),
         framework_pip_command(home.seen, home.python, "install", wanted),
         restart="program",
-        remedy=InstallPackages(prefix=home.python.prefix, remove=names, install=(wanted,)),
+        remedy=remedy,
     )
 
 

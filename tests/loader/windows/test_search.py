@@ -71,15 +71,6 @@ def test_standard_order(drive: Drive) -> None:
     assert found.attempts[-1].via == r"PATH: C:\two"
 
 
-def test_without_safe_search_the_current_folder_comes_second(drive: Drive) -> None:
-    drive.everywhere("x.dll")
-    assert hows(DllSearch(replace(drive.plain(), safe=False)).resolve("x.dll"))[:3] == [
-        How.APPLICATION,
-        How.CURRENT,
-        How.SYSTEM,
-    ]
-
-
 def test_set_dll_directory_comes_second_and_takes_the_current_folder_out(drive: Drive) -> None:
     drive.everywhere("x.dll")
     found = hows(DllSearch(replace(drive.plain(), set_directory=r"C:\set")).resolve("x.dll"))

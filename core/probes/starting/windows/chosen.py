@@ -8,14 +8,12 @@ Thonny's configuration.ini; JetBrains' jdk.table.xml; Jupyter's, "Kernel specs".
 from __future__ import annotations
 
 import ntpath
-import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
-from core.host.startup.state import fill
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.model.paths import is_inside
@@ -31,8 +29,7 @@ from core.probes.starting.chosen_pythons import (
 )
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons
-from core.probes.starting.ways import Reached
-from core.probes.starting.windows.batch_variables import value_of
+from core.probes.starting.ways import Reached, filled_by_editor
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.starting.windows.command_words import words_of_line
@@ -46,10 +43,12 @@ def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     """Yield each editor whose settings name a Python that lacks a framework which a program of the working folder imports."""
     if not ground.folder or ground.folder.rstrip("\\").count("\\") < 1 or ground.folder == ground.person.home:
         return
-    names = [n for n in ground.around.names(ground.folder) if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]
+    names = ground.programs(MOST_PROGRAMS)
     programs = [p for n in names if does_something(ground.read(p := ntpath.join(ground.folder, n)) or "")]
     for chosen in _chosen(ground) if programs else ():
-        way = _way("editor", chosen.at, ground)
+        state = ground.session()
+        state.values["PWD"] = ground.folder
+        way = Reached(kind="editor", at=path_text(chosen.at), state=state)
         for program in programs:
             runs = tuple(
                 replace(
@@ -104,12 +103,6 @@ def launched(
     own = is_inside("windows", python, ground.folder)
     runs = _lacking(python, program, replace(way, state=state), ground, pythons, gone_counts=own)
     return replace(way, runs=tuple(runs))
-
-
-def _way(kind: str, at: str, ground: Ground) -> Reached:
-    state = ground.session()
-    state.values["PWD"] = ground.folder
-    return Reached(kind=kind, at=path_text(at), state=state)  # type: ignore[arg-type]  # one of the ways
 
 
 def _lacking(
@@ -177,9 +170,7 @@ ACTIVATES = "python.terminal.activateEnvironment"
 
 def _filled(value: str, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    state = ground.session()
-    filled = fill(r"\$\{env:(\w+)\}", lambda m: value_of(state, m[1]) or "", value)
-    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+    return filled_by_editor(value, lambda name: variable_in(ground.env, name), ground)
 
 
 def _python(value: str, ground: Ground) -> str:

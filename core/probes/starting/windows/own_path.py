@@ -28,7 +28,7 @@ def own_path_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Ite
         return
     frameworks = {row.module for row in module_table().modules}
     found: list[tuple[str, str]] = []
-    for name in [n for n in ground.around.names(ground.folder) if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]:
+    for name in ground.programs(MOST_PROGRAMS):
         path = ntpath.join(ground.folder, name)
         text = ground.where.text(path, MOST_BYTES) or ""
         modules = {a or b for a, b in _IMPORTED.findall(text)} & frameworks - {"numpy"}

@@ -113,7 +113,6 @@ _PIECE = late_pattern(
     r"|(?P<text>'(?:[^']|'')*(?:'|\Z)|\"(?:`.|\"\"|[^\"`])*(?:\"|\Z))|(?P<end>\r?\n|;|&&|\|\|)|(?P<open>\{)|(?P<close>\})|(?P<in>[(\[])|(?P<out>[)\]])",
     re.DOTALL,
 )
-_GOES_ON_BELOW = late_pattern(r"(?i)\s*(?:else\b|elseif\b|catch\b|finally\b)")
 
 
 def statements_of_script(text: str) -> tuple[Statement, ...]:

@@ -6,7 +6,6 @@ A program that Explorer starts gets the registry's variables, with which the sca
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
@@ -19,7 +18,7 @@ from core.probes.probe import in_turn
 from core.probes.starting.commands import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, script_folder
-from core.probes.starting.ways import EDITORS, Reached, kernels_in
+from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
@@ -160,8 +159,7 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
 
 def _filled(value: str, state: State, ground: Ground) -> str:
     """Return a text with VS Code's variables replaced."""
-    filled = fill(r"\$\{env:(\w+)\}", lambda m: _known(state, m[1]), value)
-    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
+    return filled_by_editor(value, lambda name: _known(state, name), ground)
 
 
 def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
