@@ -11,12 +11,12 @@ from core.common.fact_text import fact_text
 from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import (
     container_of,
-    environment_file,
     is_wsl,
     os_release,
     pci_devices,
     processor_instructions,
     read_start,
+    session_variables,
     tegra_of,
 )
 from core.loader import read_image
@@ -102,13 +102,7 @@ class OtherRootHost:
 
     def variables(self) -> tuple[Variable, ...]:
         """The variables that its files set for every session (pam_env, systemd)."""
-        found = list(environment_file(self._inside / "etc/environment", "machine"))
-        folder = f"{self._home()}/.config/environment.d"
-        try:
-            names = sorted(f.name for f in (self._inside / folder).iterdir() if f.suffix == ".conf")
-        except OSError:
-            names = []
-        return (*found, *(v for n in names for v in environment_file(self._inside / f"{folder}/{n}", "user")))
+        return session_variables(self._inside, self._home())
 
     def fresh_environment(self) -> dict[str, str]:
         """The variables that its files set for every session, added to those of a log-in."""

@@ -125,7 +125,7 @@ class GivenUp(Frozen, frozen=True, kw_only=True):
 
 
 class Namesake(Frozen, frozen=True, kw_only=True):
-    """A module that two projects have, where the one that people mean is not the one that bears the module's name on the package index."""
+    """A module of two projects: the one that people mean has another name on the package index than the module."""
 
     module: str
     names: tuple[str, ...]

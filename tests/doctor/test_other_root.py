@@ -157,3 +157,9 @@ def test_what_cannot_be_a_root_is_refused_in_a_sentence(words: tuple[str, ...], 
     assert done.returncode == 2
     assert told in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_persons_own_file_of_pam_sets_variables_there_too(root: Path) -> None:
+    write(root, "/home/zoe/.pam_environment", "CUDA_HOME DEFAULT=/opt/cuda\n")
+    found = [v for v in OtherRootHost(root).variables() if v.name == "CUDA_HOME"]
+    assert [(v.value, v.scope) for v in found] == [("/opt/cuda", "user")]

@@ -87,6 +87,20 @@ def environment_file(path: Path, scope: Scope) -> list[Variable]:
     return [Variable(name=n, value=v, scope=scope, source=path_text(path)) for n, v in pairs]
 
 
+def session_variables(root: Root, home: str) -> tuple[Variable, ...]:
+    """Return the variables that files set in every session (pam_env(8), environment.d(5)); without ``home``, those for all users."""
+    found = environment_file(root / "etc/environment", "machine")
+    if not home:
+        return tuple(found)
+    found += environment_file(root / f"{home}/.pam_environment".lstrip("/"), "user")
+    folder = f"{home}/.config/environment.d".lstrip("/")
+    try:
+        names = sorted(f.name for f in (root / folder).iterdir() if f.suffix == ".conf")
+    except OSError:
+        names = []
+    return (*found, *(v for n in names for v in environment_file(root / f"{folder}/{n}", "user")))
+
+
 def os_release(root: Root) -> str:
     """Return the distribution's name (os-release(5), PRETTY_NAME); empty if unknown."""
     for name in ("etc/os-release", "usr/lib/os-release"):

@@ -16,13 +16,13 @@ from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import (
     SHELLS_OWN,
     container_of,
-    environment_file,
     is_wsl,
     loader_architecture,
     login_variables,
     os_release,
     pci_devices,
     processor_instructions,
+    session_variables,
     tegra_of,
     variables_in,
     without_bundle_variables,
@@ -79,15 +79,7 @@ class LinuxHost:
         return (*ours, *self._file_variables())
 
     def _file_variables(self) -> tuple[Variable, ...]:
-        found = list(environment_file(self._root / "etc/environment", "machine"))
-        if home := self._home():
-            folder = self._root / home.lstrip("/")
-            found += environment_file(folder / ".pam_environment", "user")
-            with suppress(OSError):
-                for file in sorted((folder / ".config/environment.d").iterdir()):
-                    if file.suffix == ".conf":
-                        found += environment_file(file, "user")
-        return tuple(found)
+        return session_variables(self._root, self._home())
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
         """The environment of programs started by the person's login shell, added to the files for every session

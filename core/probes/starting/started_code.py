@@ -166,8 +166,11 @@ def _without_variables(
 def _without_its_tool(
     found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
 ) -> Iterator[StartedPython]:
-    """Yield the environment's Python whose program lets a package run a tool by its name that lies beside that Python, where PATH of what
-    the machine starts by itself does not have that folder.
+    """Yield the environment's Python whose program lets a package run a tool by its name, if PATH does not lead to
+    it.
+
+    The tool lies beside that Python. Only what the machine starts by itself is judged: its PATH often lacks that
+    folder.
     """
     home = _home(found, pythons)
     path = way.state.values.get("PATH", "")
