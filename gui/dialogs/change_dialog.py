@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QFontMetrics
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QProgressBar, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from core.common.i18n import _
 from core.doctor.engine import ActionResult, Preview
@@ -18,7 +18,7 @@ from gui import theme as looks
 from gui.controller import Controller
 from gui.dialogs.diff_view import DiffView, restart_words
 from gui.theme import Theme
-from gui.widgets.elapsed import ElapsedLabel
+from gui.widgets.elapsed import ElapsedLabel, moving_bar
 from gui.widgets.text import (
     ElidedLabel,
     VerdictRow,
@@ -89,11 +89,8 @@ class ChangeDialog(QDialog):
         bar.setObjectName("bar")
         row = QHBoxLayout(bar)
         row.setContentsMargins(20, 10, 20, 10)
-        self.progress = QProgressBar()
-        self.progress.setAccessibleName(_("Progress"))
-        self.progress.setTextVisible(False)
+        self.progress = moving_bar()
         self.progress.setMaximumWidth(PROGRESS_WIDTH)
-        self.progress.setRange(0, 0)  # It moves, since the remaining time is unknown.
         self.elapsed = ElapsedLabel()
         self.saying = ElidedLabel()
         self.commit = push_button("", self._commit, primary=True)

@@ -19,10 +19,9 @@ from PySide6.QtWidgets import (
 
 from core.common.i18n import _
 from core.model.steps import Severity
-from gui import theme as looks
 from gui.theme import Theme
 from gui.widgets.flow import FlowRow
-from gui.widgets.text import enlarge, flat_button, heading_label, picture_label, prose_label, push_button
+from gui.widgets.text import enlarge, flat_button, heading_label, prose_label, push_button, severity_sign
 
 COLUMN_CHARACTERS = 76
 """Width of the widest line, in average characters."""
@@ -86,7 +85,7 @@ class Screen(QWidget):
         row = QHBoxLayout()
         self.box.addLayout(row)
         row.setSpacing(10)
-        row.addWidget(picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity)))
+        row.addWidget(severity_sign(self.theme, severity))
         over = heading_label(word, 1.15)
         over.setObjectName("headline")
         over.setStyleSheet(f"color: {self.theme.severity_colour(severity)};")
@@ -111,7 +110,7 @@ class Screen(QWidget):
         row = QHBoxLayout()
         self.box.addLayout(row)
         row.setSpacing(10)
-        sign = picture_label(severity.word, self.theme.severity_colour(severity), looks.severity_word(severity))
+        sign = severity_sign(self.theme, severity)
         row.addWidget(sign, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(prose_label(sentence), 1)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Literal
 
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar
+from PySide6.QtWidgets import QHBoxLayout
 
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
 from gui.road.screen import Screen
 from gui.theme import Theme
-from gui.widgets.elapsed import ElapsedLabel
+from gui.widgets.elapsed import ElapsedLabel, moving_bar
 from gui.widgets.text import announce, plain_label, shown_text
 
 Awaited = Literal["look", "check", "take", "explain", "plan", "change"]
@@ -28,10 +28,7 @@ class WaitingScreen(Screen):
         self._cancel = cancel
         self._ended: set[str] = set()
         self.add_title(title)
-        self.bar = QProgressBar()
-        self.bar.setAccessibleName(_("Progress"))
-        self.bar.setTextVisible(False)
-        self.bar.setRange(0, 0)  # It moves, since the remaining time is unknown.
+        self.bar = moving_bar()
         self.box.addWidget(self.bar)
         row = QHBoxLayout()
         self.box.addLayout(row)

@@ -1,9 +1,9 @@
-"""ElapsedLabel: the duration of a task so far."""
+"""What shows that a task is running: the time so far, and a bar that moves."""
 
 from __future__ import annotations
 
 from PySide6.QtCore import QElapsedTimer, QTimer
-from PySide6.QtWidgets import QLabel
+from PySide6.QtWidgets import QLabel, QProgressBar
 
 from core.common.i18n import _
 
@@ -40,3 +40,12 @@ class ElapsedLabel(QLabel):
     def _tick(self) -> None:
         seconds = self._clock.elapsed() // 1000
         self.setText(f"{seconds // 60}:{seconds % 60:02}")
+
+
+def moving_bar() -> QProgressBar:
+    """Return a bar that moves, for work whose remaining time is unknown."""
+    bar = QProgressBar()
+    bar.setAccessibleName(_("Progress"))
+    bar.setTextVisible(False)
+    bar.setRange(0, 0)
+    return bar

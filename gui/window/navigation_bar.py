@@ -6,11 +6,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
-from gui.widgets.elapsed import ElapsedLabel
+from gui.widgets.elapsed import ElapsedLabel, moving_bar
 from gui.widgets.text import ElidedLabel, push_button
 
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
@@ -24,9 +24,7 @@ class NavigationBar(QFrame):
         self.setObjectName("bar")
         row = QHBoxLayout(self)
         row.setContentsMargins(20, 10, 20, 10)
-        self.progress = QProgressBar()
-        self.progress.setAccessibleName(_("Progress"))
-        self.progress.setTextVisible(False)
+        self.progress = moving_bar()
         self.progress.setMaximumWidth(160)
         self.saying = ElidedLabel()
         self.elapsed = ElapsedLabel()
