@@ -48,7 +48,7 @@ class Chosen(msgspec.Struct, frozen=True):
 
 def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield each program whose settings name a Python that lacks a framework which the folder's programs import."""
-    if ground.folder in ("/", "", ground.person.home):
+    if not ground.is_in_project:
         return
     programs = ground.programs(MOST_PROGRAMS)
     home = ground.person.home

@@ -134,9 +134,7 @@ def described_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> It
     here = ground.session()
     here.values["PWD"] = ground.folder
     machine = State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
-    near = (
-        [posixpath.join(ground.folder, n) for n in BELOW] if ground.folder not in ("/", "", ground.person.home) else []
-    )
+    near = [posixpath.join(ground.folder, n) for n in BELOW] if ground.is_in_project else []
     at_home = [ground.at_home(n) for n in AT_HOME]
     rows: tuple[tuple[list[str], StartKind, State], ...] = (
         (near, "task", here),

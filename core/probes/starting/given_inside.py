@@ -65,7 +65,7 @@ MAY_GIVE = late_pattern(r"\benv_vars\b|@environment\b")
 
 def given_inside_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield each file of settings, and each piece of code, that gives variables to what an environment here runs."""
-    if ground.folder in ("/", "", ground.person.home):
+    if not ground.is_in_project:
         return
     for giver in GIVERS:
         homes = [

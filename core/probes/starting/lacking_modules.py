@@ -76,7 +76,7 @@ def not_searched(
             its = free.search.find(lost[0]).path
             whole = paths.dirname(its)
             return place, option, lost, paths.dirname(whole) if paths.basename(its) == "__init__.py" else whole
-    if kind != "file" or paths.basename(named) in LAUNCHERS or ground.folder in ("/", "", ground.person.home):
+    if kind != "file" or paths.basename(named) in LAUNCHERS or not ground.is_in_project:
         return None
     folder = paths.dirname(ground.where.real_path(place))
     top = ground.where.real_path(ground.folder)

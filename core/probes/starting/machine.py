@@ -65,6 +65,11 @@ class Ground(msgspec.Struct, frozen=True):
         paths = (f"{f}/{name}" for f in folders_upward(folder))
         return next((p for p in paths if self.around.kind(p) == "file"), "")
 
+    @property
+    def is_in_project(self) -> bool:
+        """Whether the working folder is neither the root nor the person's home, where people keep everything."""
+        return self.folder not in ("/", "", self.person.home)
+
     def programs(self, most: int) -> list[str]:
         """Return the names of the first programs in Python of the working folder; on Windows in any case, and of those without a window."""
         names = self.around.names(self.folder)

@@ -69,7 +69,7 @@ def named_notebook_ways(
 
 
 def _near(ground: Ground) -> list[str]:
-    if ground.folder in ("/", "", ground.person.home):
+    if not ground.is_in_project:
         return []
     join, around = ground.where.join, ground.around
     folders = [

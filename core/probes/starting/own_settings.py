@@ -34,7 +34,7 @@ _MAGIC = late_pattern(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t
 
 def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield each program and notebook that sets a variable, or searches a folder that hides a module of a listed environment."""
-    if ground.folder in ("/", "", ground.person.home):
+    if not ground.is_in_project:
         return
     for folder in (posixpath.normpath(posixpath.join(ground.folder, n)) for n in FOLDERS):
         names = [n for n in ground.around.names(folder) if n.endswith((".py", ".ipynb"))]

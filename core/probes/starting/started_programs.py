@@ -189,7 +189,7 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
 
 def pytest_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield the tests of the project in or above the working folder, where they find other modules than a program does."""
-    if ground.folder in ("/", "", ground.person.home) or not (homes := _having("pytest", ground, pythons)):
+    if not ground.is_in_project or not (homes := _having("pytest", ground, pythons)):
         return
     file, settings, lines = _settings(ground)
     root = posixpath.dirname(file) if file else ground.folder

@@ -55,7 +55,7 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
 
 def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield the programs of the working folder as they run with the interpreter that the project remembers, if that lacks what they import."""
-    for name, runner in RUNNERS.items() if ground.folder not in ("/", "", ground.person.home) else ():
+    for name, runner in RUNNERS.items() if ground.is_in_project else ():
         if not any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in runner.saved):
             continue
         state = State({**ground.env, "PWD": ground.folder}, set(ground.env))

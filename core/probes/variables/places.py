@@ -167,9 +167,13 @@ def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysro
 
 def _own_programs(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
     """Return the texts of the programs of the working folder; none where people keep everything."""
+    return {path: text for path, text in _own_texts(env, where).items() if path.endswith(".py")}
+
+
+def _own_texts(env: Mapping[str, str], where: Sysroot) -> dict[str, str]:
+    """Return the texts of the programs, scripts and settings of the working folder; none where people keep everything."""
     here = working_folder(where)
-    texts = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
-    return {path: text for path, text in (texts or {}).items() if path.endswith(".py")}
+    return (texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None) or {}
 
 
 def _locale(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
@@ -194,9 +198,7 @@ def _whole_objects(contract: Contract, env: Mapping[str, str], where: Sysroot) -
 
 def _spelling(pattern: str, env: Mapping[str, str], where: Sysroot) -> str:
     """Return the program or script of the working folder that spells what a pattern says; empty for none."""
-    here = working_folder(where)
-    texts = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
-    return next((path for path, text in (texts or {}).items() if re.search(pattern, text)), "")
+    return next((path for path, text in _own_texts(env, where).items() if re.search(pattern, text)), "")
 
 
 def _is_here(host: str) -> bool:
@@ -250,11 +252,11 @@ def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iter
     beside = (n for folder in folders if not holds for n in where.names(folder) or () if n.endswith(MODEL_FILES))
     holds = holds or tuple(n for n in [next(beside, "")] if n)
     state: Literal["folder", "missing"] = "folder" if where.is_folder(path) else "missing"
-    own = texts_below(here, where) if here not in ("", "/", env.get("HOME", "")) else None
-    programs = any(p.endswith(PROGRAMS) for p in own or ())
-    if programs and not any(_MAY_ASK_A_HUB.search(t) for t in (own or {}).values()):
+    own = _own_texts(env, where)
+    programs = any(p.endswith(PROGRAMS) for p in own)
+    if programs and not any(_MAY_ASK_A_HUB.search(t) for t in own.values()):
         return
-    asks = not programs or any(_ASKS_A_HUB.search(t) for t in (own or {}).values())
+    asks = not programs or any(_ASKS_A_HUB.search(t) for t in own.values())
     yield NamedPlace(variable=contract.variable, path=path_text(path), state=state, holds=holds, asked=asks)
 
 

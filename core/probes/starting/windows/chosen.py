@@ -41,7 +41,7 @@ NOT_YET = ("conda", "python", "py")
 
 def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield each editor whose settings name a Python that lacks a framework which a program of the working folder imports."""
-    if not ground.folder or ground.folder.rstrip("\\").count("\\") < 1 or ground.folder == ground.person.home:
+    if not ground.is_in_project or ground.folder.rstrip("\\").count("\\") < 1:
         return
     names = ground.programs(MOST_PROGRAMS)
     programs = [p for n in names if does_something(ground.read(p := ntpath.join(ground.folder, n)) or "")]

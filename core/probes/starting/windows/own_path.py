@@ -24,7 +24,7 @@ _IMPORTED = late_pattern(r"(?m)^(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z
 
 def own_path_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield the programs that do so, if every program of the folder that imports such a framework does."""
-    if not ground.folder or ground.folder == ground.person.home:
+    if not ground.is_in_project:
         return
     frameworks = {row.module for row in module_table().modules}
     found: list[tuple[str, str]] = []

@@ -30,7 +30,7 @@ MOST_TASKS = 40
 
 def project_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
     """Yield what the folder's files of editors start. They are often another machine's: a Python that is gone is not told."""
-    if not ground.folder or ground.folder == ground.person.home:
+    if not ground.is_in_project:
         return
     places = [(ntpath.join(ground.folder, ".vscode", "tasks.json"), editor_tasks)]
     places += [(ntpath.join(ground.folder, ".idea", "workspace.xml"), run_configurations)]
