@@ -319,7 +319,7 @@ def _options(words: list[str]) -> Iterator[tuple[str, str]]:
 def environment_of_project(runner: Runner, options: dict[str, str], state: State, ground: Ground) -> str:
     """Return the environment of the project in the working folder or above it."""
     paths, join = ground.where.path_module, ground.where.join
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     if chosen := options.get("--project") or options.get("--directory") or options.get("-C"):
         here = paths.normpath(paths.join(here, chosen))
     if (told := state.values.get(runner.told_by, "")) and runner.told_by:

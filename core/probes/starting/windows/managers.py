@@ -30,7 +30,7 @@ def manager_of(words: list[str]) -> str:
 
 def with_own_packages(words: list[str], state: State, ground: Ground) -> StartedFile | None:
     """Return a program that ``uv run`` gives an environment with what its own metadata list."""
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     own = own_requirements(words[1:], here, ground.where) if manager_of(words) == "uv" else None
     return StartedFile("", "", arguments=(own[0],), requires=own[1]) if own else None
 
@@ -52,6 +52,6 @@ def run_in_project(words: list[str], at: tuple[str, int], state: State, ground: 
     path = f"{ntpath.dirname(python)};{value_of(state, 'PATH') or ''}"
     state.export_variable("PATH", path, *at, "assignments")
     rest = command if command[0].lower().endswith((".py", ".pyw")) else command[1:]
-    here = state.values.get("PWD") or ground.folder
+    here = ground.here(state)
     marked = (f for f in folders_upward(here) if ground.where.is_file(ntpath.join(f, "pyproject.toml")))
     return [python, *rest], next(marked, "") if manager == "uv" else ""

@@ -102,7 +102,7 @@ def _activated(file: str, path: str, number: int, state: State, ground: Ground) 
 
 
 def _place(file: str, state: State, ground: Ground) -> str:
-    return ntpath.normpath(ntpath.join(state.values.get("PWD") or ground.folder, file))
+    return ntpath.normpath(ntpath.join(ground.here(state), file))
 
 
 def _in_windows(word: str, state: State) -> str:
