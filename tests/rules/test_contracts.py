@@ -411,6 +411,7 @@ def test_a_user_without_a_name():
         ("JAX_PLATFORMS", "gpuu", None),  # no file was read that tells whether a plug-in brings it
         ("JAX_PLATFORMS", "cuda,cpu", None),
         ("JAX_PLATFORMS", "rocm", Severity.ERROR),
+        ("JAX_PLATFORMS", "tpu,cpu", Severity.ERROR),
         ("JAX_ENABLE_X64", "maybe", Severity.ERROR),
         ("JAX_ENABLE_X64", "True", None),
         ("JAX_ENABLE_X64", "", Severity.ERROR),

@@ -22,16 +22,18 @@ from core.model.facts import (
     How,
     ImportSearch,
     LibraryFile,
+    Machine,
     Opening,
     PackageRecords,
     SharedFiles,
     Snapshot,
     Toolkit,
 )
-from core.model.findings import Finding
+from core.model.findings import Evidence, Finding
 from core.model.remedies import AddFolder, InstallPackages, PutPackageBack, TakeOut
-from core.model.steps import Severity
+from core.model.steps import Severity, Step
 from core.rules.frameworks.libraries.findings import imported_packages, lacking_libraries
+from core.rules.frameworks.libraries.one_card import join_cards
 from core.rules.root_cause import diagnose
 from tests import machines
 
@@ -689,3 +691,28 @@ def test_an_extension_that_comes_as_sources_is_built_again() -> None:
     assert found.fix is not None
     assert "--no-build-isolation flash-attn" in found.fix.advice
     assert found.fix.title == "Build flash-attn again for torch==2.6.0"
+
+
+def test_what_the_halves_of_jaxs_plug_in_lack_is_one_card_with_one_cure() -> None:
+    """One opens CUDA's libraries, the other cuDNN; nobody uses one of them alone."""
+
+    def lacking(id: str, cause: str, half: str, wish: str, label: str) -> Finding:
+        return Finding(
+            id=id, cause=cause, step=Step.CUDNN, severity=Severity.ERROR, title=id, subject="/env", consumers=(f"python/{half}:/env",),
+            evidence=(Evidence(label=label, value="absent"),), remedy=InstallPackages(prefix="/env", install=(wish,)),
+        )  # fmt: skip
+
+    cudnn = lacking("cudnn.not-installed", "cudnn_not_installed", "jax-cuda12-pjrt", "nvidia-cudnn-cu12", "cuDNN 9")
+    cuda = lacking(
+        "frameworks.libraries-jax-cuda12-plugin",
+        "cuda_runtime_missing",
+        "jax-cuda12-plugin",
+        "nvidia-cusparse-cu12",
+        "cuSPARSE",
+    )
+    (card,) = join_cards([cudnn, cuda], Snapshot(machine=Machine(system="linux")))
+    assert card.id == cuda.id
+    assert [e.label for e in card.evidence] == ["cuSPARSE", "cuDNN 9"]
+    assert card.remedy == InstallPackages(prefix="/env", install=("nvidia-cusparse-cu12", "nvidia-cudnn-cu12"))
+    of_torch = replace(cudnn, consumers=("python/torch:/env",))
+    assert join_cards([of_torch, cuda], Snapshot(machine=Machine(system="linux"))) == [of_torch, cuda]

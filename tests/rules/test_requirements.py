@@ -301,3 +301,28 @@ def test_what_a_framework_compares_at_its_start_is_loud(wish: str, installed: tu
 def test_a_part_of_a_package_and_a_library_that_it_compares(of: str, wish: str, name: str, version: str, loud: bool):
     seen = environment_with((of, "1.0", (wish,)), (name, version, ()))
     assert [f.severity > NOTE for f in found(seen) if f.severity > NOTE] == ([True] if loud else [])
+
+
+@pytest.mark.parametrize(("own", "cause"), [("4.51.3", "module_shadowed"), ("4.30.0", "requirement_broken")])
+def test_a_package_whose_requirement_is_broken_and_that_hides_one_whose_is_not(own: str, cause: str):
+    """A folder of PYTHONPATH has an older release, which checks what it requires; the environment's own would work."""
+    folder = "/home/ada/src/patched"
+    bounds = {"4.51.3": "tokenizers<0.22,>=0.21", "4.30.0": "tokenizers<0.14,>=0.11"}
+    its = (
+        Distribution(name="transformers", version="4.38.2", location=folder, pins=("tokenizers<0.19,>=0.14",)),
+        Distribution(name="transformers", version=own, location=SITE, pins=(bounds[own],)),
+        Distribution(name="tokenizers", version="0.21.1", location=SITE),
+    )
+    entries = (SearchEntry(path=folder, origin="PYTHONPATH"), SearchEntry(path=SITE, origin="site-packages"))
+    module = FoundModule(
+        name="transformers",
+        kind="package",
+        path=f"{folder}/transformers/__init__.py",
+        entry=0,
+        owner="transformers 4.38.2",
+    )
+    search = ImportSearch(prefix=PREFIX, python="3.11", entries=entries, modules=(module,))
+    (told,) = found(replace(environment_with(), pythons=(python(distributions=its),), imports=(search,)))
+    assert told.cause == cause
+    assert (told.subject == folder) is (cause == "module_shadowed")
+    assert (told.remedy is not None and "TakeOut" in type(told.remedy).__name__) is (cause == "module_shadowed")

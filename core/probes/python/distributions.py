@@ -17,7 +17,7 @@ from core.probes.wheel_record import read_record
 RELEVANT_DISTRIBUTION = late_pattern(
     r"(nvidia-.*|torch|torchvision|torchaudio|tensorflow.*|tf-nightly.*|keras|jax.*|onnxruntime.*|ctranslate2|faster-whisper"
     r"|xformers|bitsandbytes|flash-attn.*|torchao|torch-[a-z].*|pytorch3d|deepspeed|vllm|llama-cpp-python|cupy.*|paddlepaddle.*|mxnet.*"
-    r"|tensorrt.*|cutensor-.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy|transformers)"
+    r"|tensorrt.*|cutensor-.*|opencv-.*|numba.*|pynvml|triton.*|cuda-toolkit|numpy|transformers|libtpu.*)"
 )
 """Normalised names of the distributions that are always listed."""
 

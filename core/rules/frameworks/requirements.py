@@ -82,7 +82,8 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         severity = NOTE
     severity = min(severity, home.severity)
     checked = check_of(worst) if severity > NOTE else None
-    in_front = _record_in_front(home, worst)
+    hides = _asker_in_front(home, worst)
+    in_front = hides or _record_in_front(home, worst)
     fix, remedy = _without_record(home, in_front) if in_front else (_change_laggard(home, its), None)
     names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
@@ -97,7 +98,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             specifier=worst.specifier,
             installed=worst.installed,
         ),
-        cause=cause,
+        cause="module_shadowed" if hides and severity > NOTE else cause,
         why=join_sentences(
             _("Python uses the first record on its search path: that in {folder}.", folder=in_front.location)
             if in_front
@@ -112,6 +113,7 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
         ),
         evidence=[
             *map(_required, its),
+            *([observation(_("Installed"), f"{hides.name} {hides.version}", hides.location)] if hides else []),
             *(
                 observation(_("Installed"), f"{name} {b.installed}", _found_at(home, name))
                 for name, b in {b.wanted: b for b in its}.items()
@@ -119,10 +121,18 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
             *([observation(_("Checked when it starts"), checked.wanted, checked.source)] if checked else []),
             *(home.concerns(name) for name in _concerned(home, its)),
         ],
-        subject=home.python.prefix,
+        subject=hides.location if hides and severity > NOTE else home.python.prefix,
         fix=fix,
         remedy=remedy,
     )
+
+
+def _asker_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribution | None:
+    """Return the package that asks, if it hides another release of itself in the environment that would take what is installed."""
+    every = [d for d in home.python.distributions if d.name == unmet.of.name]
+    fits = (all(is_in_specifier(text, unmet.installed) for text in asked_of(home, d, unmet.wanted)) for d in every[1:])
+    others = [d for d, fit in zip(every[1:], fits, strict=True) if fit and d.location != every[0].location]
+    return every[0] if others else None
 
 
 def _record_in_front(home: EnvironmentView, unmet: UnmetRequirement) -> Distribution | None:

@@ -9,7 +9,7 @@ import msgspec
 from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import SELDOM_BUILT
+from core.knowledge.modules import SELDOM_BUILT, distribution_of
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding
@@ -365,7 +365,9 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.tried_first:
-        yield observation(_("Asked for first, and not installed"), ended.tried_first, ended.importer)
+        its = distribution_of(ended.tried_first)
+        whole = ended.tried_first if its == ended.tried_first else f"{ended.tried_first} ({its})"
+        yield observation(_("Asked for first, and not installed"), whole, ended.importer)
     if ended.path:
         way = describe_origin(entry) if entry else ""
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)

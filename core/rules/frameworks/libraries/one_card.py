@@ -4,12 +4,14 @@ package.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from msgspec.structs import replace
 
 from core.model.facts import Snapshot
 from core.model.findings import Finding
+from core.model.remedies import InstallPackages, join_remedies
 from core.model.steps import Step
 from core.rules.frameworks.environment_view import FRAMEWORKS
 from core.rules.frameworks.finding_ids import ENDED_ID, LIBRARIES_ID, OF_WHOLE_VARIABLES, UNFIT_ID
@@ -38,7 +40,10 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
         others = [
             f
             for f in found
-            if f is not card and f.severity > NOTE and f.cause in JOINED and set(f.consumers) == {who}
+            if f is not card
+            and f.severity > NOTE
+            and f.cause in JOINED
+            and {*map(_framework, f.consumers)} == {_framework(who)}
             if f.id not in OF_WHOLE_VARIABLES
             if not _is_of_an_import(f) or set(f.all_subjects) & set(card.all_subjects[1:])
         ]
@@ -51,8 +56,19 @@ def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
             gone |= {id(f) for f in majors}
             rows = (e for f in majors for e in f.evidence if e not in card.evidence)
             whole[id(card)] = replace(card, evidence=(*card.evidence, *rows))
+        for f in (f for f in others if set(f.consumers) != {who} and f.cause == "cudnn_not_installed"):
+            its = whole.get(id(card), card)
+            rows = (e for e in f.evidence if e not in its.evidence)
+            both = isinstance(its.remedy, InstallPackages) and isinstance(f.remedy, InstallPackages)
+            remedy = join_remedies(its.remedy, f.remedy) if both else its.remedy
+            whole[id(card)] = replace(its, evidence=(*its.evidence, *rows), remedy=remedy)
         gone |= {id(f) for f in others if f.cause != "requirement_broken" or "nvidia" in f.subject}
     return list(_one_of_a_mount(_one_of_a_library([whole.get(id(f), f) for f in found if id(f) not in gone])))
+
+
+def _framework(who: str) -> str:
+    """Return a consumer, with one name for the parts of JAX: its plug-in comes in two, which nobody uses alone."""
+    return re.sub(r"/jax(?:lib|-cuda\d+-(?:plugin|pjrt)):", "/jax:", who)
 
 
 def _is_of_an_import(finding: Finding) -> bool:
