@@ -204,6 +204,24 @@ def _not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPython)
     return title, why, fix
 
 
+def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a file that is opened without an encoding."""
+    title = _(
+        "{source} opens {file} in {encoding}, in which it cannot be read.",
+        source=one.source,
+        file=one.program,
+        encoding=one.command,
+    )
+    why = _(
+        "Without an encoding Python opens text in the code page of Windows, and the file is UTF-8. The program ends with UnicodeDecodeError."
+    )
+    fix = manual_fix(
+        _('Write encoding="utf-8" into the call in {source}', source=one.source),
+        _("Or set the variable PYTHONUTF8 to 1, in which case Python opens every text in UTF-8."),
+    )
+    return title, why, fix
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
     title = _(
@@ -433,5 +451,6 @@ ENDS: dict[str, End] = {
     "tool not in PATH": End(_tool_not_in_path, everywhere=True),
     "variable not set": End(_variable_not_set, everywhere=True),
     "not in code page": End(_not_in_code_page),
+    "file not in code page": End(_file_not_in_code_page),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -139,6 +139,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "variable not set",
         "tool not in PATH",
         "not in code page",
+        "file not in code page",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -170,6 +171,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
     - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
       (file and line) prints
+    - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""

@@ -562,3 +562,36 @@ def test_output_of_a_task_that_goes_into_a_file(machine: Path) -> None:
     found = windows_ways(ground_of(its, sysroot_of(its.host), r"C:\elsewhere"), (ML,))
     told = [(one.fault, one.name, one.source) for way in found if way.kind == "task" for one in way.runs]
     assert told == [("not in code page", "\N{CHECK MARK}", r"C:\Windows\System32\Tasks\Nightly")]
+
+
+QUOTES = "\N{LEFT DOUBLE QUOTATION MARK}a\N{RIGHT DOUBLE QUOTATION MARK}\n"
+"""In UTF-8 the second mark ends in 0x9D, which cp1252 has not."""
+
+
+@pytest.mark.parametrize(
+    ("program", "script", "told"),
+    [
+        ("prompts = open('prompts.txt').read().splitlines()\n", "", True),
+        ("with open('prompts.txt', 'r') as f:\n    rows = f.readlines()\n", "", True),
+        ("from pathlib import Path\nrows = (Path(__file__).parent / 'prompts.txt').read_text()\n", "", True),
+        ("NAME = 'prompts.txt'\n\ndef load():\n    return open(NAME).read()\n", "", True),
+        ("rows = open('prompts.txt', encoding='utf-8').read()\n", "", False),
+        ("rows = open('prompts.txt', errors='ignore').read()\n", "", False),
+        ("rows = open('prompts.txt', 'rb').read()\n", "", False),
+        ("rows = open('prompts.txt', 'w')\n", "", False),
+        ("rows = open('plain.txt').read()\n", "", False),
+        ("rows = open('german.txt').read()\n", "", False),
+        ("try:\n    rows = open('prompts.txt').read()\nexcept UnicodeDecodeError:\n    rows = ''\n", "", False),
+        ("rows = open('prompts.txt').read()\n", "set PYTHONUTF8=1\r\n", False),
+    ],
+)
+def test_a_file_in_utf_8_that_a_program_opens_in_the_code_page(
+    machine: Path, program: str, script: str, told: bool
+) -> None:
+    put(machine, PROJECT + r"\train.py", program)
+    put(machine, PROJECT + r"\prompts.txt", QUOTES)
+    put(machine, PROJECT + r"\german.txt", "\N{LATIN SMALL LETTER A WITH DIAERESIS}\n")
+    put(machine, PROJECT + r"\plain.txt", "a\n")
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{script}{PYTHON} train.py\r\n")
+    seen = [(one.fault, one.name, one.command, one.prefix) for one in ended(machine)]
+    assert seen == ([("file not in code page", "prompts.txt", "cp1252", r"C:\ml")] if told else [])

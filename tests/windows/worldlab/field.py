@@ -1,5 +1,5 @@
 r"""Scenes of the classes D and E as people on Windows report them: what starts a program from the inside, managers of environments, consoles, and
-variables whose readers are packages. Each has the address of a thread like it. In-sample, but for the last third (``LATE``), which was kept back
+variables whose readers are packages. In-sample, but for the last third (``LATE``), which was kept back
 until the rules were done.
 
 Wine has no Git Bash, ``uv``, Poetry or ``py``: there the oracle starts by itself what the lines come to.
@@ -250,6 +250,7 @@ IN_ML = f"call {HOME}\\ml\\Scripts\\activate.bat"
 FETCHES = uses("from huggingface_hub import snapshot_download", "", "snapshot_download('Systran/faster-whisper-small')")
 WORKER = project("worker.py", f"{BLAS}\n".replace("; ", "\n"))
 CALLS = "import subprocess\nimport sys\n\n{call}\n"
+QUOTED = "\N{LEFT DOUBLE QUOTATION MARK}a photo\N{RIGHT DOUBLE QUOTATION MARK}\n"
 OPTIONS = (
     "import argparse\nimport os\nimport shlex\nimport sys\n\nparser = argparse.ArgumentParser()\nparser.add_argument('--listen', action='store_true')\n"
     "parser.add_argument('--medvram', action='store_true')\nparser.add_argument('--xformers', action='store_true')\nparser.add_argument('--port', type=int, default=7860)\n"
@@ -260,7 +261,7 @@ MY_OPTIONS = (
 
 FIELDS: tuple[Scene, ...] = (
     # D: what a program starts by itself
-    # https://github.com/python/cpython/issues/86207, https://github.com/bmaltais/kohya_ss/issues/1021
+    # https://github.com/python/cpython/issues/86207, https://github.com/karpetrosyan/uv-vscode/issues/3
     Scene(f"{FIELD}subprocess-python-by-name", "ctranslate2", OF_PYTHON, ct2s(machines_python, activation, WORKER, project("train.py", CALLS.format(call="sys.exit(subprocess.run(['python', '-B', 'worker.py']).returncode)")), run_bat(IN_ML)), names="worker.py", runs=within(PROJECT, str(WHOLE / "python.exe"), "-B", "worker.py"), folder=PROJECT),
     Scene(f"{FIELD}subprocess-with-env-of-its-own", "ctranslate2", OF_START, ct2s(WORKER, project("train.py", CALLS.format(call="sys.exit(subprocess.run([sys.executable, '-B', 'worker.py'], env={'SYSTEMROOT': 'C:\\\\windows', 'PATH': 'C:\\\\windows\\\\system32'}).returncode)"))), names="train.py", runs=script(), folder=PROJECT),
     Scene(f"{FIELD}node-spawns-python", "ctranslate2", OF_PYTHON, ct2s(another_environment, project("main.js", "const { spawn } = require('child_process');\n\nspawn('..\\\\tools\\\\Scripts\\\\python.exe', ['-B', 'train.py'], { stdio: 'inherit' });\n"), project("package.json", dumped({"name": "app", "version": "1.0.0", "scripts": {"start": "node main.js"}}))), names="main.js", runs=script(python=OTHER_ONE), folder=PROJECT),
@@ -271,9 +272,10 @@ FIELDS: tuple[Scene, ...] = (
     Scene(f"{FIELD}sh-sources-the-linux-folder", "ctranslate2", OF_PYTHON, ct2s(machines_python, activation, project("train.sh", f"#!/bin/bash\nsource {HOME.as_posix()}/ml/bin/activate\npython -B train.py\n".replace("C:", "/c"))), names="train.sh", runs=machines(), folder=PROJECT),
     # the launcher
     Scene(f"{FIELD}py-python-is-another-one", "ctranslate2", OF_PYTHON, ct2s(users(PY_PYTHON="3.9"), project("run.bat", "@py -B train.py\r\n")), names="PY_PYTHON", runs=lambda _s: ["cmd.exe", "/c", "exit 103"], folder=PROJECT),
-    # https://github.com/encode/uvicorn/issues/2110, https://github.com/tqdm/tqdm/issues/1516: no console, no sys.stdout
+    # https://github.com/pyinstaller/pyinstaller/issues/7339: no console, no sys.stdout
     Scene(f"{FIELD}pythonw-has-no-stdout", "numpy", (ENVIRONMENT, NOT_INHERITED, VALUE), numpys(UVICORN, pythonw, uses("import uvicorn", "", "uvicorn.run('app')"), project("run.bat", f'@echo off\r\ncd /d "%~dp0"\r\n{ML.with_name("pythonw.exe")} -B train.py\r\n')), names="pythonw", runs=without_console, folder=PROJECT),
     # web interfaces
+    # https://github.com/vladmandic/sdnext/issues/370
     Scene(f"{FIELD}webui-python-is-a-folder", "ctranslate2", (*OF_PYTHON, VALUE), ct2s(*webui_user(f"set PYTHON={WHOLE}", "set VENV_DIR=-", "set COMMANDLINE_ARGS="), machines_python), names="PYTHON", runs=lambda _s: ["cmd.exe", "/c", str(PROJECT / "webui-user.bat")], folder=PROJECT),
     Scene(f"{FIELD}commandline-args-misspelt", "ctranslate2", (VALUE, ENVIRONMENT, NOT_INHERITED, REQUIREMENT), ct2s(activation, project("train.py", MY_OPTIONS), run_bat("set COMMANDLINE_ARGS=--medvram --xformer --listen --prot 7861", IN_ML)), names="--prot", runs=batch(), folder=PROJECT),
     Scene(f"{LATE}option-that-main-py-lacks", "ctranslate2", (VALUE, ENVIRONMENT, NOT_INHERITED, REQUIREMENT), ct2s(project("train.py", f"{OPTIONS}args = parser.parse_args()\n{BLAS}\n"), project("run.bat", f'@echo off\r\ncd /d "%~dp0"\r\n{start_of(ML)} --listen --cuda-malloc\r\n')), names="--cuda-malloc", runs=batch(), folder=PROJECT),
@@ -295,9 +297,13 @@ FIELDS: tuple[Scene, ...] = (
     Scene(f"{LATE}qt-api-of-another-binding", "numpy", (VALUE,), numpys(QTPY, users(QT_API="pyqt"), uses("import qtpy")), names="QT_API", runs=script(), folder=PROJECT),
     Scene(f"{FIELD}output-in-ascii", "numpy", (VALUE, ENVIRONMENT), numpys(uses("print('Modell geladen ✓')"), users(PYTHONIOENCODING="ascii")), names="PYTHONIOENCODING", runs=script(), folder=PROJECT),
     Scene(f"{LATE}setx-cut-path", "ctranslate2", (NOT_SEARCHED, VALUE, NOT_INHERITED), ct2s(short_path, lambda m, _s: m.path(str(BIN)[:-6], scope="user")), names="cublas64_12.dll", runs=script(), folder=PROJECT),
+    # https://github.com/foxbook/atap/issues/102, https://github.com/AllenDowney/ElementsOfDataScience/issues/6: 'charmap' codec can't decode byte 0x9d
+    Scene(f"{FIELD}file-in-utf-8-without-an-encoding", "numpy", (VALUE, ENVIRONMENT, NOT_INHERITED), numpys(users(PYTHONUTF8="0"), project("prompts.txt", QUOTED), uses("prompts = open('prompts.txt').read().splitlines()")), names="prompts.txt", runs=script(), folder=PROJECT),
+    Scene(f"{ODD}files-with-an-encoding", "numpy", (), numpys(users(PYTHONUTF8="0"), project("prompts.txt", QUOTED), project("german.txt", "Zoë\n"), uses("prompts = open('prompts.txt', encoding='utf-8').read().splitlines()", "names = open('german.txt').read()", "raw = open('prompts.txt', 'rb').read()")), runs=script(), folder=PROJECT),
     # E: variables that are not there
     Scene(f"{FIELD}package-asks-for-home", "numpy", (VALUE, ENVIRONMENT, NOT_INHERITED), numpys(VOICES, uses("import voices")), names="HOME", runs=script(), folder=PROJECT),
     Scene(f"{FIELD}program-asks-for-a-rank", "numpy", (VALUE, ENVIRONMENT, NOT_INHERITED), numpys(uses("import os", "", "rank = int(os.environ['LOCAL_RANK'])"), project("run.bat", f'@echo off\r\ncd /d "%~dp0"\r\n{start_of(ML)}\r\n')), names="LOCAL_RANK", runs=batch(), folder=PROJECT),
+    # https://github.com/gradio-app/gradio/issues/4046, https://github.com/lllyasviel/Omost/issues/53
     Scene(f"{FIELD}gradio-asks-the-proxy-for-localhost", "numpy", (VALUE,), numpys(HTTPX, GRADIO_AND_PROXY, users(HTTP_PROXY="http://127.0.0.1:7890", HTTPS_PROXY="http://127.0.0.1:7890"), uses("import gradio as gr", "", "demo = gr.Blocks()", "demo.launch()")), names="HTTP_PROXY", runs=script(), folder=PROJECT),
     Scene(f"{FIELD}llama-library-of-another-place", "numpy", (VALUE,), numpys(LLAMA_CPP, users(LLAMA_CPP_LIB_PATH="C:\\llama.cpp\\build\\bin"), uses("import llama_cpp")), names="LLAMA_CPP_LIB_PATH", runs=script(), folder=PROJECT),
     Scene(f"{LATE}torch-home-on-a-gone-drive", "torch", (VALUE,), torch_of_pip(users(TORCH_HOME="K:\\ai\\torch"), project("train.py", "import torch\n\ntorch.hub.load_state_dict_from_url('https://download.pytorch.org/models/resnet18-f37072fd.pth')\n")), names="TORCH_HOME", runs=script(), folder=PROJECT),

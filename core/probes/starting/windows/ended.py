@@ -24,7 +24,7 @@ from core.probes.starting.lacking_modules import program_file
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.redirected import not_in_code_page
+from core.probes.starting.windows.in_code_page import not_in_code_page
 
 
 def ended_starts(

@@ -1,0 +1,197 @@
+r"""Text in the code page of Windows: what a program prints into a file or a pipe, and files that it opens without an encoding.
+
+Source: Python's documentation, "open", "sys.stdout" and "PYTHONIOENCODING"; PEP 528 (the console is UTF-8), PEP 540 and PEP 686 (UTF-8 mode).
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import locale
+import ntpath
+import re
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import argument, last_name, literal_text, nodes_of, statements_of
+from core.common.versions import version_tuple
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.probes.python.path_expressions import PathNames
+from core.probes.starting.commands import StartedFile
+from core.probes.starting.lacking_modules import options_of_python, program_file
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+from core.probes.starting.windows.batch_variables import value_of
+
+OF_SHELLS = (".bat", ".cmd", ".ps1", ".sh")
+_SENT_AWAY = late_pattern(r"(?<![2-9^|>&])>(?!&)|(?<![|^])\|(?!\|)")
+"""Behind a program: its output goes elsewhere; that of errors, which writes any letter in some form, does not count."""
+_INTO_A_FILE = late_pattern(r"1?>(?!&)")
+_CHOOSES = late_pattern(
+    r"\breconfigure\(|\bTextIOWrapper\(|\bgetwriter\(|PYTHONIOENCODING|PYTHONUTF8|\bsys\.stdout ?=|\bredirect_stdout\b"
+)
+"""A program that sees to its output by itself."""
+UTF_8_MODE = (3, 15)
+"""The first release that writes UTF-8 wherever it is not told otherwise (PEP 686)."""
+
+
+def not_in_code_page(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python if its program prints a letter that the file, or the pipe, which gets the output cannot have."""
+    program = program_file(found)
+    home = next((p for p in pythons if p.prefix == way.prefix and p.prefix), None)
+    source = _sent_away(program, found, way, ground) if home and program.lower().endswith((".py", ".pyw")) else ""
+    encoding = _encoding(found, way, ground) if source and home and version_tuple(home.version)[:2] < UTF_8_MODE else ""
+    if not encoding or home is None:
+        return
+    place = ntpath.normpath(ntpath.join(way.state.values.get("PWD") or ground.folder, program))
+    text = ground.where.text(place, 1 << 19) or ""
+    for line, letter in _printed(text, encoding) if not _CHOOSES.search(text) else ():
+        yield StartedPython(
+            name=letter,
+            path=path_text(found.path),
+            prefix=home.prefix,
+            seems=home.prefix,
+            why="imports",
+            source=path_text(source),
+            program=path_text(f"{place}:{line}"),
+            command=encoding,
+            fault="not in code page",
+        )
+        return
+
+
+def _sent_away(program: str, found: StartedFile, way: Reached, ground: Ground) -> str:
+    """Return where the program's output is sent into a file or a pipe: file and line of a script, or the task or shortcut; empty for none."""
+    named = re.compile(rf"(?i)(?<![\w.-]){re.escape(ntpath.basename(program))}(?![\w.-])\"?(.*)")
+    for file in (f for f in way.state.files if f.lower().endswith(OF_SHELLS)):
+        for number, row in enumerate((ground.read(file) or "").splitlines(), 1):
+            told = (
+                named.search(row) if not row.lstrip("@ \t").lower().startswith(("rem ", "::", "#", "echo ")) else None
+            )
+            if told and _SENT_AWAY.search(told[1]):
+                return f"{file}:{number}"
+    return way.at if any(_INTO_A_FILE.match(a) for a in found.arguments) else ""
+
+
+def _encoding(found: StartedFile, way: Reached, ground: Ground) -> str:
+    """Return the encoding of such output; empty where every letter can be written, or where that is not known."""
+    letters, _kind, _named = options_of_python(found.arguments)
+    if any("utf8" in a for a in found.arguments[:8]) or "PYTHONIOENCODING" in way.state.open:
+        return ""
+    ignores = set(letters) & set("EI")
+    told = "" if ignores else value_of(way.state, "PYTHONIOENCODING") or ""
+    name, _colon, errors = told.partition(":")
+    own = _code_page(State() if ignores else way.state, ground)
+    return _without_utf(name or own) if own and errors in ("", "strict") else ""
+
+
+def _code_page(state: State, ground: Ground) -> str:
+    """Return the encoding of Windows' code page; empty where Python runs in UTF-8 mode, or may."""
+    if "PYTHONUTF8" in state.open or (value_of(state, "PYTHONUTF8") or "").strip() == "1":
+        return ""
+    return _without_utf(locale.getencoding() if ground.where.is_running_system else "cp1252")
+
+
+def _without_utf(name: str) -> str:
+    """Return the name of an encoding that has not every letter; empty for another, and for none."""
+    try:
+        return "" if codecs.lookup(name).name.startswith("utf") else name
+    except LookupError:
+        return ""
+
+
+def _printed(text: str, encoding: str) -> Iterator[tuple[int, str]]:
+    """Yield the letters that a program prints and that an encoding has not, outside ``try``, with their lines."""
+    nodes = list(nodes_of(text))
+    guarded = {id(n) for t in nodes if isinstance(t, ast.Try) for part in t.body for n in ast.walk(part)}
+    for node in nodes:
+        if not (isinstance(node, ast.Call) and last_name(node.func) == "print") or id(node) in guarded:
+            continue
+        if any(k.arg == "file" for k in node.keywords):
+            continue
+        for part in (p for a in node.args for p in ast.walk(a)):
+            if isinstance(part, ast.Constant) and isinstance(part.value, str):
+                for letter in part.value:
+                    try:
+                        letter.encode(encoding)
+                    except UnicodeEncodeError:
+                        yield node.lineno, letter
+
+
+MOST_PROGRAMS, MOST_BYTES = 40, 1 << 20
+SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
+
+
+def unreadable_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the programs of the working folder that open a file in UTF-8 without an encoding, where the code page cannot read it."""
+    state = ground.session()
+    encoding = _code_page(state, ground) if ground.folder and ground.folder != ground.person.home else ""
+    homes = [p for p in pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
+    names = ground.around.names(ground.folder) if encoding and homes and len(homes) == len(pythons) else ()
+    scripts = (ground.read(ntpath.join(ground.folder, n)) or "" for n in names if n.lower().endswith(OF_SHELLS))
+    if any(SETS_UTF_8.search(text) for text in scripts):
+        return
+    for path in [ntpath.join(ground.folder, n) for n in names if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]:
+        text = ground.where.text(path, 1 << 19) or ""
+        opens = _opened(text, path, ground) if "open(" in text or "read_text(" in text else ()
+        for line, file in opens:
+            if _is_utf_8_alone(ground.where.read(file, MOST_BYTES + 1) or b"", encoding):
+                its = StartedPython(
+                    name=ground.where.name(file),
+                    path=path_text(homes[0].executable),
+                    prefix=homes[0].prefix,
+                    seems=homes[0].prefix,
+                    why="imports",
+                    source=path_text(f"{path}:{line}"),
+                    program=path_text(file),
+                    command=encoding,
+                    fault="file not in code page",
+                )
+                yield Reached(
+                    kind="script", at=path_text(path), state=ground.session(path), prefix=homes[0].prefix, runs=(its,)
+                )
+                break
+
+
+def _is_utf_8_alone(data: bytes, encoding: str) -> bool:
+    """Whether a small file can be read in UTF-8, and not in another encoding."""
+    if len(data) > MOST_BYTES:
+        return False
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    try:
+        data.decode(encoding)
+    except UnicodeDecodeError:
+        return True
+    return False
+
+
+def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:
+    """Yield the files that a program opens as text for reading, without an encoding and outside ``try``, with their lines."""
+    names = PathNames(path, folder=ground.folder)
+    for statement in statements_of(text):
+        names.follow(statement)
+    nodes = list(nodes_of(text))
+    guarded = {id(n) for t in nodes if isinstance(t, ast.Try) for part in t.body for n in ast.walk(part)}
+    for node in nodes:
+        match node:
+            case ast.Call(func=ast.Name(id="open"), args=[file, *_]) if _is_read(node):
+                pass
+            case ast.Call(func=ast.Attribute(value=file, attr="read_text"), args=[], keywords=[]):
+                pass
+            case _:
+                continue
+        place = names.value_of(file) if id(node) not in guarded else None
+        if place and ground.where.is_file(place := ntpath.normpath(ntpath.join(ground.folder, place))):
+            yield node.lineno, place
+
+
+def _is_read(call: ast.Call) -> bool:
+    mode = literal_text(argument(call, "mode", 1)) if argument(call, "mode", 1) is not None else "r"
+    told = {k.arg for k in call.keywords}
+    return mode in ("r", "rt") and len(call.args) < 3 and not told & {"encoding", "errors", "opener", None}
