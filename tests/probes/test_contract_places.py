@@ -23,6 +23,7 @@ from core.probes.python import tools
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables import places, vocabulary
 from core.probes.variables.locales import lacks_locale
+from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import places_of_contracts
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
 from tests.machines import python
@@ -123,6 +124,26 @@ def test_a_home_of_a_package_that_it_makes(tmp_path: Path, value: str, makes: st
     write(tmp_path, "/lib/a.so", "x")
     rows = vocabulary.look(asked(tmp_path, {"TOOLBOX_HOME": value}, "toolbox"))
     assert tuple(v for r in rows if r.takes == "own cache" for v in r.unknown) == refused
+
+
+@pytest.mark.parametrize(("value", "refused"), [('"4"', ('"4"',)), ("4", ())])
+def test_what_one_reader_passes_over_ends_another(tmp_path: Path, value: str, refused: tuple[str, ...]):
+    code = "import os\nthreads = int(os.environ['OMP_NUM_THREADS']) if 'OMP_NUM_THREADS' in os.environ else 1\n"
+    write(tmp_path, f"{SITE}/numexpr/__init__.py", "from numexpr import utils\n")
+    write(tmp_path, f"{SITE}/numexpr/utils.py", code)
+    rows = vocabulary.look(asked(tmp_path, {"OMP_NUM_THREADS": value}, "numexpr"))
+    assert tuple(v for r in rows for v in r.unknown) == refused
+
+
+@pytest.mark.parametrize(
+    ("value", "refused"), [(r"K:\kept", (r"K:\kept",)), (r"C:\new\kept", ()), (r"C:\lib\a.dll\kept", ())]
+)
+def test_a_folder_on_a_drive_that_is_gone_whoever_makes_it(tmp_path: Path, value: str, refused: tuple[str, ...]):
+    write(tmp_path, f"{SITE}/toolbox/config.py", "import os\nKEPT = os.getenv('TOOLBOX_HOME', 'kept')\n")
+    write(tmp_path, "C:/lib/a.dll", "x")
+    where = sysroot_of(request(tmp_path, {}, system="windows").host)
+    text = where.text(f"{SITE}/toolbox/config.py") or ""
+    assert tuple(c.value for c in closed_caches(text, {"TOOLBOX_HOME": (value,)}, where)) == refused
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from core.common.late_pattern import late_pattern
 from core.model.facts import Frozen
 from core.probes.sysroot import Sysroot
-from core.probes.variables.places import write_obstacle
+from core.probes.variables.places import is_drive, write_obstacle
 
 CACHE = late_pattern(r"(?:^|_)CACHE(?:_(?:DIR|HOME|PATH|ROOT|FOLDER))?$")
 """Names of variables for such a folder."""
@@ -33,10 +33,12 @@ def closed_caches(text: str, given: Mapping[str, Iterable[str]], where: Sysroot)
     One that has files already is left out: it may be meant to be read alone, as one that several people share.
     """
     makes = MAKES.search(text) is not None
-    for name in (n for n in given if CACHE.search(n) or (makes and FOLDER.search(n))):
+    for name in (n for n in given if CACHE.search(n) or FOLDER.search(n)):
         asked = re.search(rf"[\"']{re.escape(name)}[\"']", text)
         for value in given[name] if asked else ():
             place = value.strip()
             obstacle = write_obstacle(place, where) if where.path_module.isabs(place) else ""
+            if not (makes or CACHE.search(name) or is_drive(obstacle)):
+                continue  # another module may make a folder, but nobody makes a drive
             if asked and obstacle and not where.names(place) and (CACHE.search(name) or not where.is_file(place)):
                 yield ClosedCache(name, value, obstacle, text.count("\n", 0, asked.start()) + 1)

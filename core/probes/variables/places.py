@@ -332,12 +332,17 @@ def write_obstacle(folder: str, where: Sysroot) -> str:
     """
     at = _nearest(folder, where)
     if not where.exists(at):
-        return at if _DRIVE.fullmatch(at) else ""  # a share may only be asleep
+        return at if is_drive(at) else ""  # a share may only be asleep
     if where.system == "linux" and at.startswith(OF_THE_KERNEL) and not where.is_file(folder):
         return at
     if not where.is_folder(at):
         return at
     return "" if where.system == "windows" or where.may_access(at, os.W_OK | os.X_OK) else at
+
+
+def is_drive(obstacle: str) -> bool:
+    """Whether what prevents writing is a drive of Windows that is not there."""
+    return _DRIVE.fullmatch(obstacle) is not None
 
 
 def _nearest(folder: str, where: Sysroot) -> str:

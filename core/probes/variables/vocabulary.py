@@ -226,8 +226,8 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     told = {
         c.variable
         for c in variable_contracts()
-        if (not c.open or c.known) and c.kind != "debugging" and not c.variable.startswith("XDG_")
-    }  # of an open one, the installed release knows more; what helps to find errors is told beside what is no value at all; XDG's folders have many readers
+        if (not c.open or c.known) and c.fails and c.kind != "debugging" and not c.variable.startswith("XDG_")
+    }  # of an open one, the installed release knows more; what helps to find errors is told beside what is no value at all; XDG's folders have many readers, and what one reader passes over ends another
     known = read_table("environment", EnvironmentKnowledge)
     given: dict[str, dict[str, None]] = {}
     here = [Variable(name=n, value=v) for n, v in request.env.items()]

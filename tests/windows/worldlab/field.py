@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import os
+import shutil
 import sys
 import winreg
 from pathlib import Path
@@ -180,6 +181,7 @@ def envs(folder: Path, *wheels: str) -> Plant:
 
     def plant(m: Machine, _made: Path) -> None:
         kept = list(m.pythons)
+        shutil.rmtree(folder, ignore_errors=True)  # the folders of an earlier run, which the clean-up leaves
         packages(m, environment(m, folder.name, home=folder.parent), *wheels)
         m.pythons[:] = kept
         m.system_files.extend(p for p in folder.rglob("*") if p.is_file())

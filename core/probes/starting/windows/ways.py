@@ -145,6 +145,12 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         env_file = _filled(named, state, ground) if isinstance(named, str) else join(ground.folder, ".env")
         if (its := ground.read(env_file)) is not None:
             read_assignments(its, env_file, state, braced=True)
+        elif (
+            named not in (None, "${workspaceFolder}/.env")
+            and "${" not in env_file
+            and ground.around.kind(env_file) == "missing"
+        ):
+            state.miss(env_file, path, json_line(text, "envFile"))
         env = row.get("env")
         for name, value in (env if isinstance(env, dict) else {}).items():
             if isinstance(name, str) and isinstance(value, str):
