@@ -8,10 +8,13 @@ Windows refuses with error 127: so every import of what was loaded is looked up 
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from core.host.windows.host import WindowsHost
@@ -175,7 +178,7 @@ def started(command: Sequence[str], env: Mapping[str, str], folder: Path | None)
 
     What it prints goes into a file: wine's desktop, which the first program with a window starts, would hold a pipe open for ever.
     """
-    with tempfile.TemporaryFile() as out:
+    with tempfile.TemporaryFile() as out, _desktop(env):
         try:
             done = subprocess.run(command, env=dict(env), cwd=folder, stdout=out, stderr=out, timeout=300, check=False)
         except OSError as e:
@@ -186,3 +189,25 @@ def started(command: Sequence[str], env: Mapping[str, str], folder: Path | None)
     if done.returncode:
         print(*said[-2:], sep=" | ", file=sys.stderr)
     return {"start": done.returncode}
+
+
+HOLDS = "import ctypes, sys; ctypes.windll.user32.GetDesktopWindow(); open(sys.argv[1], 'w').close(); sys.stdin.read()"
+
+
+@contextmanager
+def _desktop(env: Mapping[str, str]) -> Iterator[None]:
+    """Keep wine's desktop running where a command may start FFmpeg: that one would start it, and a desktop that has a program's pipe keeps it open
+    for ever.
+    """
+    if not shutil.which("ffmpeg", path=next((v for n, v in env.items() if n.upper() == "PATH"), "")):
+        yield
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        there = Path(folder) / "there"
+        command = [sys.executable, "-I", "-S", "-c", HOLDS, str(there)]
+        none, pipe = subprocess.DEVNULL, subprocess.PIPE
+        with subprocess.Popen(command, stdin=pipe, stdout=none, stderr=none) as holder:
+            while not there.exists() and holder.poll() is None:
+                time.sleep(0.1)
+            yield
+            holder.kill()
