@@ -403,6 +403,11 @@ def test_a_module_that_the_python_of_a_program_lacks(tmp_path: Path, program: st
     assert ends_in(tmp_path) == ()
 
 
+def test_a_module_of_the_persons_own_is_none_that_python_lacks(tmp_path: Path):
+    lay_out(tmp_path, {"main.py": "import clip\nimport turtle\n", "turtle.py": "steps = 3\n"}, INSTALLED)
+    assert ends_in(tmp_path, suspects=Suspects(lacking=("tkinter", "turtle"))) == ()
+
+
 @pytest.mark.parametrize(("recorded", "told"), [(True, True), (False, False)])
 def test_a_file_that_a_package_lost_is_no_name_of_another_release(tmp_path: Path, recorded: bool, told: bool):
     lay_out(

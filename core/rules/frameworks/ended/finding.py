@@ -9,7 +9,7 @@ import msgspec
 from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import SELDOM_BUILT, distribution_of
+from core.knowledge.modules import NEED_TK, SELDOM_BUILT, distribution_of
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding
@@ -46,7 +46,8 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework fails because it does not get something that it asks for."""
     for home, search in views_with_imports(seen):
         for ended in _one_of_each(search.ended):
-            if ended.kind == "unfit" or (not ended.owner and ended.wanted in SELDOM_BUILT and not ended.path):
+            missed = ended.wanted in SELDOM_BUILT and (not ended.path or ended.wanted in NEED_TK)
+            if ended.kind == "unfit" or (not ended.owner and missed):
                 continue  # The rules about compiled modules report it.
             if not _is_reported_elsewhere(home, ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
