@@ -13,6 +13,7 @@ from core.model.facts import (
     FoundModule,
     FrameworkTrial,
     ImportSearch,
+    OverwrittenPackage,
     Remains,
     SearchEntry,
     Snapshot,
@@ -63,6 +64,17 @@ def ended(**fields: Any) -> EndedImport:
 def card(machine: Snapshot) -> Finding:
     (found,) = ended_imports(machine)
     return found
+
+
+@pytest.mark.parametrize(("package", "told"), [("ffmpeg", False), ("another", True)])
+def test_what_a_program_misses_in_a_package_that_another_project_overwrote_is_told_once(package: str, told: bool):
+    end = ended(starts=("/work/cut.py",), importer="/work/cut.py", wanted="ffmpeg", kind="no name", name="input", path=f"{SITE}/ffmpeg/__init__.py")  # fmt: skip
+    over = OverwrittenPackage(
+        package=package, path=f"{SITE}/{package}", written="ffmpeg 1.4", lost="ffmpeg-python 0.2.0"
+    )
+    machine = seen(end)
+    machine = replace(machine, imports=tuple(replace(s, overwritten=(over,)) for s in machine.imports or ()))
+    assert [f.id for f in ended_imports(machine)] == ["frameworks.import-ends-ffmpeg"] * told
 
 
 def said(found: Finding) -> str:

@@ -79,11 +79,15 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
 
 def overwritten_packages(seen: Snapshot) -> Iterator[Finding]:
     """A distribution wrote over the modules of another one that owns the same package."""
-    known = {folder for folder, _pattern in SHARED_FOLDERS}
     for home in environment_views(seen):
-        for one in overwritten_in(home) if home.near <= 3 else ():
-            if one.package not in known:
-                yield _overwritten(home, one)
+        for one in overwritten_packages_told(home):
+            yield _overwritten(home, one)
+
+
+def overwritten_packages_told(home: EnvironmentView) -> Iterator[OverwrittenPackage]:
+    """Yield those of an environment that are told by themselves, and not as two builds of one project."""
+    known = {folder for folder, _pattern in SHARED_FOLDERS}
+    yield from (one for one in overwritten_in(home) if home.near <= 3 and one.package not in known)
 
 
 def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:

@@ -38,6 +38,7 @@ from core.rules.frameworks.environment_view import (
 )
 from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.frameworks.imports import before_the_packages, describe_origin, is_unmeant, views_with_imports
+from core.rules.frameworks.packages import overwritten_packages_told
 from core.rules.frameworks.requirements import check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, observation
 
@@ -64,8 +65,10 @@ def _one_of_each(found: Iterable[EndedImport]) -> Iterator[EndedImport]:
 
 
 def _is_reported_elsewhere(home: EnvironmentView, ended: EndedImport, search: ImportSearch) -> bool:
-    """Whether the rules about shadowing modules, or modules for another Python, report this file as a fault."""
+    """Whether the rules about shadowing modules, modules for another Python, or packages that overwrote each other report this file as a fault."""
     top = ended.wanted.partition(".")[0]
+    if is_of_programs(home, ended) and any(o.package == top for o in overwritten_packages_told(home)):
+        return True
     return any(
         m.path == ended.path
         and (
