@@ -372,7 +372,7 @@ HELD_OUT_15: tuple[Scene, ...] = (
     # https://github.com/Tavris1/ComfyUI-Easy-Install/issues/56: a node brings an older tokenizers
     Scene(f"{FIFTEEN}tokenizers-of-a-node", "ctranslate2", (REQUIREMENT,), comfy_with(tokenizers("0.21.4")), names="tokenizers", runs=lambda _s: STARTS_PORTABLE, folder=PORTABLE),
     # https://github.com/tensorflow/tensorflow/issues/85006, 73368 and 60269
-    Scene(f"{FIFTEEN}tensorflow-after-2.10", "tensorflow", (NO_GPU_BUILD,), spoilt(tensorflows(ON_GPU)), names="tensorflow", runs=script(), folder=PROJECT),
+    Scene(f"{FIFTEEN}tensorflow-after-2.10", "tensorflow", (NO_GPU_BUILD, "tf_native_windows_unsupported"), spoilt(tensorflows(ON_GPU)), names="tensorflow", runs=script(), folder=PROJECT),
     # C: Python or the loader finds another file
     # https://github.com/suno-ai/bark/issues/544, https://github.com/mudler/LocalAI/issues/1336
     Scene(f"{FIFTEEN}script-that-is-called-transformers", "numpy", (IN_THE_WAY,), numpys(TRANSFORMERS, tokenizers("0.22.1"), project("transformers.py", READS)), names="project\\transformers.py", runs=script("transformers.py"), folder=PROJECT),
