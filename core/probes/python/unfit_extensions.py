@@ -310,10 +310,8 @@ class _Look:
             elif itself or not own:  # a library of the package itself: what opens this one may open that one first
                 owner = f"{what.name} {what.version}"
                 unfit.append(UnfitExtension(path_text(path), owner, what.location, edges[0], itself, is_library=True))
-        for one in unfit:
-            name = self._where.name(one.path)
-            if name not in loads and is_spelt_by(what, name, self._where):
-                yield one
+        spelt = names_spelt_by(what, {self._where.name(one.path) for one in unfit} - loads, self._where)
+        yield from (one for one in unfit if self._where.name(one.path) in spelt)
 
     def files_of_modules(self, what: Distribution) -> Counter[str]:
         """Return how many files a distribution has for each extension module: ``MPI.mpich.so`` and ``MPI.openmpi.so`` are of one."""
@@ -464,11 +462,15 @@ class _Look:
         return read_image(path, root=self._search.policy.root).soname
 
 
-def is_spelt_by(what: Distribution, name: str, where: Sysroot) -> bool:
-    """Whether one of the first modules of a distribution names a file."""
-    rows = sorted(record_rows(what, r"\.py\"?,", where), key=lambda p: (p.count(where.path_module.sep), p))
-    spelt = re.compile(rf"{re.escape(name)}[\"']")
-    return any(spelt.search(where.text(p, MAX_TEXT_BYTES) or "") for p in rows[:MAX_TEXTS])
+def names_spelt_by(what: Distribution, names: Iterable[str], where: Sysroot) -> set[str]:
+    """Return which of these files the first modules of a distribution name."""
+    left = {name: re.compile(rf"{re.escape(name)}[\"']") for name in names}
+    rows = record_rows(what, r"\.py\"?,", where) if left else ()
+    found: set[str] = set()
+    for path in sorted(rows, key=lambda p: (p.count(where.path_module.sep), p))[:MAX_TEXTS]:
+        text = where.text(path, MAX_TEXT_BYTES) or ""
+        found |= {name for name, spelt in left.items() if name in text and spelt.search(text)}
+    return found
 
 
 def paths_below(folder: str, levels: int, where: Sysroot) -> Iterator[str]:

@@ -42,7 +42,7 @@ from core.probes.python.unfit_extensions import (
     MAX_LIBRARIES_OF_ONE,
     MAX_MODULES_OF_ONE,
     UnfitExtension,
-    is_spelt_by,
+    names_spelt_by,
     paths_below,
 )
 from core.probes.sysroot import Sysroot
@@ -182,10 +182,11 @@ class _Look:
             and not (".libs/" in name or STRIPPED_PATHS.search(name) or self._is_among(p, what, followed))
             and self._where.is_file(p)
         ]
-        for path in sorted(plain, key=lambda p: (inner[p].count("/"), p))[:MAX_LIBRARIES_OF_ONE]:
+        spelt = names_spelt_by(what, map(self._where.name, plain), self._where)
+        named = sorted((p for p in plain if self._where.name(p) in spelt), key=lambda p: (inner[p].count("/"), p))
+        for path in named[:MAX_LIBRARIES_OF_ONE]:
             for one in self._one(path, f"{what.name} {what.version}", what.location, own, folders):
-                if is_spelt_by(what, self._where.name(path), self._where):
-                    yield replace(one, is_library=True)
+                yield replace(one, is_library=True)
 
     def _of_opened(self, row: OpenedLibrary, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield the DLL that a package's Python code opens, if none of its files loads and PATH has none of the others."""
