@@ -13,6 +13,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.common.requirements import is_in_specifier
+from core.common.versions import is_older
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -107,6 +108,11 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
             and not env.get(self.variable)
             and all(env.get(name) == value for name, value in self.when.items())
         )
+
+    def is_of(self, distribution: str, version: str) -> bool:
+        """Whether this release of a distribution opens it."""
+        known = not self.below or is_older(version, self.below) is True
+        return known and re.fullmatch(self.distributions, distribution) is not None
 
 
 class GivenUp(Frozen, frozen=True, kw_only=True):

@@ -6,7 +6,6 @@ framework that brings one was imported before. Source: ld.so(8); _dl_map_object 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 
 from core.knowledge.modules import distribution_of, module_of
@@ -14,7 +13,7 @@ from core.model.facts import Distribution
 from core.probes.python.distributions import required_name
 from core.probes.python.dotted_modules import STANDARD
 from core.probes.python.framework_users import has_line
-from core.probes.python.module_text import imported_names, imports_at_the_margin
+from core.probes.python.module_text import imported_names, imports_at_the_margin, imports_of
 from core.probes.sysroot import Sysroot
 
 
@@ -38,7 +37,7 @@ def comes_before(
     if package not in order:
         return False
     begin = order[: order.index(package) + 1]
-    line = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(framework)}\b")
+    line = imports_of(framework)
     may_import = {distribution_of(framework)}
     may_import |= {d.name for d in every if _module(d) in begin and has_line(d, line, where)}
     while (

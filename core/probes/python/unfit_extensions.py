@@ -16,7 +16,6 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
-from core.common.versions import is_older
 from core.knowledge.library_names import DRIVERS_OWN
 from core.knowledge.modules import NEED_TK, SELDOM_BUILT, OpenedLibrary, module_table
 from core.loader.linux.cache import CACHE_FILE
@@ -189,9 +188,7 @@ def _unfit(  # noqa: PLR0917 - what unfit_extensions has
                 its = look.not_elsewhere(all_of_it, python.site_packages, beside)
                 found += _chosen(its, look.files_of_modules(what))
                 for row in table:
-                    if re.fullmatch(row.distributions, what.name) and not (
-                        row.below and is_older(what.version, row.below) is not True
-                    ):
+                    if row.is_of(what.name, what.version):
                         opened += look.of_opened(row, what, python.site_packages)
     return (*opened, *found)
 

@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
-from core.common.versions import is_older
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.knowledge.library_names import DRIVERS_OWN
 from core.knowledge.modules import OpenedLibrary, module_table
@@ -143,9 +142,7 @@ class _Look:
             steps = [s.file for row in rows if re.fullmatch(row.distribution, what.name) for s in row.windows]
             yield from self._of_distribution(what, steps)
             for row in self._opened:
-                if re.fullmatch(row.distributions, what.name) and not (
-                    row.below and is_older(what.version, row.below) is not True
-                ):
+                if row.is_of(what.name, what.version):
                     yield from self._of_opened(row, what)
 
     def _of_distribution(self, what: Distribution, followed: list[str]) -> Iterator[UnfitExtension]:

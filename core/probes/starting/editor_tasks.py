@@ -13,6 +13,7 @@ from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State, fill
 from core.model.facts.base import Frozen
 from core.probes.starting.machine import Ground
+from core.probes.starting.runners import interpreter_in
 
 NAME = r"[A-Za-z_]\w*"
 SHARED_FOLDERS = (".run", ".idea/runConfigurations")
@@ -116,7 +117,5 @@ def _python_configurations(text: str) -> Iterator[tuple[int, str]]:
 
 def _chosen(ground: Ground) -> str:
     """Return the environment that PyCharm creates in the project's folder."""
-    join = ground.where.join
-    inner = ("Scripts", "python.exe") if ground.where.system == "windows" else ("bin", "python")
-    places = (join(ground.folder, n, *inner) for n in ("venv", ".venv"))
+    places = (interpreter_in(ground.where.join(ground.folder, n), ground) for n in ("venv", ".venv"))
     return next((p for p in places if ground.around.kind(p) == "file"), "")
