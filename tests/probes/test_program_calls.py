@@ -20,6 +20,7 @@ MANAGES = "import subprocess, sys, torch\nsubprocess.check_call([sys.executable,
 INSTALLS = "import subprocess, sys, torch\ndef install(name):\n    subprocess.check_call([sys.executable, '-m', 'pip', 'install', name])\n"
 BUILDS = "from torch.utils.cpp_extension import load\nops = load(name='ops', sources=['ops.cpp'])\n"
 EXPORTS = "torch.onnx.export(model, (images,), 'net.onnx')\n"
+COMPILES = "step = torch.compile(torch.sin)\nstep(torch.ones(2))\n"
 TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
@@ -63,10 +64,25 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         (f"import ensurepip\n{MANAGES}", [TORCH], [f"{SITE}/torch/__init__.py"], []),
         (MANAGES.replace("check_call", "call"), [TORCH], [f"{SITE}/torch/__init__.py"], []),
         (INSTALLS, [TORCH], [f"{SITE}/torch/__init__.py"], []),
-        (BUILDS, [TORCH], [], ["ninja"]),
-        (BUILDS, [TORCH, NINJA], [], []),
-        (BUILDS, [TORCH], ["/usr/bin/ninja"], []),
-        (BUILDS, [TORCH], ["/env/bin/ninja"], []),
+        (BUILDS, [TORCH], ["/usr/bin/c++"], ["ninja"]),
+        (BUILDS, [TORCH, NINJA], [], ["g++"]),
+        (COMPILES, [TORCH], [], ["g++"]),
+        (COMPILES, [TORCH], ["/usr/bin/g++"], []),
+        (COMPILES, [("torch", "1.13.1")], [], []),
+        (
+            COMPILES.replace("compile(", "compile(backend='eager', fullgraph=").replace("torch.ones(2)", "True"),
+            [TORCH],
+            [],
+            [],
+        ),
+        (f"import os\nos.environ['CXX'] = 'clang++'\n{COMPILES}", [TORCH], [], []),
+        (f"device = 'cuda'\n{COMPILES}", [TORCH], [], []),
+        ("model = Net()\nmodel.compile()\nmodel(torch.ones(2))\n", [TORCH], [], ["g++"]),
+        ("model = Net()\nmodel.compile(loss='mse')\n", [TORCH], [], []),
+        ("torch._inductor.aoti_compile_and_package(exported)\n", [TORCH], [], ["g++"]),
+        (BUILDS, [TORCH, NINJA], ["/usr/bin/c++"], []),
+        (BUILDS, [TORCH], ["/usr/bin/ninja", "/usr/bin/c++"], []),
+        (BUILDS, [TORCH], ["/env/bin/ninja", "/usr/bin/c++"], []),
         ("from numpy import load\nload('a.npy')\n", [TORCH], [], []),
         ("import spacy\nspacy.load(name='en')\n", [TORCH], [], []),
         ("def load(name='x'):\n    pass\nload(name='y')\n", [TORCH], [], []),

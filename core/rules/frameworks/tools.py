@@ -10,7 +10,7 @@ from core.common.shell import quote, shell_command, shell_of
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import LibraryName, parse_library_name
 from core.knowledge.modules import distribution_of, module_of
-from core.knowledge.tools import known_calls
+from core.knowledge.tools import Call, known_calls
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
@@ -152,7 +152,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 else _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
                 if one.reader
                 else _("{call} starts {name} with its own Python, and {name} is not installed in {prefix}.", call=one.called, prefix=home.python.prefix, name=one.name),
-                cause="corrupt_or_truncated_file" if empty else "system_library_missing" if one.package else "requirement_broken",
+                cause="corrupt_or_truncated_file" if empty else _cause_of_lack(one),
                 why=_("An interrupted download or copy leaves such a file.") if empty else _("The package can be imported without it, and fails at this call.") if one.reader else _("The program ends at this line, whatever the packages need."),
                 evidence=[
                     observation(_("Requested by"), one.asked_by, one.called),
@@ -167,11 +167,25 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
             )  # fmt: skip
 
 
+def _call_of(one: UnfitTool) -> Call | None:
+    """Return the row of the table that tells of what a call lacks."""
+    return next((c for c in known_calls() if c.source == one.source), None)
+
+
+def _cause_of_lack(one: UnfitTool) -> Cause:
+    """Return why a call does not get what it needs."""
+    call = _call_of(one)
+    if call and call.compiles:
+        return "build_tools_missing"
+    return "system_library_missing" if one.package else "requirement_broken"
+
+
 def _program_advice(seen: Snapshot, one: UnfitTool) -> list[str]:
     """Return how a program is installed, or on Windows where it has to be found."""
     if seen.machine.system == "windows":
         return [_("Then put its folder, which has {file}, on PATH, and open a new prompt.", file=f"{one.name}.exe")]
-    return program_commands(seen, one.package, shows=f"command -v {one.name}")
+    call = _call_of(one)
+    return program_commands(seen, one.package, call.compiles if call else "", shows=f"command -v {one.name}")
 
 
 def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
@@ -179,7 +193,7 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
     reader = one.reader.partition(" ")[0]
     if reader and module_of(reader) == module_of(one.name):
         return install_instead(home.seen, home.python, reader, one.name)
-    call = next((c for c in known_calls() if c.source == one.source), None)
+    call = _call_of(one)
     if call and call.by_module:
         words = call.by_module.format(name=one.name).split()
         python = home.python.executable or python_of_environment(home.seen, home.python.prefix)
