@@ -184,7 +184,8 @@ _LAZY = INSTALLED["lazy/__init__.py"]
 INSTALLED |= {
     "tensorflow/__init__.py": "",
     "starred/__init__.py": _LAZY[: _LAZY.index(_TYPED)]
-    + """if TYPE_CHECKING:
+    + """SLOW_IMPORT = False
+if TYPE_CHECKING or SLOW_IMPORT:
     try:
         if not is_tf_available():
             raise ValueError

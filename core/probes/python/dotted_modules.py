@@ -36,6 +36,7 @@ _END_OF_STAR = late_pattern(r"import[ \t]+\*")
 LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
+_FOR_CHECKERS = late_pattern(r"(?m)^if TYPE_CHECKING\b[^:\n]*:")
 _LAZY_PACKAGE = late_pattern(r"(?m)^[ \t]+sys\.modules\[__name__\] = _LazyModule\(")
 
 MOST_STARS = 8
@@ -191,9 +192,9 @@ class DottedModules:
         where it imports at once, or gives a stand-in because it lacks something.
         """
         text = self.text(its) if its.kind == "package" else ""
-        at = text.find("TYPE_CHECKING:")
-        if at < 0 or not _LAZY_PACKAGE.search(text):
+        if not _LAZY_PACKAGE.search(text) or not (checked := _FOR_CHECKERS.search(text)):
             return ""
+        at = checked.start()
         package = package_of(module, its)
         for found in re.finditer(
             rf"(?m)^[ \t]+from (\.[\w.]*) import (?:\*|\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",

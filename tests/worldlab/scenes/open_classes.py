@@ -15,6 +15,8 @@ CHATS = "import torch\nimport ollama\n\nollama.chat"
 ROWS = "import torch\nimport pandas as pd\n\nlog = pd.DataFrame(columns=['loss'])\nfor n in range(3):\n    log = log.append({'loss': n}, ignore_index=True)"
 LISTED = "import torch\nimport pandas as pd\n\nlog = []\nfor n in range(3):\n    log.append({'loss': n})\nlog = pd.DataFrame(log)\nif hasattr(log, 'append'):\n    log = log.append({'loss': 3}, ignore_index=True)"
 LETTERS = "import torch\nfrom PIL import Image, ImageDraw\n\ndraw = ImageDraw.Draw(Image.new('RGB', (64, 64)))\ndraw.textsize('a cat')"
+PAINTS = "import torch\nfrom diffusers import StableDiffusionPipeline\n\nStableDiffusionPipeline.from_pretrained"
+PAINTS_ALL = "import torch\nfrom diffusers import AutoencoderKL, ControlNetModel, DDPMScheduler, DiffusionPipeline, FluxPipeline, StableDiffusionPipeline, StableDiffusionXLPipeline\n\nFluxPipeline.from_pretrained"
 KERAS = "import keras\nkeras.Sequential"
 
 
@@ -39,6 +41,9 @@ SCENES: tuple[Scene, ...] = (
     Scene("rows-of-before-pandas-2", "B", "torch-2.6", by_run, then(program(ROWS), installs("pandas==2.2.3")), ("requirement_broken",), "", "append", "no attribute 'append'"),
     Scene("letters-of-before-pillow-10", "B", "torch-2.6", by_run, then(program(LETTERS), installs("pillow==11.1.0")), ("requirement_broken",), "", "textsize", "no attribute 'textsize'"),
     Scene("rows-in-a-list", "healthy", "torch-2.6", by_run, then(program(LISTED), installs("pandas==2.2.3"))),
+    Scene("diffusers-of-before-transformers-5", "B", "hub", by_run, then(program(PAINTS), installs("pillow", "importlib-metadata", "transformers==5.0.0"), installs("--no-deps", "diffusers==0.31.0")), ("requirement_broken",), "", "transformers", "cannot import name"),
+    Scene("diffusers-beside-its-transformers", "healthy", "hub", by_run, then(program(PAINTS_ALL), installs("pillow", "importlib-metadata", "transformers==4.51.3"), installs("--no-deps", "diffusers==0.31.0"))),
+    Scene("newer-diffusers-beside-its-transformers", "healthy", "hub", by_run, then(program(PAINTS_ALL), installs("pillow", "importlib-metadata", "transformers==4.51.3"), installs("--no-deps", "diffusers==0.34.0"))),
     Scene("program-opens-what-is-not-there", "A", "torch-2.8", by_run, program(ONES, "import ctypes\nctypes.CDLL('libcudart.so.11.0')"), ("cuda_runtime_missing", "cuda_not_on_search_path", "program_error", "requirement_broken"), "", "libcudart.so.11.0", "libcudart.so.11.0"),
     Scene("notebook-that-nobody-named", "D", "torch-2.8", by_notebook, then(program(ONES), writes(notebook(ONES, dl="/usr/bin/python3"))), ELSEWHERE, "", "kernels/dl", "No module named 'torch'"),
     Scene("job-of-azure", "D", "torch-2.6", by_server, then(program(ONES), writes({**STUB, "work/azure-pipelines.yml": AZURE})), ("module_shadowed",), "", "azure-pipelines.yml", "has no attribute"),
