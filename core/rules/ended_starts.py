@@ -222,6 +222,17 @@ def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPy
     return title, why, fix
 
 
+def _not_of_windows(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a variable that Linux has and Windows has not."""
+    title = _("{source} asks for the variable {name}, which Windows does not set.", source=one.source, name=one.name)
+    why = _("Linux and macOS give it to every program. This one ends with KeyError.")
+    value = "%USERPROFILE%" if one.name == "HOME" else "%USERNAME%"
+    fix = manual_fix(
+        _("Set {name} for your account, and open a new window", name=one.name), f'setx {one.name} "{value}"'
+    )
+    return title, why, fix
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
     title = _(
@@ -452,5 +463,6 @@ ENDS: dict[str, End] = {
     "variable not set": End(_variable_not_set, everywhere=True),
     "not in code page": End(_not_in_code_page),
     "file not in code page": End(_file_not_in_code_page),
+    "not of Windows": End(_not_of_windows, cause="variable_value_wrong"),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

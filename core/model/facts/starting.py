@@ -140,6 +140,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
         "tool not in PATH",
         "not in code page",
         "file not in code page",
+        "not of Windows",
     ] = ""
     """What ends it, other than a Python that is another or gone.
 
@@ -172,6 +173,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
       (file and line) prints
     - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it
+    - not of Windows: ``source`` (file and line) asks for the variable ``name``, which Windows does not set, when ``program`` starts
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""

@@ -236,7 +236,7 @@ class _Imports:
     def _take_all(self, body: list[ast.stmt], *, as_main: bool, path: str) -> None:
         for node in body:
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
-                for name, line in _asked_variables(node):
+                for name, line in asked_variables(node):
                     self.wants.setdefault(name, (path, line))
             for name in modules_imported(node):
                 self.take(name.partition(".")[0])
@@ -266,7 +266,7 @@ FILLS_VARIABLES = late_pattern(
 """After this, reading does not show which variables a program has."""
 
 
-def _asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
+def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
     """Yield the variables for which a statement ends with KeyError where they are not set, with their lines."""
     later = {
         id(n)

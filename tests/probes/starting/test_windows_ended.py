@@ -595,3 +595,29 @@ def test_a_file_in_utf_8_that_a_program_opens_in_the_code_page(
     put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{script}{PYTHON} train.py\r\n")
     seen = [(one.fault, one.name, one.command, one.prefix) for one in ended(machine)]
     assert seen == ([("file not in code page", "prompts.txt", "cp1252", r"C:\ml")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"train.py": "import os\nroot = os.environ['HOME']\n"}, ("HOME", r"C:\project\train.py:2")),
+        ({"train.py": "import voices\n"}, ("HOME", SITE + r"\voices\cache.py:2")),
+        ({"train.py": "from voices import cache\n"}, ("HOME", SITE + r"\voices\cache.py:2")),
+        ({"train.py": "if __name__ == '__main__':\n    import voices\n"}, ("HOME", SITE + r"\voices\cache.py:2")),
+        ({"train.py": "import os\nroot = os.environ.get('HOME', '.')\n"}, None),
+        ({"train.py": "import os\n\ndef root():\n    return os.environ['HOME']\n"}, None),
+        ({"train.py": "import os\nos.environ.setdefault('HOME', '.')\nimport voices\n"}, None),
+        ({"train.py": "try:\n    import voices\nexcept KeyError:\n    voices = None\n"}, None),
+        ({"train.py": "import voices\n", "run.bat": "set HOME=%USERPROFILE%\r\n"}, None),
+        ({"train.py": "import os\nroot = os.environ['MODELS']\n"}, None),
+    ],
+)
+def test_a_variable_that_windows_does_not_set(
+    machine: Path, files: dict[str, str], told: tuple[str, str] | None
+) -> None:
+    put(machine, SITE + r"\voices\__init__.py", "from voices.cache import folder\n")
+    put(machine, SITE + r"\voices\cache.py", "import os\nfolder = os.path.join(os.environ['HOME'], '.voices')\n")
+    for name, text in files.items():
+        put(machine, rf"{PROJECT}\{name}", text)
+    seen = [(one.fault, one.name, one.source) for one in ended(machine)]
+    assert seen == ([("not of Windows", *told)] if told else [])

@@ -33,6 +33,7 @@ from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import ended_starts, folder_of_another_drive
 from core.probes.starting.windows.in_code_page import unreadable_files
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
+from core.probes.starting.windows.not_of_windows import posix_variables
 from core.probes.starting.windows.other_files import other_files
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
@@ -66,6 +67,7 @@ def windows_ways(
         lambda: launching_ways(ground, pythons),
         lambda: other_files(ground, pythons),
         lambda: unreadable_files(ground, pythons),
+        lambda: posix_variables(ground, pythons),
         lambda: starter_ways(ground, pythons, registered, variables),
         lambda: double_click_ways(ground, pythons, registered),
     )

@@ -1,0 +1,107 @@
+"""Variables of Linux that Windows does not set, and that a program, or a package that it imports, asks for: it ends with KeyError."""
+
+from __future__ import annotations
+
+import ast
+import ntpath
+from collections.abc import Iterator
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import is_main, statements_of
+from core.common.variable_names import variable_in
+from core.knowledge.modules import module_table
+from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.probes.python.module_text import absolute_name, modules_imported
+from core.probes.starting.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+from core.probes.starting.windows.in_code_page import OF_SHELLS
+
+OF_LINUX = ("HOME", "USER", "LOGNAME")
+MOST_PROGRAMS, MOST_MODULES, MOST_BYTES = 20, 60, 1 << 19
+_SETS = late_pattern(r"(?i)\b(?:set|export|env:)[ \t\"]{0,9}(?:HOME|USER|LOGNAME)\b")
+
+
+def posix_variables(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the programs of the working folder that ask for such a variable as they start, or whose packages do."""
+    absent = frozenset(n for n in OF_LINUX if not variable_in(ground.env, n))
+    if not absent or not ground.folder or ground.folder == ground.person.home:
+        return
+    names = ground.around.names(ground.folder)
+    scripts = (ground.read(ntpath.join(ground.folder, n)) or "" for n in names if n.lower().endswith(OF_SHELLS))
+    if any(_SETS.search(text) for text in scripts):
+        return
+    for path in [ntpath.join(ground.folder, n) for n in names if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]:
+        text = ground.where.text(path, MOST_BYTES) or ""
+        roots = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)}
+        home = next(
+            (p for p in pythons if all(has_module(p, r, ground) for r in roots if _is_installed(r, p, ground))), None
+        )
+        asks = _asks(path, text, home, absent, ground) if home else None
+        if home and asks:
+            its = StartedPython(
+                name=asks[0],
+                path=path_text(home.executable),
+                prefix=home.prefix,
+                seems=home.prefix,
+                why="imports",
+                source=path_text(asks[1]),
+                program=path_text(path),
+                fault="not of Windows",
+            )
+            yield Reached(
+                kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
+            )
+
+
+def _is_installed(module: str, python: PythonEnvironment, ground: Ground) -> bool:
+    return bool(_file_of(module, python.site_packages, ground))
+
+
+def _asks(
+    path: str, text: str, home: PythonEnvironment, absent: frozenset[str], ground: Ground
+) -> tuple[str, str] | None:
+    """Return the first variable that a program's start asks for, with file and line; None where reading finds none."""
+    known = {row.module for row in module_table().modules}
+    places = (ntpath.dirname(path), *home.site_packages)
+    waiting: list[tuple[str, str, str]] = [(path, text, "")]
+    seen = {path}
+    while waiting and len(seen) < MOST_MODULES:
+        file, content, package = waiting.pop(0)
+        if FILLS_VARIABLES.search(content):
+            return None
+        for node in _at_the_margin(statements_of(content), as_main=file == path):
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+                told = next(((n, line) for n, line in asked_variables(node) if n in absent), None)
+                if told:
+                    return told[0], f"{file}:{told[1]}"
+            for module in (m for m in _modules(node, package) if m.partition(".")[0] not in known):
+                place = _file_of(module, places, ground)
+                if place and place not in seen:
+                    seen.add(place)
+                    inner = module if place.endswith("__init__.py") else module.rpartition(".")[0]
+                    waiting.append((place, ground.where.text(place, MOST_BYTES) or "", inner))
+    return None
+
+
+def _at_the_margin(body: list[ast.stmt], *, as_main: bool) -> Iterator[ast.stmt]:
+    for node in body:
+        if isinstance(node, ast.If) and as_main and is_main(node.test):
+            yield from node.body
+        else:
+            yield node
+
+
+def _modules(node: ast.stmt, package: str) -> Iterator[str]:
+    """Yield the modules that a statement imports, those above them first, and what it takes from a package."""
+    for module in modules_imported(node, package):
+        parts = module.split(".")
+        yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
+    if isinstance(node, ast.ImportFrom) and (base := absolute_name(node.level, node.module or "", package)):
+        yield from (f"{base}.{one.name}" for one in node.names)
+
+
+def _file_of(module: str, places: tuple[str, ...], ground: Ground) -> str:
+    inner = module.replace(".", "\\")
+    paths = (ntpath.join(p, f"{inner}{tail}") for p in places for tail in ("\\__init__.py", ".py"))
+    return next((p for p in paths if ground.where.is_file(p)), "")
