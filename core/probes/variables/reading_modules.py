@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import statements_of
 from core.knowledge.contracts import code_sources
-from core.knowledge.modules import module_of
+from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
@@ -24,7 +24,9 @@ MOST_RECORD = 16 << 20
 MOST_IMPORTED = 8
 """Packages whose modules are searched for variables that are not theirs."""
 PLACE = late_pattern(r"_(?:HOME|DIR|ROOT|FOLDER|CACHE|PATH)$")
-OF_THE_SYSTEM = ("XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON")
+OF_THE_SYSTEM = (
+    "XDG", "DBUS", "SSH", "TERM", "VIRTUAL", "CONDA", "LESS", "GNOME", "WINDOWPATH", "PYTHON", "NUMBER", "PROCESSOR", "KMP", "CONVALESCE",
+)  # fmt: skip
 """First words of variables that no package reads as its own."""
 
 
@@ -79,7 +81,8 @@ def _of_imported(
     bodies = (node for text in texts for node in statements_of(text))
     imported = {m.partition(".")[0].upper() for node in bodies for m in modules_imported(node)}
     owners = dict(_folders(imported, python, where))
-    mine = [m for m in owners if owners[m] not in known and not _is_in_table(owners[m])]
+    frameworks = {row.module for row in module_table().modules}  # large, and their variables are in the table
+    mine = [m for m in owners if m not in frameworks and owners[m] not in known and not _is_in_table(owners[m])]
     for module in mine[:MOST_IMPORTED]:
         request.watch.check()
         for path in (
