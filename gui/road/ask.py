@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QFontMetrics
 from PySide6.QtWidgets import (
     QButtonGroup,
@@ -41,6 +42,19 @@ class Question(NamedTuple):
     """The named environment, or the message."""
 
 
+class _Option(QRadioButton):
+    """An option that says when the mouse or its letter chose it. Arrow keys only pass over it, and keep the focus."""
+
+    taken = Signal()
+
+    def event(self, event: QEvent) -> bool:
+        """Say it after the event, which gives the option the focus."""
+        done = super().event(event)
+        if event.type() in (QEvent.Type.MouseButtonRelease, QEvent.Type.Shortcut):
+            self.taken.emit()
+        return done
+
+
 class AskScreen(Screen):
     """The first screen. ``look`` is called with the question; ``browse`` lets the person select a folder."""
 
@@ -65,7 +79,8 @@ class AskScreen(Screen):
         self._group.idToggled.connect(self._on_chosen)
 
     def _option(self, way: Way, text: str) -> None:
-        button = QRadioButton(text)
+        button = _Option(text)
+        button.taken.connect(lambda: self.choose(way))
         font = button.font()
         font.setPointSizeF(font.pointSizeF() * 1.1)
         button.setFont(font)
@@ -102,6 +117,8 @@ class AskScreen(Screen):
         for part in parts:
             column.addWidget(part, 0, Qt.AlignmentFlag(0) if part is parts[0] else Qt.AlignmentFlag.AlignLeft)
         self.box.insertWidget(self.box.indexOf(self.buttons[way]) + 1, holder)
+        for before, after in pairwise((self.buttons[way], *parts)):
+            QWidget.setTabOrder(before, after)
         return holder
 
     def _make_list(self) -> QWidget:

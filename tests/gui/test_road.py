@@ -5,13 +5,14 @@ from __future__ import annotations
 import threading
 from dataclasses import replace as replace_fields
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import QMimeData, QPointF, Qt, QUrl
 from PySide6.QtGui import QDropEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton
+from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from core.common import i18n
@@ -218,6 +219,28 @@ def test_what_can_be_pasted_into_the_field(given: str, wizard: OpenedWizard) -> 
     }
     assert told[given] in person.reads
     assert not isinstance(person.wizard.road.current, WaitingScreen)
+
+
+@pytest.mark.parametrize(("way", "key"), [("named", Qt.Key.Key_P), ("message", Qt.Key.Key_E)])
+def test_who_chooses_an_option_can_type_or_tab_into_its_input(
+    way: Literal["named", "message"], key: Qt.Key, wizard: OpenedWizard
+) -> None:
+    window = wizard(Showing(recorded.report("fifty pythons")))
+    screen = window.road.current
+    assert isinstance(screen, AskScreen)
+
+    def field() -> QWidget | None:
+        return screen.list if way == "named" else screen.text
+
+    QTest.keyClick(window, key, Qt.KeyboardModifier.AltModifier)
+    assert field() is not None
+    assert QApplication.focusWidget() is field()
+    screen.buttons["whole"].setFocus()
+    QTest.mouseClick(screen.buttons[way], Qt.MouseButton.LeftButton)
+    assert QApplication.focusWidget() is field()
+    screen.buttons[way].setFocus()
+    QTest.keyClick(screen.buttons[way], Qt.Key.Key_Tab)
+    assert QApplication.focusWidget() is field()
 
 
 def test_a_named_environment_is_asked_for_again_and_again(wizard: OpenedWizard, tmp_path: Path) -> None:

@@ -54,10 +54,9 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
                 severity,
                 f"ladder-{rung.layer}",
                 _(
-                    "{named}: the first step that fails: {lower}{name}.",
+                    '{named}: the first step that fails is "{name}".',
                     named=gpu_name(run),
-                    lower=rung.name[0].lower(),
-                    name=rung.name[1:],
+                    name=translate_fact(rung.name),
                 ),
                 cause=cause,
                 why=_rung_meaning(rung, cause, run, hidden=hidden),
