@@ -25,7 +25,7 @@ from core.rules.frameworks.ended.cure import _other_byte_code
 from core.rules.frameworks.ended.finding import _why_byte_code, ended_imports
 from core.rules.frameworks.ended.queries import leads_outside
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.imports import packages_for_another_python
+from core.rules.frameworks.imports import packages_for_another_python, shadowed_modules
 from tests.machines import PREFIX, SITE, python, wheel_machine, windows_machine
 
 TORCH = f"{SITE}/torch/__init__.py"
@@ -64,6 +64,33 @@ def ended(**fields: Any) -> EndedImport:
 def card(machine: Snapshot) -> Finding:
     (found,) = ended_imports(machine)
     return found
+
+
+@pytest.mark.parametrize(
+    ("name", "entry", "inner", "importer", "told"),
+    [
+        ("torch", 0, "torch/__init__.py", "torch/_refs/__init__.py", True),
+        ("torch", 1, "torch/__init__.py", "torch/__init__.py", True),
+        ("torchvision", 0, "torchvision.py", "torchvision.py", True),
+        ("torchvision", 0, "torchvision.py", "main.py", False),
+        ("torch", 0, "torch/__init__.py", "torch.py", False),
+    ],
+)  # fmt: skip
+def test_the_end_of_what_stands_in_the_way_is_told_with_it(
+    name: str, entry: int, inner: str, importer: str, told: bool
+):
+    top = ENTRIES[entry].path
+    installed = {"torch": "torch 2.6.0", "torchvision": "torchvision 0.21.0"}[name]
+    module = FoundModule(
+        name=name, kind="package", path=f"{top}/{inner}", entry=entry, hidden=(f"{SITE}/{name}/__init__.py",), hidden_owner=installed
+    )  # fmt: skip
+    its = ended(importer=f"{top}/{importer}", line=9, wanted="jaxlib.mlir", name="mpmd", owner="jaxlib 0.7.2")
+    machine = seen(its, modules=(module,))
+    (shadowed,) = shadowed_modules(machine)
+    rows = [(e.value, e.source) for e in shadowed.evidence]
+    assert (("jaxlib.mlir.mpmd", f"{top}/{importer}:9") in rows) is told
+    assert ("jaxlib 0.7.2" in [value for value, _source in rows]) is told
+    assert bool([*ended_imports(machine)]) is not told
 
 
 @pytest.mark.parametrize(("package", "told"), [("ffmpeg", False), ("another", True)])

@@ -110,7 +110,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
     own = found.hidden_owner.partition(" ")[0]
     importers = _importers(home, found.name)
     mild = found.name == "nvidia" or not (FRAMEWORKS.fullmatch(own) or importers)
-    ends = any(e.path == found.path for e in search.ended)
+    ends = any(e.path == found.path or is_in_the_way(home, search, found, e.importer) for e in search.ended)
     severity = min(home.severity, WARNING) if mild and found.name != "numpy" and not ends else home.severity
     if found.alike and not _ends(search, found) and not _is_cut_short(home):
         severity = NOTE  # Its import was followed, and does not end.
@@ -135,7 +135,7 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
         )
         if entry.origin == "start"
         else before_the_packages(entry),
-        evidence=[*_rows(found, entry), *concerned],
+        evidence=[*_rows(found, entry), *_ends_in_it(home, search, found), *concerned],
         subject=found.path,
         fix=with_own_programs(_out_of_the_way(home, found, entry), [found]),
         remedy=_other_names(home, [found], entry),
@@ -145,6 +145,27 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
 def _ends(search: ImportSearch, found: FoundModule) -> bool:
     """Whether the import of a module ends, or an import ends in its folder."""
     return any(found.name in e.starts or found.name == e.wanted.partition(".")[0] for e in search.ended)
+
+
+def is_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundModule, file: str) -> bool:
+    """Whether a file is of a module that stands in the way of an installed package, and is no package's itself."""
+    system, entry = home.seen.machine.system, search.entry(found.entry)
+    stands = entry is not None and entry.origin in BEFORE_THE_PACKAGES and not (found.foreign or found.owner)
+    if not stands or not found.hidden or not found.hidden_owner or found.kind == "namespace":
+        return False
+    return found.path == file or (
+        file_name(system, found.path).startswith("__init__.") and is_inside(system, file, parent(system, found.path))
+    )
+
+
+def _ends_in_it(home: EnvironmentView, search: ImportSearch, found: FoundModule) -> Iterator[Evidence]:
+    """Yield what the files of a module in the way ask for and do not get: with the installed packages, their import ends there."""
+    for e in search.ended:
+        if e.importer and is_in_the_way(home, search, found, e.importer):
+            wanted = f"{e.wanted}.{e.name}" if e.name else e.wanted
+            yield observation(_("It asks for this, and does not get it"), wanted, f"{e.importer}:{e.line}")
+            if e.owner:
+                yield observation(_("Installed"), e.owner, e.path)
 
 
 def _is_cut_short(home: EnvironmentView) -> bool:

@@ -37,7 +37,13 @@ from core.rules.frameworks.environment_view import (
     unmet_requirements,
 )
 from core.rules.frameworks.finding_ids import ENDED_ID
-from core.rules.frameworks.imports import before_the_packages, describe_origin, is_unmeant, views_with_imports
+from core.rules.frameworks.imports import (
+    before_the_packages,
+    describe_origin,
+    is_in_the_way,
+    is_unmeant,
+    views_with_imports,
+)
 from core.rules.frameworks.packages import overwritten_packages_told
 from core.rules.frameworks.requirements import check_of
 from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, observation
@@ -68,6 +74,8 @@ def _is_reported_elsewhere(home: EnvironmentView, ended: EndedImport, search: Im
     """Whether the rules about shadowing modules, modules for another Python, or packages that overwrote each other report this file as a fault."""
     top = ended.wanted.partition(".")[0]
     if is_of_programs(home, ended) and any(o.package == top for o in overwritten_packages_told(home)):
+        return True
+    if ended.importer and any(is_in_the_way(home, search, m, ended.importer) for m in search.modules):
         return True
     return any(
         m.path == ended.path
