@@ -65,3 +65,10 @@ def test_plain_searches_find_what_the_patterns_find(behind: bool) -> None:
 def test_what_binds_a_name(text: str, binds: bool) -> None:
     """A definition, an assignment or another import's name."""
     assert m.binds_name(text, "a") is binds
+
+
+def test_a_licence_in_lines_of_windows_is_passed_over_once() -> None:
+    """Two ways to read the end of each line were two to the power of their number."""
+    licence = "# a line\r\n" * 60
+    assert m.behind_docstring(f"{licence}import os\r\n") == 0
+    assert m.behind_docstring(f'{licence}"""Words."""\r\n') == len(licence) + 3 + len("Words.")

@@ -31,7 +31,7 @@ MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
 It does not call ``__getattr__`` for these.
 """
 
-_DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*[rRuU]?(\"{3}|'{3})")
+_DOCUMENTED = late_pattern(r"(?:[ \t]*(?:#[^\n]*)?\r?\n)*+[rRuU]?(\"{3}|'{3})")
 """The docstring at the beginning of a module, whose examples may have imports at the left margin."""
 
 
