@@ -312,6 +312,12 @@ def test_steps_of_an_unlikely_second_cause_are_left_out() -> None:
     assert said.count("If this is the cause") == 1
 
 
+def test_the_number_behind_unknown_error_is_the_error() -> None:
+    text = "CUDA error: Failed call to cuInit: UNKNOWN ERROR ({})"
+    assert explain(text.format(999)).causes[0].cause == "uvm_stale_after_suspend"
+    assert not any(r.because for r in explain(text.format(303)).causes if r.cause == "uvm_stale_after_suspend")
+
+
 def test_an_index_into_another_list_is_the_program_s_own() -> None:
     told = explain("    labels = names[0]\nIndexError: list index out of range\nRuntimeError: CUDA error")
     assert told.causes[0].cause == "program_error"
@@ -453,3 +459,36 @@ def test_a_runner_that_ends_with_127_lacks_a_library_and_no_memory() -> None:
 def test_a_container_in_which_others_use_the_gpu_has_it() -> None:
     told = explain("docker run --gpus all, 其他模型训练都可以正常使用gpu, onnxruntime无法使用CUDAExecutionProvider")
     assert told.causes[0].cause == "duplicate_framework_packages"
+
+
+@pytest.mark.parametrize("nvcc", [":/usr/local/cuda-12.8/bin/nvcc", "/usr/local/cuda:/usr/local/cuda/bin/nvcc"])
+def test_a_colon_in_the_path_of_nvcc_is_a_list_in_cuda_home(nvcc: str) -> None:
+    told = explain(f"/bin/sh: 1: {nvcc}: not found\nninja: build stopped: subcommand failed.")
+    assert told.causes[0].cause == "cuda_path_env_wrong"
+    assert "colon" in told.says.meaning
+
+
+def test_a_compiler_that_is_absent_is_no_wrong_variable() -> None:
+    told = explain("/bin/sh: 1: /usr/local/cuda/bin/nvcc: not found\nninja: build stopped: subcommand failed.")
+    assert told.causes[0].cause == "build_tools_missing"
+
+
+def test_a_record_without_a_version_is_an_interrupted_installation() -> None:
+    told = explain(
+        "ValueError: Unable to compare versions for numpy>=1.17: need=1.17 found=None. This is unusual. Consider reinstalling numpy."
+    )
+    assert told.causes[0].cause == "installation_interrupted"
+
+
+def test_a_log_that_names_the_variant_for_avx2_does_not_lack_it() -> None:
+    told = explain(
+        'level=INFO source=gpu.go:620 msg="no nvidia devices detected by library /usr/lib64/libcuda.so.550.144.03"\n'
+        'level=INFO source=types.go:131 msg="inference compute" id=0 library=cpu variant=avx2 compute="" driver=0.0'
+    )
+    assert "cpu_instruction_set_missing" not in {r.cause for r in told.causes[:3]}
+
+
+def test_what_says_only_whose_gpu_it_is_is_never_sure() -> None:
+    told = explain("RX 7800 XT\nRuntimeError: Found no NVIDIA driver on your system.")
+    assert told.causes[0].cause == "other_maker_gpu"
+    assert told.causes[0].score <= 0.75
