@@ -69,6 +69,8 @@ LEARNED = (
     "thirty-fourth",
     "thirty-fifth",
     "thirty-sixth",
+    "thirty-seventh",
+    "thirty-eighth",
 )
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")

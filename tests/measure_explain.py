@@ -58,6 +58,8 @@ TRAINED, HELD_OUT, LATER = (
         "thirty-fourth",
         "thirty-fifth",
         "thirty-sixth",
+        "thirty-seventh",
+        "thirty-eighth",
     ),
 )
 NOT_NAMED = 99

@@ -492,3 +492,38 @@ def test_what_says_only_whose_gpu_it_is_is_never_sure() -> None:
     told = explain("RX 7800 XT\nRuntimeError: Found no NVIDIA driver on your system.")
     assert told.causes[0].cause == "other_maker_gpu"
     assert told.causes[0].score <= 0.75
+
+
+@pytest.mark.parametrize(
+    ("text", "cause"),
+    [
+        (
+            "ERROR: Could not install packages due to an OSError: [WinError 206] The filename or extension is too long",
+            "path_too_long",
+        ),
+        ("No such file or directory: '/path/to/cuda-11.8/bin/nvcc'", "cuda_path_env_wrong"),
+        (
+            "GTX 1650, backend 'rocm'\nValueError: implementation='triton' is unsupported on this GPU generation.",
+            "gpu_arch_too_old",
+        ),
+        (
+            "faiss-cpu 1.10.0\nFailed to load GPU Faiss: name 'GpuIndexIVFFlat' is not defined. Will not load constructor refs for GPU indexes.",
+            "harmless_message",
+        ),
+        (
+            "Jetson Thor, torch 2.9.1+cu128\nCUDA error: no kernel image is available for execution on the device",
+            "gpu_arch_too_new",
+        ),
+        ("import torch\nImportError: libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", "requirement_broken"),
+        ("On the head node\nError initializing CUDA: CUDA_ERROR_NO_DEVICE (100)", "no_nvidia_gpu"),
+    ],
+)
+def test_classes_of_the_newest_sets(text: str, cause: str) -> None:
+    assert explain(text).causes[0].cause == cause
+
+
+def test_the_backends_that_xla_tries_are_no_maker() -> None:
+    told = explain(
+        "xla_bridge.py:895] Unable to initialize backend 'rocm'\nCUDA_ERROR_NO_DEVICE: no CUDA-capable device"
+    )
+    assert "other_maker_gpu" not in {r.cause for r in told.causes[:3]}
