@@ -15,12 +15,12 @@ from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.sysroot import Sysroot
 
 
-def lay_out(root: Path, programs: Mapping[str, str], installed: Mapping[str, str]) -> None:
-    """Write programs into the folder ``work``, and packages into ``site``."""
+def lay_out(root: Path, programs: Mapping[str, str], installed: Mapping[str, str], end: str = "\n") -> None:
+    """Write programs into the folder ``work``, and packages into ``site``; ``end``: of each line."""
     for folder, files in ((root / "work", programs), (root / "site", installed)):
         for name, text in files.items():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
-            (folder / name).write_text(text)
+            (folder / name).write_bytes(text.replace("\n", end).encode())
 
 
 def ends_in(root: Path, *distributions: Distribution, suspects: Suspects = NOTHING_SUSPECT) -> tuple[EndedImport, ...]:

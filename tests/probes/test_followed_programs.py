@@ -355,10 +355,11 @@ VOICE = "import sys, clip\nsys.path.append('third_party/Voice-TTS')\nfrom voice.
         (VOICE.replace("clip", "elsewhere"), {".gitmodules": MODULES}, None),
     ],
 )  # fmt: skip
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
 def test_a_part_of_the_project_that_a_further_step_brings(
-    program: str, files: dict[str, str], expected: tuple[str, str, str] | None, tmp_path: Path
+    program: str, files: dict[str, str], expected: tuple[str, str, str] | None, end: str, tmp_path: Path
 ):
-    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED)
+    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED, end)
     found = [(e.kind, str(Path(e.path).relative_to(tmp_path / "work")), e.name) for e in ends_in(tmp_path)]
     assert found == ([expected] if expected else [])
     assert python_fails(tmp_path) or expected is None

@@ -15,7 +15,7 @@ from core.probes.sysroot import Sysroot
 MOST_BYTES = 256 << 10
 """How long a setup script, or Git's file of submodules, may be."""
 
-_PATHS = late_pattern(r"(?m)^[ \t]*path[ \t]*=[ \t]*(\S+)[ \t]*$")
+_PATHS = late_pattern(r"(?m)^[ \t]*path[ \t]*=[ \t]*(\S+)[ \t\r]*$")
 _BUILDS = late_pattern(r"\bcythonize\(|\bext_modules\s*=")
 
 
