@@ -263,7 +263,7 @@ BAD = {
     "a misspelt table": b"[drivers]\nat_least = '580'",
     "a wrong type": b"[gpus]\ncount = 'eight'",
     "an unknown verdict": b"[[framework]]\nname = 'x'\nverdict = 'fine'",
-    "no text": b"\xff\xfe\x00",
+    "no text": b"\x00\x01\xff\xfe\x80",
     "too large": b"#" * (1024 * 1024 + 1),
     "too deep": b"x = " + b"[" * 100_000,
     "long number": b"[gpus]\ncount = " + b"9" * 5000,
@@ -275,6 +275,11 @@ def test_a_bad_policy_is_one_sentence(data: bytes) -> None:
     with pytest.raises(PolicyError) as e:
         read_policy(data)
     assert len(str(e.value).splitlines()) == 1
+    assert "codec" not in str(e.value)
+
+
+def test_a_policy_in_the_utf_16_of_powershell_is_read() -> None:
+    assert read_policy("[gpus]\ncount = 2\n".encode("utf-16")) == read_policy(b"[gpus]\ncount = 2\n")
 
 
 @pytest.mark.parametrize("name", m.HEALTHY)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.given_text import unmarked
 from core.common.i18n import _
 from core.common.text import join_names
 from core.common.versions import is_older
@@ -102,10 +103,14 @@ def read_policy(data: bytes) -> Policy:
     if len(data) > LARGEST_POLICY:
         raise PolicyError(_("The policy is too large (more than 1 MiB)."))
     try:
-        return msgspec.toml.decode(data, type=Policy)
+        return msgspec.toml.decode(unmarked(data), type=Policy)
     except RecursionError:
         raise PolicyError(_("The policy is nested too deeply.")) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, ValueError) as e:
+    except UnicodeDecodeError:
+        raise PolicyError(
+            _("The policy is not text in UTF-8. `convalesce check --write-expect FILE` writes a new one.")
+        ) from None
+    except (msgspec.DecodeError, ValueError) as e:
         raise PolicyError(_("The policy cannot be read: {e}.", e=str(e).rstrip("."))) from None
 
 
