@@ -14,6 +14,7 @@ from core.fixes.packages import prepare as packages
 from core.fixes.packages.donors import home_of
 from core.fixes.packages.installer import Sources, choose_installer, without_secrets
 from core.fixes.packages.prepare import Prepared
+from core.fixes.packages.twin_trials import import_problem, try_frameworks
 from core.host.interface import Host
 from core.model.changes import Change, ChangeError, ExchangePackages
 from core.model.facts import FrameworkTrial, Snapshot
@@ -111,9 +112,9 @@ def import_in_place(
             continue
         python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
         touched = {p.name for p in change.come}
-        for trial in packages.try_frameworks(python, seen, host, watch) if python else ():
+        for trial in try_frameworks(python, seen, host, watch) if python else ():
             if trial.reached == "nothing" and trial.framework in touched:
-                return packages.import_problem(trial), ()
+                return import_problem(trial), ()
             if trial.reached != "nothing":
                 proved.append(trial)
     names = join_names(dict.fromkeys(f"{t.framework} {t.version}" for t in proved))

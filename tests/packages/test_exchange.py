@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from core.common.progress import Progress
 from core.doctor import repair
 from core.fixes.files import HOOK_FILE_NAME, hook_text
-from core.fixes.packages import prepare
+from core.fixes.packages import twin_trials
 from core.host import exchange
 from core.model.changes import ChangeError, ExchangePackages, FileSet
 from core.model.facts import FrameworkTrial, PythonEnvironment
@@ -220,13 +220,13 @@ def test_python_is_told_where_its_dlls_are_with_the_packages_and_untold_with_the
 ) -> None:
     before = tree(bench.prefix)
     folder, told = str(bench.site / "nvidia" / "cublas" / "bin"), []
-    real = prepare.try_frameworks
+    real = twin_trials.try_frameworks
 
     def tried(python: PythonEnvironment, *rest: Any) -> tuple[FrameworkTrial, ...]:
         told.append(Path(python.site_packages[0], HOOK_FILE_NAME).read_text())
         return real(python, *rest)
 
-    monkeypatch.setattr(prepare, "try_frameworks", tried)
+    monkeypatch.setattr(twin_trials, "try_frameworks", tried)
     proposal = bench.prepared(**CUDA, dll_folders=(folder,))
     change = exchanged(proposal)
     assert told == [hook_text(folder.replace(str(bench.prefix), str(package_exchange.twin_root(change.twin))))]

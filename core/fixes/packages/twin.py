@@ -16,6 +16,8 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+from packaging.utils import canonicalize_name
+
 from core.common.i18n import _
 from core.common.progress import Progress
 from core.model.changes import ChangeError
@@ -117,3 +119,10 @@ def files_below(folder: str, *, without: str = "") -> Iterator[str]:
         inner[:] = sorted(n for n in inner if n != "__pycache__" and f"{here}/{n}" != without)
         links = [n for n in inner if Path(here, n).is_symlink()]
         yield from (f"{here}/{n}" for n in sorted((*names, *links)))
+
+
+def records_of(folder: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the name of each distribution of a folder, and the rows of its RECORD."""
+    for record in Path(folder).glob("*.dist-info/RECORD"):
+        name = canonicalize_name(record.parent.name.removesuffix(".dist-info").rsplit("-", 1)[0])
+        yield name, record.read_text(encoding="utf-8", errors="replace").splitlines()
