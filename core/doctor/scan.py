@@ -27,9 +27,11 @@ from core.probes.known_names import with_known_names
 from core.probes.loading import closure
 from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds, imports, reading_children, records
+from core.probes.python import builds, imports
 from core.probes.python import probe as frameworks
 from core.probes.python import tools as framework_tools
+from core.probes.python.following import reading_children
+from core.probes.python.installed import records
 from core.probes.silent import unexamined_places
 from core.probes.starting import probe as starting
 from core.probes.toolkit import probe as toolkit

@@ -28,8 +28,8 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import store_in_use
 from core.model.facts import Execution, Snapshot, Unexamined
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python.read_ahead import KEY
-from core.probes.python.reading_children import number_of_processors
+from core.probes.python.following.read_ahead import KEY
+from core.probes.python.following.reading_children import number_of_processors
 
 ITS_SECTIONS = ("imports", "frameworks", "records", "starts", "vocabularies")
 """About half of a scan's work: nothing else reads them before the end."""

@@ -20,7 +20,8 @@ from core.common.progress import Progress
 from core.host.this_host import this_host
 from core.model.facts import Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import builds, records
+from core.probes.python import builds
+from core.probes.python.installed import records
 from tests.envlab.rows import ROWS, Row
 from tests.envlab.run import WITHOUT_TRIALS, LabHost, cause, cells, examine, examined, wrong
 

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from core.model.facts import Distribution, EndedImport, SearchEntry
-from core.probes.python.followed_programs import ends_of_programs
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from core.probes.python.bound_names import likely_names, may_bind
-from core.probes.python.module_text import attributes_of, binds_name
+from core.probes.python.text.bound_names import likely_names, may_bind
+from core.probes.python.text.module_text import attributes_of, binds_name
 
 WORDS = ("np", "run", "as", "def", "class", "import", "_x")
 PIECES = (*WORDS, " ", "\t", "\n", "\r\n", ",", "(", ")", ":", "=", "#", ".", "'")

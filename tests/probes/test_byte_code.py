@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.byte_code import _of_folder, ends_as_a_module, is_whole, magic_of
+from core.probes.python.installed.byte_code import _of_folder, ends_as_a_module, is_whole, magic_of
 from core.probes.sysroot import Sysroot
 from tests.probes.test_search_path import PYTHONS
 

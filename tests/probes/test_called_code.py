@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
-from core.probes.python.followed_frame import MOST_CALLS, Frame
+from core.probes.python.following.followed_frame import MOST_CALLS, Frame
 from tests.probes.following import ends_in, lay_out, python_fails
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")

@@ -7,7 +7,7 @@ import contextlib
 
 import pytest
 
-from core.probes.python.evaluation import catches_error, swallows_errors
+from core.probes.python.text.evaluation import catches_error, swallows_errors
 
 ERRORS = ("ImportError", "ModuleNotFoundError", "AttributeError", "AssertionError", "TypeError", "PermissionError")
 HANDLERS = ("", "Exception", "BaseException", "ImportError", "ModuleNotFoundError", "OSError", "IOError", "(KeyError, TypeError)", "builtins.AttributeError", "LookupError", "Warning")  # fmt: skip

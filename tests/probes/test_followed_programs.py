@@ -10,11 +10,11 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import DamagedFile, Distribution, SearchEntry
-from core.probes.python import followed_programs
-from core.probes.python.followed_programs import ends_of_programs
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.unfit_extensions import Suspects
+from core.probes.python.installed.unfit_extensions import Suspects
+from core.probes.python.programs import followed_programs
+from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 from tests.probes.following import ends_in, lay_out, python_fails
 

@@ -15,8 +15,8 @@ import pytest
 
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.python import probe
-from core.probes.python.distributions import find_distributions, recorded_module
 from core.probes.python.environment import describe_environment
+from core.probes.python.installed.distributions import find_distributions, recorded_module
 from core.probes.python.locations import FIND_STEPS, Candidate
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write

@@ -10,7 +10,7 @@ import pytest
 
 from core.model.facts import Distribution, FrameworkBuild, PythonEnvironment
 from core.probes.python.builds import framework_builds, read_all
-from core.probes.python.distributions import find_distributions
+from core.probes.python.installed.distributions import find_distributions
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
 

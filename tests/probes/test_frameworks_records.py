@@ -17,7 +17,7 @@ from core.model.facts import Frameworks, LibraryFile, PackageRecords, Snapshot, 
 from core.probes import hashing
 from core.probes.probe import ProbeRequest
 from core.probes.python import probe
-from core.probes.python import records as frameworks_records
+from core.probes.python.installed import records as frameworks_records
 from core.rules.frameworks.packages import shared_files
 from core.rules.frameworks.records import damaged_libraries
 from core.rules.wording import NOTE

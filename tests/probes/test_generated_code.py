@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.generated_code import refused_at, takes_all
+from core.probes.python.text.generated_code import refused_at, takes_all
 from tests.probes.test_import_closure import ended, plant, really_ends
 
 OLD = "_ROW = _descriptor.Descriptor(\n  name='Row',\n)\n"

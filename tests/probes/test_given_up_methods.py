@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.knowledge.modules import names_given_up
-from core.probes.python.given_up_methods import method_given_up
+from core.probes.python.programs.given_up_methods import method_given_up
 
 PANDAS = """
 class DataFrame:

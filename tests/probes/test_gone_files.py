@@ -13,7 +13,7 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python.gone_files import every_distribution, unlike_files
+from core.probes.python.installed.gone_files import every_distribution, unlike_files
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 from tests.probes.test_import_closure import ended, plant
@@ -131,7 +131,7 @@ IMPORTS: dict[str, tuple[dict[str, str], str, tuple[str, str, tuple[str, ...]] |
 
 @pytest.mark.parametrize("case", IMPORTS)
 def test_the_import_of_a_package_ends_at_the_file_that_it_lost(tmp_path: Path, case: str):
-    from core.probes.python.unfit_extensions import Suspects
+    from core.probes.python.installed.unfit_extensions import Suspects
 
     files, which, expected = IMPORTS[case]
     site = plant(tmp_path, {"torch/__init__.py": "x = 1\n", "typing_extensions.py": "", **files})

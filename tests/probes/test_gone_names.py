@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python.compiled_names import CompiledModules, read_compiled
+from core.probes.python.text.compiled_names import CompiledModules, read_compiled
 from core.probes.sysroot import Sysroot
 from tests.probes.test_import_closure import Case, ended, plant, really_ends
 

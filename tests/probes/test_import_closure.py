@@ -16,11 +16,11 @@ from core.knowledge.modules import KnownModule
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
-from core.probes.python.import_closure import Late, ended_imports
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.statements import Statements
-from core.probes.python.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
+from core.probes.python.following.import_closure import Late, ended_imports
+from core.probes.python.following.statements import Statements
+from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects, UnfitExtension
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 
 linux_paths = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
@@ -789,7 +789,7 @@ def test_a_package_of_python_comes_to_its_extension_module_by_an_inner_file(
 def test_time_that_ran_out_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, seconds: float, told: int
 ) -> None:
-    monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", seconds)
+    monkeypatch.setattr(f"core.probes.python.following.import_closure.{limit}", seconds)
     said: list[tuple[bool, float]] = []
     ended(plant(tmp_path, {"torch/__init__.py": "import gone\n"}), late=lambda *what: said.append(what))
     assert [frameworks for frameworks, _seconds in said] == [True] * told
@@ -831,7 +831,7 @@ def test_what_several_packages_import_is_followed_once(tmp_path: Path, monkeypat
         files[f"{name}/__init__.py"] = f"import shared\nimport torch\nimport gone_from_{name}\n" + "# long\n" * 15
         files[f"{name}-1.0.dist-info/METADATA"] = f"Name: {name}\nVersion: 1.0\nRequires-Dist: torch\n"
         files[f"{name}-1.0.dist-info/RECORD"] = f"{name}/__init__.py,,\n"
-    monkeypatch.setattr("core.probes.python.import_closure.USER_BYTES", 400)  # one package in each portion
+    monkeypatch.setattr("core.probes.python.following.import_closure.USER_BYTES", 400)  # one package in each portion
     followed: list[str] = []
     margin = Statements.margin
 
@@ -850,10 +850,12 @@ def test_a_package_in_doubt_is_followed_first_even_where_it_uses_no_framework(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, release: str, begun: list[str]
 ):
     clock = iter(range(10**6))
-    monkeypatch.setattr("core.probes.python.import_closure.time.thread_time", lambda: float(next(clock)))
-    monkeypatch.setattr("core.probes.python.import_closure.USER_SECONDS", 1.0)  # by this clock one package is begun
+    monkeypatch.setattr("core.probes.python.following.import_closure.time.thread_time", lambda: float(next(clock)))
+    monkeypatch.setattr(
+        "core.probes.python.following.import_closure.USER_SECONDS", 1.0
+    )  # by this clock one package is begun
     for limit in ("MOST_SECONDS", "FRAMEWORK_SECONDS"):
-        monkeypatch.setattr(f"core.probes.python.import_closure.{limit}", 1e6)
+        monkeypatch.setattr(f"core.probes.python.following.import_closure.{limit}", 1e6)
     site = plant(
         tmp_path,
         {

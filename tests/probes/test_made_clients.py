@@ -10,9 +10,9 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, SearchEntry
-from core.probes.python.made_clients import without_makers
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.programs.made_clients import without_makers
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 from tests.machines import SITE, python
 from tests.probes.request import request, write

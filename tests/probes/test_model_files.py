@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
-from core.probes.python.model_files import MOST_BYTES, Headers, ModelFault, model_fault, unfit_models
+from core.probes.python.installed.model_files import MOST_BYTES, Headers, ModelFault, model_fault, unfit_models
 from core.probes.python.tools import look
 from core.probes.sysroot import Sysroot, sysroot_of
 from tests.probes.request import request

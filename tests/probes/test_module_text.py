@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.probes.python import module_text as m
+from core.probes.python.text import module_text as m
 
 ODD = (
     "",

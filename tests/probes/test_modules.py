@@ -16,16 +16,16 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, FoundModule, SearchEntry, System
-from core.probes.python.likeness import is_never_asked
-from core.probes.python.meant_by import lines_that_mean
-from core.probes.python.modules import (
+from core.probes.python.search.likeness import is_never_asked
+from core.probes.python.search.meant_by import lines_that_mean
+from core.probes.python.search.modules import (
     ModuleSearch,
     hidden_standard_modules,
     known_modules,
     replaced_standard_modules,
     stands_in,
 )
-from core.probes.python.search_path import Interpreter, PythonSearch, python_search_path, read_interpreter
+from core.probes.python.search.search_path import Interpreter, PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.probes.test_search_path import HERE, PYTHONS, make
 

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution
-from core.probes.python.numba_parts import missing_libdevice
+from core.probes.python.installed.numba_parts import missing_libdevice
 from core.probes.sysroot import Sysroot
 from tests.machines import python
 from tests.probes.request import request, write

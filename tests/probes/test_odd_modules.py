@@ -17,8 +17,8 @@ from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import DamagedFile, PythonEnvironment, Snapshot
 from core.probes import sysroot
 from core.probes.probe import ProbeRequest
-from core.probes.python.gone_files import Unlike, unlike_files
-from core.probes.python.unfit_extensions import Suspects
+from core.probes.python.installed.gone_files import Unlike, unlike_files
+from core.probes.python.installed.unfit_extensions import Suspects
 from core.probes.sysroot import Entry, Sysroot
 from tests.probes.test_import_closure import ended, plant, really_ends
 

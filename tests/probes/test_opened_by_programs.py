@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
-from core.probes.python.opened_by_programs import absent_libraries
+from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
 

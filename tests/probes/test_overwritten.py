@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.python.overwritten import _overwritten_packages
+from core.probes.python.installed.overwritten import _overwritten_packages
 from core.probes.sysroot import Sysroot
 
 HERE = Sysroot(system="linux")

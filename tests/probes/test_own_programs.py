@@ -10,11 +10,11 @@ from msgspec.structs import replace
 from core.model.facts import Distribution, ImportSearch, LeftModule, Misfit, Snapshot, Tools
 from core.model.findings import Finding
 from core.model.steps import Severity
-from core.probes.python.compiled_remains import compiled_remains
-from core.probes.python.misfits import is_of_another_series, misfits
-from core.probes.python.on_cpu import on_cpu_alone
-from core.probes.python.on_cudnn import callers_of_cudnn
-from core.probes.python.own_programs import idle_frameworks, starts_workers
+from core.probes.python.following.misfits import is_of_another_series, misfits
+from core.probes.python.installed.compiled_remains import compiled_remains
+from core.probes.python.programs.on_cpu import on_cpu_alone
+from core.probes.python.programs.on_cudnn import callers_of_cudnn
+from core.probes.python.programs.own_programs import idle_frameworks, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
 from core.rules.frameworks import broken

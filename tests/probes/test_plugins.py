@@ -11,12 +11,12 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment, SearchEntry
-from core.probes.python.import_closure import ended_imports
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.plugins import framework_plugins
-from core.probes.python.search_parts import SearchParts
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.unfit_extensions import UnfitExtension
+from core.probes.python.following.import_closure import ended_imports
+from core.probes.python.following.search_parts import SearchParts
+from core.probes.python.installed.plugins import framework_plugins
+from core.probes.python.installed.unfit_extensions import UnfitExtension
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 from tests.probes.request import request
 
@@ -118,7 +118,7 @@ def test_what_a_plugin_lacks_that_is_turned_off(
     work.mkdir()
     (work / "main.py").write_text(program)
     unfit = tuple(UnfitExtension(f"{site}/{n}.so", f"{n} 1.0", str(site)) for n in ("torch-own", "another"))
-    monkeypatch.setattr("core.probes.python.search_parts.unfit_extensions", lambda *_its, **_more: unfit)
+    monkeypatch.setattr("core.probes.python.following.search_parts.unfit_extensions", lambda *_its, **_more: unfit)
     its = replace(request(Path("/"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": value}), script_folder=str(work))
     python = environment(site, "2.6.0")
     parts = SearchParts(python, Interpreter("/env", "/env", VERSION), PythonSearch(()), its, HERE)

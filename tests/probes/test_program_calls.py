@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
-from core.probes.python import own_programs, program_calls
-from core.probes.python.program_calls import lacking_for_calls
+from core.probes.python.programs import own_programs, program_calls
+from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.sysroot import Sysroot
 from tests.machines import python
 from tests.probes.request import request, write

@@ -16,15 +16,15 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import EarlierReads, earlier_or_new, using
 from core.model.facts import Distribution, EndedImport, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import reading_children
-from core.probes.python.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
-from core.probes.python.search_parts import SearchParts
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.following import reading_children
+from core.probes.python.following.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
+from core.probes.python.following.search_parts import SearchParts
+from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import sysroot_of
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="an environment of links")
 
-LOOKS = ("core.probes.python.unfit_extensions._unfit", "core.probes.python.gone_files._unlike_files", "core.probes.python.records._unfit_modules", "core.probes.python.byte_code._unfit_byte_code", "core.probes.python.import_closure._followed")  # fmt: skip
+LOOKS = ("core.probes.python.installed.unfit_extensions._unfit", "core.probes.python.installed.gone_files._unlike_files", "core.probes.python.installed.records._unfit_modules", "core.probes.python.installed.byte_code._unfit_byte_code", "core.probes.python.following.import_closure._followed")  # fmt: skip
 """What each part comes to, if nothing was kept of it."""
 
 

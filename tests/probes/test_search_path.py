@@ -13,9 +13,9 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import SearchEntry
-from core.probes.python import pth_text
 from core.probes.python.faults import environment_faults, ignored_lines
-from core.probes.python.search_path import PythonSearch, python_search_path, read_interpreter
+from core.probes.python.search import pth_text
+from core.probes.python.search.search_path import PythonSearch, python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
 

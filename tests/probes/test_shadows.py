@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import SearchEntry, StartCode
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
-from core.probes.python.shadows import ended_programs, shadowed_packages
+from core.probes.python.programs.shadows import ended_programs, shadowed_packages
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 
 VERSION = sys.version_info[:2]

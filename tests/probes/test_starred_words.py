@@ -2,7 +2,7 @@
 
 import pytest
 
-from core.probes.python.starred_words import MOST_ASKED, Behind, StarredWords
+from core.probes.python.text.starred_words import MOST_ASKED, Behind, StarredWords
 
 MODULES = {
     "pack.a": Behind("def first(): pass\n", [], (), is_closed=True),

@@ -10,8 +10,8 @@ import pytest
 
 from core.host.startup.state import UNKNOWN
 from core.probes.driver.libraries import is_driver_stub
-from core.probes.python.path_expressions import PathNames
-from core.probes.python.start_code import libraries_loaded, path_changes, variable_lines, variables_set
+from core.probes.python.search.start_code import libraries_loaded, path_changes, variable_lines, variables_set
+from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
 
 HIDE = ("CUDA_VISIBLE_DEVICES", "-1")

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.host import process
 from core.model.facts import Distribution, EnvironmentFault, Execution, PythonEnvironment, StartCode
-from core.probes.python import started
+from core.probes.python.search import started
 from core.probes.sysroot import Sysroot
 from tests.host.fake import FakeHost
 from tests.probes.request import request

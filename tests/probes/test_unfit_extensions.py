@@ -16,12 +16,12 @@ from core.knowledge.modules import ModuleTable, OpenedLibrary
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import Distribution, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python import unfit_extensions as unfit_extensions_module
 from core.probes.python.environment import goes_without_home
-from core.probes.python.numpy_headers import built_for_numpy_1, numpy_of_module
-from core.probes.python.search_path import Interpreter
-from core.probes.python.start_code import path_changes
-from core.probes.python.unfit_extensions import UnfitExtension, unfit_extensions
+from core.probes.python.installed import unfit_extensions as unfit_extensions_module
+from core.probes.python.installed.numpy_headers import built_for_numpy_1, numpy_of_module
+from core.probes.python.installed.unfit_extensions import UnfitExtension, unfit_extensions
+from core.probes.python.search.search_path import Interpreter
+from core.probes.python.search.start_code import path_changes
 from core.probes.sysroot import Sysroot
 from tests.envlab.run import LabHost
 from tests.loader import build
@@ -480,5 +480,7 @@ def test_a_module_of_a_disk_that_gives_no_answer_is_not_lost(
 ) -> None:
     module, _library = package(tmp_path)
     module.unlink()  # as its status is seen while the disk is silent
-    monkeypatch.setattr("core.probes.python.unfit_extensions.is_silent", lambda path: silent and path == str(module))
+    monkeypatch.setattr(
+        "core.probes.python.installed.unfit_extensions.is_silent", lambda path: silent and path == str(module)
+    )
     assert unfit(tmp_path) == expected

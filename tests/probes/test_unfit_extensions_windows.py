@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from core.model.facts import Distribution, PythonEnvironment
-from core.probes.python.numpy_headers import built_for_numpy_1
-from core.probes.python.search_path import Interpreter
-from core.probes.python.unfit_extensions import UnfitExtension, lacking_modules, unfit_extensions
+from core.probes.python.installed.numpy_headers import built_for_numpy_1
+from core.probes.python.installed.unfit_extensions import UnfitExtension, lacking_modules, unfit_extensions
+from core.probes.python.search.search_path import Interpreter
 from core.probes.sysroot import sysroot_of
 from tests.loader import build
 from tests.probes.request import request, write

@@ -15,8 +15,8 @@ from core.model.facts import Distribution, FoundModule, ImportSearch, Machine, S
 from core.model.findings import Finding
 from core.model.remedies import InstallPackages, SetForEnvironments
 from core.model.steps import Severity
-from core.probes.python.distributions import ANCHORS, is_relevant
 from core.probes.python.environment import describe_environment
+from core.probes.python.installed.distributions import ANCHORS, is_relevant
 from core.probes.sysroot import Sysroot
 from core.rules.frameworks.environment_view import environment_views, unmet_requirements
 from core.rules.frameworks.requirements import broken_requirements, numpy_abi

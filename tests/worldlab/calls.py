@@ -14,9 +14,9 @@ from collections import Counter
 from pathlib import Path
 
 from core.model.facts import Distribution, SearchEntry
-from core.probes.python.followed_programs import ends_of_programs
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import Interpreter, PythonSearch
+from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
 from installer.by_hand import by_hand
 from tests.worldlab.environments import master, site

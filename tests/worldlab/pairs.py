@@ -22,11 +22,11 @@ from pathlib import Path
 import msgspec
 
 from core.model.facts import Distribution, EndedImport
-from core.probes.python import import_closure
-from core.probes.python.distributions import find_distributions
-from core.probes.python.import_closure import ended_imports
-from core.probes.python.modules import ModuleSearch
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.following import import_closure
+from core.probes.python.following.import_closure import ended_imports
+from core.probes.python.installed.distributions import find_distributions
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.worldlab.environments import _settle, master, site
 

@@ -290,7 +290,7 @@ class Told:
 PATIENT = """
 import runpy, sys
 sys.path.insert(0, {checkout!r})
-from core.probes.python import import_closure
+from core.probes.python.following import import_closure
 vars(import_closure)["MOST_WAITING"] = 300.0
 runpy.run_path({starter!r}, run_name="__main__")
 """

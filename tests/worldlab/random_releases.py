@@ -25,7 +25,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
-from core.probes.python.distributions import normalise_name
+from core.probes.python.installed.distributions import normalise_name
 from tests.worldlab.environments import _settle, home, master, remove, site, uv
 from tests.worldlab.run import CHECKOUT, SCAN_TIMEOUT
 from tests.worldlab.scene import LEAVE, World
@@ -168,7 +168,8 @@ NEIGHBOURS: Mapping[str, Callable[[Sequence[int], str], str]] = {
 UNHURRIED = """
 import runpy, sys; from pathlib import Path
 root = sys.argv.pop(1); sys.path.insert(0, root)
-from core.probes.python import import_closure, time_limit
+from core.probes.python.following import import_closure
+from core.probes.python.following import time_limit
 time_limit.MOST_WAITING = import_closure.MOST_WAITING = 300.0
 runpy.run_path(str(Path(root, 'tests', 'worldlab', 'with_card.py')), run_name='__main__')
 """

@@ -31,7 +31,7 @@ from core.host.interface import Host
 from core.host.with_environment import HostWithEnvironment
 from core.model.changes import Change, ChangeError, ExchangePackages, FileItem, FileSet, Package
 from core.model.facts import FrameworkTrial, Frozen, Snapshot, marker_facts
-from core.probes.python.distributions import all_requirements
+from core.probes.python.installed.distributions import all_requirements
 from core.probes.sysroot import sysroot_of
 from core.transaction.journal import Journal
 from core.transaction.package_exchange import (

@@ -18,7 +18,7 @@ from core.host.provenance import environment_for
 from core.model.changes import ExchangePackages
 from core.model.facts import FrameworkTrial, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import find_distributions
+from core.probes.python.installed.distributions import find_distributions
 from core.probes.python.trials.probe import installed_frameworks
 from core.probes.python.trials.run import run_trial
 from core.probes.sysroot import sysroot_of

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from core.knowledge.modules import module_of
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
-from core.probes.python.module_text import packages_spelt
+from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
 PROGRAMS = (".py", ".ipynb", ".sh", ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg")

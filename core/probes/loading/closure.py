@@ -35,7 +35,7 @@ from core.probes.loading.openings import OpeningStep, open_libraries
 from core.probes.loading.pathfinder import pathfinder_files
 from core.probes.noexec import Noexec
 from core.probes.probe import ProbeRequest
-from core.probes.python.gone_files import every_distribution
+from core.probes.python.installed.gone_files import every_distribution
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import opening_verdict
 from core.probes.wheel_record import installed_by_conda, read_record, record_rows

@@ -13,7 +13,7 @@ from core.model.facts import Distribution, PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.loading.gpu_packages import MOST_MODULES
 from core.probes.probe import ProbeRequest
-from core.probes.python.gone_files import STRIPPED_PATHS, every_distribution
+from core.probes.python.installed.gone_files import STRIPPED_PATHS, every_distribution
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
 

@@ -20,7 +20,7 @@ from core.model.facts import Distribution, Frozen, PythonEnvironment
 from core.probes.loading.asked_parts import SERVES_OTHERS, is_served, programs_importing
 from core.probes.loading.package_folders import nvidias_folders, torchs_folders
 from core.probes.probe import ProbeRequest
-from core.probes.python.path_expressions import PathNames
+from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
 
 PRELOADS = late_pattern(r"\bpreload_dlls\(([^()]*)\)")

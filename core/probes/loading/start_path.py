@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from core.model.facts import PythonEnvironment
-from core.probes.python.start_code import MAX_START_CODE_BYTES
+from core.probes.python.search.start_code import MAX_START_CODE_BYTES
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.module_run import ModuleRun
 from core.probes.variables.following.values import Around

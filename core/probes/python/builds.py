@@ -19,7 +19,7 @@ from core.loader.files import UnfitError
 from core.loader.sections import open_layout
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, PythonEnvironment
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name
+from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.probe import find_further
 from core.probes.sysroot import Sysroot, sysroot_of
 

@@ -14,7 +14,7 @@ from core.common.versions import all_numbers
 from core.host.this_host import app_alias_target
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
-from core.probes.python.distributions import read_distributions, that_matter
+from core.probes.python.installed.distributions import read_distributions, that_matter
 from core.probes.sysroot import Sysroot
 
 Kind = Literal["venv", "conda", "system", "embedded", "store", "other"]

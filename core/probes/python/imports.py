@@ -13,27 +13,27 @@ from core.knowledge.modules import module_of
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.probe import ProbeRequest
-from core.probes.python.compiled_remains import compiled_remains
-from core.probes.python.distributions import required_name
 from core.probes.python.faults import environment_faults, ignored_lines, remains_of_pip
-from core.probes.python.followed_programs import ends_of_programs
+from core.probes.python.following.misfits import misfits
+from core.probes.python.following.read_ahead import read_ahead
+from core.probes.python.following.reading_children import remember
+from core.probes.python.following.search_parts import SearchParts
+from core.probes.python.installed.compiled_remains import compiled_remains
+from core.probes.python.installed.distributions import required_name
+from core.probes.python.installed.numpy_headers import built_for_numpy_1
+from core.probes.python.installed.overwritten import overwritten_packages
+from core.probes.python.installed.unfit_extensions import Suspects
 from core.probes.python.locations import working_folder
-from core.probes.python.made_clients import without_makers
-from core.probes.python.misfits import misfits
-from core.probes.python.modules import ModuleSearch, known_modules
-from core.probes.python.numpy_headers import built_for_numpy_1
-from core.probes.python.on_cpu import on_cpu_alone
-from core.probes.python.on_cudnn import callers_of_cudnn
-from core.probes.python.other_library import other_library
-from core.probes.python.overwritten import overwritten_packages
-from core.probes.python.own_programs import idle_frameworks
-from core.probes.python.read_ahead import read_ahead
-from core.probes.python.reading_children import remember
-from core.probes.python.search_parts import SearchParts
-from core.probes.python.search_path import own_library, python_search_path, read_interpreter
-from core.probes.python.shadows import ended_programs, owner_of_module, shadowed_packages
-from core.probes.python.started import start_faults
-from core.probes.python.unfit_extensions import Suspects
+from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.programs.made_clients import without_makers
+from core.probes.python.programs.on_cpu import on_cpu_alone
+from core.probes.python.programs.on_cudnn import callers_of_cudnn
+from core.probes.python.programs.own_programs import idle_frameworks
+from core.probes.python.programs.shadows import ended_programs, owner_of_module, shadowed_packages
+from core.probes.python.search.modules import ModuleSearch, known_modules
+from core.probes.python.search.other_library import other_library
+from core.probes.python.search.search_path import own_library, python_search_path, read_interpreter
+from core.probes.python.search.started import start_faults
 from core.probes.sysroot import Sysroot, sysroot_of
 
 MAX_SECONDS = 3.0

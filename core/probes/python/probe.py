@@ -14,11 +14,11 @@ from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution, PythonEnvironment, Way, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import all_requirements, find_distributions, is_relevant, required_name
 from core.probes.python.environment import describe_environment, is_of_another_system, prefix_of
+from core.probes.python.installed.distributions import all_requirements, find_distributions, is_relevant, required_name
 from core.probes.python.locations import DEEP_FIND_STEPS, FIND_STEPS, Candidate, working_folder
-from core.probes.python.modules import PACKAGE_RECORDS
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.search.modules import PACKAGE_RECORDS
+from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.trust import changeable_in_environment
 

@@ -22,9 +22,9 @@ from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import PythonEnvironment
-from core.probes.python.path_expressions import PathNames
-from core.probes.starting.launching_code import launching_files
+from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
+from core.probes.starting.projects.launching_code import launching_files
 from core.probes.starting.started_programs import TOO_LATE
 from core.probes.starting.ways import Reached
 

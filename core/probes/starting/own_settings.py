@@ -15,9 +15,9 @@ from core.common.syntax_tree import parsed
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment, StartKind
-from core.probes.python.module_text import modules_imported
-from core.probes.python.path_expressions import PathNames
-from core.probes.python.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
+from core.probes.python.search.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
+from core.probes.python.text.module_text import modules_imported
+from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import TOLD_ELSEWHERE, TOO_LATE, add_to_sys_path
 from core.probes.starting.ways import Reached

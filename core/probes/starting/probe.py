@@ -35,25 +35,28 @@ from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.python.locations import starting_folder, working_folder
-from core.probes.python.modules import importable_names
-from core.probes.python.search_path import SYS_PATH, later_entries
-from core.probes.starting.chosen_pythons import chosen_python_ways
-from core.probes.starting.condor import condor_ways
-from core.probes.starting.deployed import deployed_ways
-from core.probes.starting.described_programs import described_ways
-from core.probes.starting.folders import folder_ways
+from core.probes.python.search.modules import importable_names
+from core.probes.python.search.search_path import SYS_PATH, later_entries
 from core.probes.starting.given_inside import given_inside_ways
-from core.probes.starting.hub import hub_ways
-from core.probes.starting.images import image_ways
 from core.probes.starting.machine import Ground, ground_of
-from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.named_notebooks import named_notebook_ways
-from core.probes.starting.notebook_servers import server_ways, with_server_settings
 from core.probes.starting.own_settings import own_settings_ways
-from core.probes.starting.promised_programs import with_promised_programs
+from core.probes.starting.projects.chosen_pythons import chosen_python_ways
+from core.probes.starting.projects.described_programs import described_ways
+from core.probes.starting.projects.folders import folder_ways
+from core.probes.starting.projects.images import image_ways
+from core.probes.starting.projects.named_notebooks import named_notebook_ways
+from core.probes.starting.projects.promised_programs import with_promised_programs
+from core.probes.starting.projects.tasks import task_ways
+from core.probes.starting.projects.uv_runs import saved_python_ways, uv_ways
 from core.probes.starting.pythons import pythons_of
-from core.probes.starting.scheduled import cron_ways
-from core.probes.starting.services import service_ways
+from core.probes.starting.services.condor import condor_ways
+from core.probes.starting.services.deployed import deployed_ways
+from core.probes.starting.services.hub import hub_ways
+from core.probes.starting.services.multiplexers import multiplexer_ways
+from core.probes.starting.services.notebook_servers import server_ways, with_server_settings
+from core.probes.starting.services.scheduled import cron_ways
+from core.probes.starting.services.supervised import supervised_ways
+from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.shells import family
 from core.probes.starting.started_programs import (
     flask_ways,
@@ -64,9 +67,6 @@ from core.probes.starting.started_programs import (
     start_code_ways,
 )
 from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
-from core.probes.starting.supervised import supervised_ways
-from core.probes.starting.tasks import task_ways
-from core.probes.starting.uv_runs import saved_python_ways, uv_ways
 from core.probes.starting.ways import (
     Reached,
     activation_ways,

@@ -10,8 +10,8 @@ from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook
 from core.probes.python.environment import describe_environment, prefix_of
+from core.probes.starting.commands.named_pythons import lines_naming
 from core.probes.starting.machine import Ground
-from core.probes.starting.named_pythons import lines_naming
 from core.probes.starting.ways import Reached
 
 TYPED = ("python", "python3")

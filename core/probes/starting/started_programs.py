@@ -19,11 +19,11 @@ from core.host.startup.plain import read_dotenv, toml_tables
 from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment, StartLine
 from core.probes.programs.follow import find_named
-from core.probes.python.path_expressions import PathNames
-from core.probes.python.search_path import SYS_PATH
-from core.probes.python.start_code import path_changes, variable_lines
+from core.probes.python.search.search_path import SYS_PATH
+from core.probes.python.search.start_code import path_changes, variable_lines
+from core.probes.python.text.path_expressions import PathNames
+from core.probes.starting.commands.runners import run_behind
 from core.probes.starting.machine import Ground, folders_upward
-from core.probes.starting.runners import run_behind
 from core.probes.starting.ways import Reached
 
 TOO_LATE = ("LD_", "PYTHON")

@@ -12,11 +12,11 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
-from core.probes.starting.batch import SUBMITTERS, give_job_variables
-from core.probes.starting.commands import LAUNCHERS, Line, python_of_command, python_without_shell
+from core.probes.starting.commands.batch import SUBMITTERS, give_job_variables
+from core.probes.starting.commands.command_line import LAUNCHERS, Line, python_of_command, python_without_shell
+from core.probes.starting.commands.runners import words_of
+from core.probes.starting.commands.started_code import lacking_pythons, program_ways
 from core.probes.starting.machine import Ground
-from core.probes.starting.runners import words_of
-from core.probes.starting.started_code import lacking_pythons, program_ways
 from core.probes.starting.ways import Reached
 
 MOST_LAUNCHERS = 300

@@ -20,7 +20,7 @@ from core.model.facts import ContainerEngine, GpuDescription, HostCompiler, Link
 from core.model.path_list import searched_entries
 from core.probes.driver.kernel import CDI_FOLDERS
 from core.probes.probe import ProbeRequest
-from core.probes.python.own_programs import starts_workers
+from core.probes.python.programs.own_programs import starts_workers
 from core.probes.sysroot import Sysroot, sysroot_of
 
 COMPILER_VARIABLES = ("NVCC_CCBIN", "CUDAHOSTCXX", "CXX", "CC")

@@ -17,7 +17,7 @@ from core.common.syntax_tree import statements_of
 from core.host.startup.plain import json_line, json_value
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name
+from core.probes.python.installed.distributions import normalise_name
 from core.probes.sysroot import Sysroot
 
 MODULE = ("accelerate", "commands", "config", "config_args.py")

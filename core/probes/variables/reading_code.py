@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, caught_types, is_environ, last_name, literal_text
 from core.model.facts import Frozen
-from core.probes.python.evaluation import ends_with_raise
+from core.probes.python.text.evaluation import ends_with_raise
 from core.probes.variables.accepted_values import Case, CodeValue, Takes
 
 CONVERSIONS: dict[str, Takes] = {

@@ -13,9 +13,9 @@ from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import normalise_name
-from core.probes.python.module_text import modules_imported
-from core.probes.python.own_programs import programs_of_folder
+from core.probes.python.installed.distributions import normalise_name
+from core.probes.python.programs.own_programs import programs_of_folder
+from core.probes.python.text.module_text import modules_imported
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.own_modules import mentioning_modules
 

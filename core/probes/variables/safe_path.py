@@ -13,8 +13,8 @@ from core.common.syntax_tree import statements_of
 from core.model.facts import SearchEntry, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
-from core.probes.python.module_text import packages_imported
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.search.search_path import python_search_path, read_interpreter
+from core.probes.python.text.module_text import packages_imported
 from core.probes.sysroot import Sysroot
 
 NAME, SINCE = "PYTHONSAFEPATH", (3, 11)

@@ -12,7 +12,7 @@ from core.model.facts import Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.environment import user_folder
 from core.probes.python.locations import working_folder
-from core.probes.python.search_path import python_search_path, read_interpreter
+from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from core.probes.variables.safe_path import MOST_SCRIPTS, MOST_TEXT, imported_by, is_provided
 

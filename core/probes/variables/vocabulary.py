@@ -37,7 +37,7 @@ from core.model.path_list import searched_entries
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
-from core.probes.python.search_path import own_library, read_interpreter
+from core.probes.python.search.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import account_asked, cached_function, variables_of

@@ -11,7 +11,7 @@ from core.knowledge.modules import followed_distributions
 from core.model.facts import Distribution, Frozen, PythonEnvironment, Vocabulary, path_text
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import all_requirements, required_name
+from core.probes.python.installed.distributions import all_requirements, required_name
 from core.probes.sysroot import Sysroot
 from core.probes.variables.docstrings import uses_of_docstrings
 from core.probes.wheel_record import read_record

@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution
-from core.probes.starting.chosen_pythons import chosen_python_ways
+from core.probes.starting.projects.chosen_pythons import chosen_python_ways
 from core.probes.starting.ways import desktop_session
 from tests.probes.starting.test_started_code import VERSION, here, home, pythons, write  # noqa: F401 - home is a fixture
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
-from core.probes.starting.commands import Line, python_of_command, python_of_text, words_of
+from core.probes.starting.commands.command_line import Line, python_of_command, python_of_text, words_of
 from core.probes.starting.machine import Ground
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.starters import launcher_ways, script_ways

@@ -15,7 +15,7 @@ import pytest
 
 from core.host.ownership import ACCESS_LIST
 from core.model.facts import Confinement, PythonEnvironment
-from core.probes.starting.services import service_ways
+from core.probes.starting.services.systemd import service_ways
 from tests.probes.starting.shells import ground
 
 UNIT = "/etc/systemd/system/serve.service"

@@ -9,11 +9,11 @@ import pytest
 
 from core.host.startup.described import described
 from core.model.facts import PythonEnvironment
-from core.probes.starting.described_programs import described_ways
 from core.probes.starting.own_settings import own_settings_ways
-from core.probes.starting.services import service_ways
+from core.probes.starting.projects.described_programs import described_ways
+from core.probes.starting.projects.tasks import task_ways
+from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import script_ways
-from core.probes.starting.tasks import task_ways
 from tests.probes.starting.shells import in_project, project
 
 NAME, VALUE = "XLA_FLAGS", "--xla_x=1"
@@ -121,7 +121,7 @@ def test_yaml(text: str, value: object):
 
 def test_a_unit_of_a_package_counts_where_it_is_enabled(home: Path, monkeypatch: pytest.MonkeyPatch):
     text = f"[Service]\nEnvironment={NAME}={VALUE}\nExecStart={{env}}/bin/python main.py\n"
-    monkeypatch.setattr("core.probes.starting.services.RUN", str(home / "run"))
+    monkeypatch.setattr("core.probes.starting.services.systemd.RUN", str(home / "run"))
     made = in_project(home)
     write(home, f"run/user/{made.person.uid}/systemd/transient/run-1.service", text)
     assert found(home) == [(VALUE, [2])]

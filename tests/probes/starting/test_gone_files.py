@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.starting.described_programs import described_ways
-from core.probes.starting.services import service_ways
+from core.probes.starting.projects.described_programs import described_ways
+from core.probes.starting.projects.tasks import task_ways
+from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import script_ways
-from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import Reached, editor_ways
 from tests.probes.starting.shells import begin, in_project, project
 

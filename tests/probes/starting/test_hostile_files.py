@@ -23,9 +23,9 @@ from core.model.findings import Report
 from core.probes.probe import Probe, ProbeRequest
 from core.probes.programs.kernels import read_notebook
 from core.probes.starting import probe
-from core.probes.starting.commands import Line, python_of_command
+from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.machine import ground_of
-from core.probes.starting.tasks import task_ways
+from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.windows.command_lines import python_of_batch, python_of_ps1
 from core.probes.starting.windows.powershell import python_of_script
 from core.probes.sysroot import Sysroot, sysroot_of

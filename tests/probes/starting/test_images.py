@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.starting.images import image_ways
+from core.probes.starting.projects.images import image_ways
 from tests.probes.starting.shells import in_project, project
 
 CMD = 'CMD ["{home}/work/.venv/bin/python", "main.py"]'

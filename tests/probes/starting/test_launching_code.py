@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.starting.tasks import task_ways
+from core.probes.starting.projects.tasks import task_ways
 from tests.probes.starting.shells import in_project, project
 
 NAME = "LD_LIBRARY_PATH"

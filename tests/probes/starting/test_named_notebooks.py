@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from core.doctor.programs import sort_chosen
 from core.host.linux.host import LinuxHost
 from core.model.facts import Distribution, PythonEnvironment
-from core.probes.starting.named_notebooks import named_notebook_ways
+from core.probes.starting.projects.named_notebooks import named_notebook_ways
 from core.probes.starting.ways import Reached
 from tests.probes.starting.shells import begin, in_project, project
 

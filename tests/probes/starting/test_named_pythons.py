@@ -7,7 +7,7 @@ import pytest
 from core.host.startup.edit import Edit, edit_text
 from core.model.changes import ChangeError
 from core.model.facts import INTERPRETER
-from core.probes.starting.named_pythons import lines_naming
+from core.probes.starting.commands.named_pythons import lines_naming
 
 OLD, NEW = "/usr/bin/python3", "/home/ada/env/bin/python"
 SPYDER = "[main_interpreter]\ncustom = True\ncustom_interpreters_list = ['/usr/bin/python3']\ncustom_interpreter = /usr/bin/python3\nexecutable = /usr/bin/python3\n"

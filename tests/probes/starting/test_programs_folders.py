@@ -12,9 +12,9 @@ from core.model.facts import Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
 from core.probes.starting import probe
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import ground_of
-from core.probes.starting.started_code import script_folder
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
 from tests.probes.starting.test_windows_starters import ENV, TASK

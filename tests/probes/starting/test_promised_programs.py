@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution
 from core.probes.starting.machine import Ground
-from core.probes.starting.promised_programs import with_promised_programs
+from core.probes.starting.projects.promised_programs import with_promised_programs
 from core.probes.starting.starters import script_ways
 from core.probes.starting.ways import desktop_session, editor_ways, notebook_ways
 from tests.probes.starting.test_started_code import VERSION, here, home, pythons, write  # noqa: F401 - home is a fixture

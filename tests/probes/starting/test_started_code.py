@@ -16,14 +16,14 @@ from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.model.facts import Distribution, PythonEnvironment
-from core.probes.starting.described_programs import described_ways
-from core.probes.starting.lacking_modules import options_of_python
+from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
-from core.probes.starting.scheduled import cron_ways
-from core.probes.starting.services import service_ways
+from core.probes.starting.projects.described_programs import described_ways
+from core.probes.starting.projects.tasks import task_ways
+from core.probes.starting.projects.uv_runs import uv_ways
+from core.probes.starting.services.scheduled import cron_ways
+from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import first_line_ways, script_ways
-from core.probes.starting.tasks import task_ways
-from core.probes.starting.uv_runs import uv_ways
 from tests.probes.starting.shells import ground
 
 PROGRAM = "import sys\nimport frame\nprint(frame)\n"
@@ -231,7 +231,7 @@ def test_a_variable_that_only_terminals_have(home: Path, case: str):
 def test_a_bare_name_is_not_searched_in_the_path_of_a_unit(
     home: Path, line: str, lacks: bool, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("core.probes.starting.services.MACHINES_PATH", f"{home}/bare/bin")
+    monkeypatch.setattr("core.probes.starting.services.systemd.MACHINES_PATH", f"{home}/bare/bin")
     unit = "[Service]\nWorkingDirectory=%h/work\nEnvironment=PATH={home}/env/bin\n{line}ExecStart=python3 main.py\n"
     write(home, {".config/systemd/user/x.service": unit.replace("{line}", line)})
     found = [o.lacks for w in service_ways(here(home), pythons(home)) for o in w.runs]
@@ -311,7 +311,7 @@ def test_a_tool_beside_the_python_of_a_service(
     home: Path, code: str, path: str, lacks: bool, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(
-        "core.probes.starting.services.with_systemd", lambda _ground, state: State({"PATH": "/none"}, {"PATH"})
+        "core.probes.starting.services.systemd.with_systemd", lambda _ground, state: State({"PATH": "/none"}, {"PATH"})
     )
     env, bare = pythons(home)
     env = replace(env, distributions=(*env.distributions, Distribution(name="torch", version="2.8.0", location="")))

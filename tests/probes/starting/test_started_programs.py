@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
-from core.probes.python.search_path import later_entries, python_search_path, read_interpreter
+from core.probes.python.search.search_path import later_entries, python_search_path, read_interpreter
 from core.probes.starting.machine import Ground
 from core.probes.starting.started_programs import SYS_PATH, ipython_ways, prompt_ways, pytest_ways, start_code_ways
 from core.probes.sysroot import Sysroot

@@ -16,20 +16,21 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.host.startup.units import apply_unit, quoted_words, replace_specifiers, specifiers, unit_rows
 from core.model.facts import PythonEnvironment
-from core.probes.starting import deployed, multiplexers, starters
-from core.probes.starting.condor import condor_ways
-from core.probes.starting.deployed import deployed_ways
-from core.probes.starting.folders import folder_ways
-from core.probes.starting.hub import hub_ways
+from core.probes.starting import starters
 from core.probes.starting.machine import Ground
-from core.probes.starting.multiplexers import multiplexer_ways
-from core.probes.starting.notebook_servers import server_ways, with_server_settings
+from core.probes.starting.projects.folders import folder_ways
+from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.pythons import pythons_of
-from core.probes.starting.scheduled import cron_ways
-from core.probes.starting.services import service_ways
+from core.probes.starting.services import deployed, multiplexers
+from core.probes.starting.services.condor import condor_ways
+from core.probes.starting.services.deployed import deployed_ways
+from core.probes.starting.services.hub import hub_ways
+from core.probes.starting.services.multiplexers import multiplexer_ways
+from core.probes.starting.services.notebook_servers import server_ways, with_server_settings
+from core.probes.starting.services.scheduled import cron_ways
+from core.probes.starting.services.supervised import supervised_ways
+from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import script_ways
-from core.probes.starting.supervised import supervised_ways
-from core.probes.starting.tasks import task_ways
 from core.probes.starting.ways import Reached, desktop_session
 from tests.probes.starting.shells import begin, ground, surroundings
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import PythonEnvironment
-from core.probes.starting.described_programs import described_ways
-from core.probes.starting.services import service_ways
-from core.probes.starting.tasks import task_ways
+from core.probes.starting.projects.described_programs import described_ways
+from core.probes.starting.projects.tasks import task_ways
+from core.probes.starting.services.systemd import service_ways
 from tests.probes.starting.shells import in_project, project
 
 VALUE = "LD_LIBRARY_PATH=/a"

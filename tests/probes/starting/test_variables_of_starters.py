@@ -13,9 +13,9 @@ from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting import starters
 from core.probes.starting.machine import PAM_SETTINGS, with_pam
+from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.started_programs import flask_ways, pipenv_ways
 from core.probes.starting.starters import script_ways
-from core.probes.starting.tasks import task_ways
 from tests.probes.starting.shells import ground, in_project, project
 
 NAME = "XLA_FLAGS"

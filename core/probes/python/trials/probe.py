@@ -20,9 +20,9 @@ from core.knowledge.memory_growth import growth_of
 from core.model.facts import Distribution, FrameworkTrial, PythonEnvironment, Unexamined, full_id
 from core.probes.loading.origin import PATH_VARIABLE, runs_here
 from core.probes.probe import ProbeRequest
-from core.probes.python.distributions import all_requirements, recorded_module, required_name
-from core.probes.python.gone_files import every_distribution
-from core.probes.python.import_hints import is_unmet
+from core.probes.python.following.import_hints import is_unmet
+from core.probes.python.installed.distributions import all_requirements, recorded_module, required_name
+from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.trials.experiments import Laboratory
 from core.probes.python.trials.run import MAX_PACKAGES, TRIAL_TIMEOUT_SECONDS, Trial, run_trial
 from core.probes.sysroot import Sysroot, sysroot_of

@@ -19,7 +19,9 @@ from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
-from core.probes.starting.chosen_pythons import (
+from core.probes.starting.commands.started_code import lacking_pythons
+from core.probes.starting.machine import Ground
+from core.probes.starting.projects.chosen_pythons import (
     MOST_PROGRAMS,
     Chosen,
     chosen_in_pycharm,
@@ -27,8 +29,6 @@ from core.probes.starting.chosen_pythons import (
     chosen_in_thonny,
     command_for_code_runner,
 )
-from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached, filled_by_editor
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import prefix_among, python_of_line

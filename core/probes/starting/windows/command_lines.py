@@ -18,8 +18,8 @@ from core.host.startup.state import State
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
-from core.probes.starting.commands import StartedFile
-from core.probes.starting.lacking_modules import options_of_python
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
 from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within

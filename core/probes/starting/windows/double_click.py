@@ -16,8 +16,8 @@ from msgspec.structs import replace
 
 from core.common.syntax_tree import is_main, statements_of, walk
 from core.model.facts import PythonEnvironment, RegisteredStart
+from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import python_of_line

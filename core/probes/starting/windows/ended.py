@@ -18,11 +18,11 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.model.paths import is_inside
-from core.probes.python.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
-from core.probes.starting.commands import StartedFile
-from core.probes.starting.lacking_modules import program_file
+from core.probes.python.search.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import program_file
+from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.in_code_page import not_in_code_page
 

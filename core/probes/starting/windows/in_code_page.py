@@ -17,9 +17,9 @@ from core.common.syntax_tree import argument, last_name, literal_text, nodes_of,
 from core.common.versions import version_tuple
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment, StartedPython, path_text
-from core.probes.python.path_expressions import PathNames
-from core.probes.starting.commands import StartedFile
-from core.probes.starting.lacking_modules import options_of_python, program_file
+from core.probes.python.text.path_expressions import PathNames
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import options_of_python, program_file
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of

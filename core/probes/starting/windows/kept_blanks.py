@@ -11,8 +11,8 @@ from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.model.facts import LineForm, PythonEnvironment, StartedPython, StartLine
+from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.command_lines import prefix_among, python_of_batch
 

@@ -10,10 +10,10 @@ import ntpath
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.runners import RUNNERS, environment_of_project, interpreter_in
+from core.probes.starting.commands.script_metadata import own_requirements
 from core.probes.starting.machine import Ground, folders_upward
-from core.probes.starting.runners import RUNNERS, environment_of_project, interpreter_in
-from core.probes.starting.script_metadata import own_requirements
 from core.probes.starting.windows.batch_variables import value_of
 
 STARTS = late_pattern(r"(?i)(?:.*[\\/])?pythonw?(?:\.exe)?|.*\.pyw?")

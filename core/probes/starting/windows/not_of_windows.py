@@ -11,8 +11,8 @@ from core.common.syntax_tree import is_main, statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
-from core.probes.python.module_text import absolute_name, modules_imported
-from core.probes.starting.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
+from core.probes.python.text.module_text import absolute_name, modules_imported
+from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.in_code_page import OF_SHELLS

@@ -13,9 +13,9 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.host.windows.environment import expand_variables
 from core.model.facts import PythonEnvironment, StartKind
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.runners import words_of
 from core.probes.starting.machine import Ground
-from core.probes.starting.runners import words_of
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place

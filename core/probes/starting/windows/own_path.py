@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, path_text
-from core.probes.starting.lacking_modules import has_module
+from core.probes.starting.commands.lacking_modules import has_module
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 

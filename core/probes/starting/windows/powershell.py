@@ -18,7 +18,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
 from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, fill
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import value_of
 

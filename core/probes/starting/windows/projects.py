@@ -14,12 +14,12 @@ from functools import partial
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.python.environment import read_settings
-from core.probes.starting.commands import StartedFile
-from core.probes.starting.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
-from core.probes.starting.launching_code import Reader, launching_calls, launching_files, named_pythons_started
-from core.probes.starting.launching_node import node_calls, node_files
+from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
-from core.probes.starting.tasks import npm_scripts
+from core.probes.starting.projects.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
+from core.probes.starting.projects.launching_code import Reader, launching_calls, launching_files, named_pythons_started
+from core.probes.starting.projects.launching_node import node_calls, node_files
+from core.probes.starting.projects.tasks import npm_scripts
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import commands_of_line, python_of_line, python_of_words

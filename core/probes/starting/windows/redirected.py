@@ -16,8 +16,8 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name, nodes_of
 from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment, StartedPython, path_text
-from core.probes.starting.commands import StartedFile
-from core.probes.starting.lacking_modules import options_of_python, program_file
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import options_of_python, program_file
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.batch_variables import value_of

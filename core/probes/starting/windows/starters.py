@@ -21,9 +21,9 @@ from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import PythonEnvironment, RegisteredStart, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.started_code import lacking_pythons, script_folder
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import give, prefix_among, python_of_line

@@ -15,9 +15,9 @@ from core.host.startup.plain import json_line, json_value, python_launches, read
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
-from core.probes.starting.commands import StartedFile
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.started_code import lacking_pythons, script_folder
 from core.probes.starting.machine import Ground
-from core.probes.starting.started_code import lacking_pythons, script_folder
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place

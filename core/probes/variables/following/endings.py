@@ -16,7 +16,12 @@ from core.common.versions import version_tuple
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
-from core.probes.python.module_text import behind_docstring, imported_names, imports_at_the_margin, modules_imported
+from core.probes.python.text.module_text import (
+    behind_docstring,
+    imported_names,
+    imports_at_the_margin,
+    modules_imported,
+)
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.module_run import Ending, ModuleRun
 from core.probes.variables.following.values import Around

@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from core.common.syntax_tree import is_environ, last_name, statements_of, uncalled
-from core.probes.python.evaluation import catches_error, swallows_errors
+from core.probes.python.text.evaluation import catches_error, swallows_errors
 from core.probes.variables.following.expressions import Expressions, Left, LoopEnd, Spent, dotted
 from core.probes.variables.following.values import (
     STANDARD,

@@ -1,0 +1,1 @@
+"""Follow imports from module to module, to the one that fails."""

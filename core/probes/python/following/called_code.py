@@ -1,0 +1,564 @@
+"""Which function of an installed package a call comes to, found in the text: through imports, star imports, classes and their bases.
+
+Where the text leaves it open - an unknown decorator, a metaclass, a base that is compiled - nothing is found.
+
+Source: https://docs.python.org/3/reference/expressions.html#calls and datamodel.html, "Customizing class creation".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
+from core.probes.python.following.dotted_modules import DottedModules, Module, package_of
+from core.probes.python.text.bound_names import stored_names
+from core.probes.python.text.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
+from core.probes.python.text.module_text import absolute_name, modules_imported
+
+MOST_SCOPES, MOST_LINKS = 80, 12
+"""Modules whose names are read for the calls of one environment, and imports from one module to the next for one name."""
+
+_KEEPS_PARAMETERS = frozenset(
+    ("staticmethod", "classmethod", "lru_cache", "cache", "no_grad", "inference_mode", "override", "final", "abstractmethod", "set_module", "array_function_dispatch")
+)  # fmt: skip
+"""Decorators that run the function's body with what it is given; the last two are NumPy's and pandas'."""
+
+_RETURNS_THE_CLASS = late_pattern(
+    r"dataclass|final|total_ordering|runtime_checkable|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
+)
+"""Decorators that give the class itself back: keras_export, tf_export, register_keras_serializable, transformers' for docstrings."""
+
+_LOADED_LATE = ("tensorflow.keras.", "keras._tf_keras.keras.")
+"""What TensorFlow from 2.16 on finds elsewhere: KerasLazyLoader in tensorflow/python/util/lazy_loader.py."""
+
+_PLAIN_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "PushToHubMixin"))
+"""Bases that take no part in making an object. PushToHubMixin: huggingface_hub's, methods alone."""
+
+_BACKENDS = {
+    "cython": "Cython", "jinja": "jinja2", "levenshtein": "Levenshtein", "onnx": "onnxruntime", "opencv": "cv2",
+    "protobuf": "google.protobuf", "speech": "torchaudio", "tf": "tensorflow", "vision": "PIL", "invisible_watermark": "imwatermark",
+    **{name: name for name in (
+        "accelerate", "av", "bitsandbytes", "bs4", "compel", "cv2", "datasets", "decord", "detectron2", "essentia", "faiss", "flax", "ftfy",
+        "g2p_en", "gguf", "imageio", "jieba", "k_diffusion", "kornia", "librosa", "natten", "nltk", "note_seq", "oneccl_bind_pt", "pandas",
+        "peft", "phonemizer", "pretty_midi", "pyctcdecode", "pytesseract", "rjieba", "sacremoses", "safetensors", "scipy", "sentencepiece",
+        "sklearn", "soundfile", "tensorflow_probability", "tensorflow_text", "timm", "tokenizers", "torch", "torchao", "torchaudio",
+        "torchsde", "torchvision", "transformers", "uroman", "yt_dlp",
+    )},
+}  # fmt: skip
+"""Words for backends -> their modules, from BACKENDS_MAPPING of transformers' and diffusers' utils/import_utils.py; of another word nothing
+is told.
+"""
+
+STAND_IN = "(metaclass=DummyObject)"
+"""How these packages write a class that takes the place of another which needs backends: any use of it raises ImportError."""
+
+SAYS_WHETHER = late_pattern(r"(?i)_available$|^_?has_")
+"""How packages name what says whether another one is there: _WANDB_AVAILABLE, HAS_RICH."""
+
+_PLAIN_METACLASSES = frozenset(("ABCMeta",))
+
+
+class Scope(NamedTuple):
+    """What the names at the top of a module's text stand for."""
+
+    dotted: str
+    path: str
+    package: str
+    text: str
+    modules: dict[str, str]
+    """Name -> the module, or the name of a module, that it was imported from."""
+    values: dict[str, object]
+    sources: dict[str, str]
+    """Name whose value says that a module is not installed -> this module."""
+    definitions: dict[str, ast.FunctionDef | ast.ClassDef]
+    stars: list[str]
+    """Modules whose names it takes by ``import *``."""
+
+
+class Class(NamedTuple):
+    """A class, and the module whose names it uses."""
+
+    scope: Scope
+    node: ast.ClassDef
+
+
+class Callee(NamedTuple):
+    """What a call runs."""
+
+    scope: Scope
+    node: ast.FunctionDef
+    name: str
+    """As its caller imports it: "torch.optim.SGD"."""
+    of: Class | None = None
+    """The class whose object it makes, or whose method it is."""
+    owner: Class | None = None
+    """The class that defines it: the same, or a base."""
+    is_bound: bool = False
+    """Whether its first parameter is filled already."""
+    fields: tuple[str, ...] = ()
+    """What a data class takes, in place of the function's parameters."""
+
+
+class _Asking:
+    """The facts of an environment, and the modules that were asked for and are not there."""
+
+    def __init__(self, around: Surroundings) -> None:
+        self._around = around
+        self.python, self.platform = around.python, around.platform
+        self.is_recorded, self.release = around.is_recorded, around.release
+        self.absent: list[str] = []
+
+    def is_installed(self, module: str) -> bool | None:
+        found = self._around.is_installed(module)
+        self.absent += [module] if found is False else []
+        return found
+
+
+class CalledCode:
+    """The functions and classes of one environment."""
+
+    def __init__(self, found: DottedModules, around: Surroundings) -> None:
+        self._found, self._around = found, around
+        self._scopes: dict[str, Scope | None] = {}
+
+    # --- modules ------------------------------------------------------------------------------------------------------
+
+    def scope(self, dotted: str) -> Scope | None:
+        """Return what the names of a module stand for; None for one without text, or once too many were read."""
+        if dotted not in self._scopes:
+            its = self._found.find(dotted)
+            text = self._found.text(its) if its.kind in ("package", "module") else ""
+            self._scopes[dotted] = None  # one that imports itself in a circle has no names yet
+            may_read = text and len(self._scopes) < MOST_SCOPES and its.path not in self._found.of_other_text
+            self._scopes[dotted] = self.scope_of(dotted, its, text) if may_read else None
+        return self._scopes[dotted]
+
+    def scope_of(self, dotted: str, its: Module, text: str) -> Scope | None:
+        """Return what the names in a text stand for; None where it cannot be parsed."""
+        tree = parsed(text)
+        if tree is None:
+            return None
+        made = Scope(dotted, its.path, package_of(dotted, its), text, {}, {}, {}, {}, [])
+        self._bind(tree.body, made)
+        if "global " in text:  # what a function may change while the program runs
+            _forget(made, *(name for n in walk(tree) if isinstance(n, ast.Global) for name in n.names))
+        return made
+
+    def _bind(self, body: Iterable[ast.stmt], scope: Scope) -> None:
+        for node in body:
+            match node:
+                case ast.Import(names=names):
+                    for one in names:
+                        first = one.name.partition(".")[0]
+                        self._stand(scope, one.asname or first, one.name if one.asname else first)
+                case ast.ImportFrom(module=module, level=dots, names=[ast.alias(name="*")]):
+                    scope.stars.append(absolute_name(dots, module or "", scope.package))
+                case ast.ImportFrom(module=module, level=dots, names=names):
+                    source = absolute_name(dots, module or "", scope.package)
+                    for one in names:
+                        self._stand(scope, one.asname or one.name, f"{source}.{one.name}")
+                case ast.FunctionDef(name=name) | ast.ClassDef(name=name):
+                    _forget(scope, name)
+                    scope.definitions[name] = node
+                case (
+                    ast.Assign(targets=[ast.Name(id=name)], value=ast.expr() as value)
+                    | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
+                ):
+                    self._assign(scope, name, value)
+                case ast.If():
+                    self._bind_branch(node, scope)
+                case ast.Try():
+                    self._bind_tried(node, scope)
+                case _:
+                    _forget(scope, *stored_names([node]))
+
+    def _bind_branch(self, node: ast.If, scope: Scope) -> None:
+        """Bind what the branch binds that is taken; nothing where that is open."""
+        asked = [n.id for n in walk(node.test) if isinstance(n, ast.Name) and SAYS_WHETHER.search(n.id)]
+        imported = {name: value for name in asked if (value := self.availability(scope, name)[0]) is not UNKNOWN}
+        its = truth_of(node.test, Values(scope.modules, {**scope.values, **imported}), self._around)
+        if its is None:
+            _forget(scope, *stored_names([node]))
+        else:
+            self._bind(node.body if its else node.orelse, scope)
+
+    def _bind_tried(self, node: ast.Try, scope: Scope) -> None:
+        """Bind what is tried; where a module that it imports is not installed, what the handlers bind."""
+        wanted = [m for n in node.body for m in modules_imported(n, scope.package)]
+        absent = [m for m in wanted if self._around.is_installed(m.partition(".")[0]) is False]
+        if not absent:
+            self._bind([*node.body, *node.orelse, *node.finalbody], scope)
+            return
+        _forget(scope, *stored_names(node.body))
+        before = set(scope.values)
+        self._bind((n for h in node.handlers for n in h.body), scope)
+        scope.sources.update((name, absent[0].partition(".")[0]) for name in scope.values if name not in before)
+
+    def _assign(self, scope: Scope, name: str, value: ast.expr) -> None:
+        chain = chain_of(value)
+        asking = _Asking(self._around)
+        found = value_of(value, Values(scope.modules, scope.values), asking)
+        of_names = (scope.sources[n.id] for n in walk(value) if isinstance(n, ast.Name) and n.id in scope.sources)
+        source = next(iter([*asking.absent, *of_names]), "")
+        _forget(scope, name)
+        if found is not UNKNOWN:
+            scope.values[name] = found
+            scope.sources.update({name: source} if source else {})
+        elif chain and chain[0] in scope.modules:
+            scope.modules[name] = ".".join((scope.modules[chain[0]], *chain[1:]))
+        elif len(chain) == 1 and chain[0] in scope.definitions:
+            scope.definitions[name] = scope.definitions[chain[0]]
+
+    @staticmethod
+    def _stand(scope: Scope, name: str, what: str) -> None:
+        _forget(scope, name)
+        scope.modules[name] = what
+
+    # --- names --------------------------------------------------------------------------------------------------------
+
+    def availability(self, scope: Scope, name: str) -> tuple[object, str]:
+        """Return the value of a name that a module has from another one, and the module that it says is not installed; (UNKNOWN, "") where
+        that is open.
+        """
+        for _link in range(MOST_LINKS):
+            if name in scope.values:
+                return scope.values[name], scope.sources.get(name, "")
+            home, _, inner = scope.modules.get(name, "").rpartition(".")
+            other = self.scope(home) if home and self._found.find(home).kind in ("package", "module") else None
+            if other is None or other is scope:
+                break
+            scope, name = other, inner
+        return UNKNOWN, ""
+
+    def defined_at(self, dotted: str, links: int = 0) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
+        """Return the definition that a full name leads to, and the rest of the name: ("httpx.Client.get" -> Client, ["get"])."""
+        if dotted.startswith(_LOADED_LATE[0]):
+            dotted = _LOADED_LATE[1] + dotted.removeprefix(_LOADED_LATE[0])
+        parts = dotted.split(".")
+        cut = next(
+            (n for n in range(len(parts), 0, -1) if self._found.find(".".join(parts[:n])).kind in ("package", "module")), 0
+        )  # fmt: skip
+        if not cut or cut == len(parts) or links > MOST_LINKS:
+            return None
+        module = ".".join(parts[:cut])
+        return self._in_module(module, parts[cut:], links)
+
+    def _in_module(
+        self, module: str, names: list[str], links: int
+    ) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
+        scope = self.scope(module)
+        if scope is None:
+            return None
+        first, *rest = names
+        if first in scope.definitions:
+            return scope, scope.definitions[first], rest
+        if first in scope.modules:
+            return self.defined_at(".".join((scope.modules[first], *rest)), links + 1)
+        if first in scope.values:
+            return None
+        its = self._found.find(module)
+        if home := self._found.lazy_home(module, its, first):
+            return self._in_module(home, names, links + 1) if links < MOST_LINKS else None
+        for star in scope.stars:
+            if links < MOST_LINKS and (found := self._in_module(star, names, links + 1)) is not None:
+                return found
+        return None
+
+    def stand_in(self, dotted: str) -> tuple[Scope, ast.ClassDef, str] | None:
+        """Return the class that takes the place of the named one, its module, and the backend that is not installed; None for any other.
+
+        transformers, diffusers and their like give such a class of ``utils/dummy_*_objects.py`` where a backend is missing.
+        """
+        top, _, name = dotted.partition(".")
+        if not name.isidentifier() or self._found.find(f"{top}.utils").kind != "package":
+            return None
+        for module in self._found.submodules(f"{top}.utils"):
+            text = self._found.text(self._found.find(module)) if ".dummy_" in module else ""
+            if f"class {name}{STAND_IN}" not in text or (scope := self.scope(module)) is None:
+                continue
+            node = scope.definitions.get(name)
+            if isinstance(node, ast.ClassDef) and (missing := self.missing_backend(_backends(node))):
+                return scope, node, missing
+        return None
+
+    def missing_backend(self, words: Iterable[str]) -> str:
+        """Return the module of the first of these backends that is not installed; empty where all are, or may be."""
+        modules = (_BACKENDS.get(word, "") for word in words)
+        return next((m for m in modules if m and self._around.is_installed(m) is False), "")
+
+    # --- calls --------------------------------------------------------------------------------------------------------
+
+    def callee(self, scope: Scope, modules: dict[str, str], chain: tuple[str, ...]) -> Callee | None:
+        """Return what a call of this chain of names runs, where ``modules`` has what the names stand for at that line."""
+        first, *rest = chain
+        if first in modules:
+            name = ".".join((modules[first], *rest))
+            found = self.defined_at(name)
+        else:
+            name = ".".join((scope.dotted, *chain))
+            found = (scope, scope.definitions[first], rest) if first in scope.definitions else None
+        if found is None:
+            return None
+        where, node, left = found
+        if isinstance(node, ast.FunctionDef):
+            return Callee(where, node, name) if not left and _runs_as_it_is(node) else None
+        its = Class(where, node)
+        if not left:
+            return self.constructor(its, name)
+        return self.method(its, left[0], by_class=True) if len(left) == 1 else None
+
+    def class_at(self, scope: Scope, modules: dict[str, str], chain: tuple[str, ...]) -> Class | None:
+        """Return the class that a chain of names stands for."""
+        first, *rest = chain
+        if first in modules:
+            found = self.defined_at(".".join((modules[first], *rest)))
+        else:
+            found = (scope, scope.definitions[first], rest) if first in scope.definitions else None
+        return Class(found[0], found[1]) if found and isinstance(found[1], ast.ClassDef) and not found[2] else None
+
+    def constructor(self, its: Class, name: str) -> Callee | None:
+        """Return the function that makes an object of a class; None where anything else has a part in it."""
+        line = self.bases_in_order(its)
+        if line is None:
+            return None
+        if (fields := self._fields(line)) is not None:
+            after = next((f for c in line if (f := _method(c.node, "__post_init__"))), None)
+            owner = next((c for c in line if _method(c.node, "__post_init__")), its)
+            empty = ast.FunctionDef(
+                name="__init__", args=_SELF, body=[ast.Pass(lineno=its.node.lineno)], decorator_list=[]
+            )
+            return Callee(
+                owner.scope if after else its.scope, after or empty, name, its, owner, is_bound=True, fields=fields
+            )
+        for one in line:
+            if (own := _method(one.node, "__init__")) is not None:
+                return Callee(one.scope, own, name, its, one, is_bound=True) if _runs_as_it_is(own) else None
+        return None
+
+    def method(self, its: Class, wanted: str, *, by_class: bool = False, behind: Class | None = None) -> Callee | None:
+        """Return a method of a class, as an object of it finds it; ``behind``: as ``super()`` in this class does.
+
+        ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
+        """
+        line = self.bases_in_order(its)
+        if line is None:
+            return None
+        name = ".".join((its.scope.dotted.partition(".")[0], its.node.name, wanted))
+        at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
+        if behind and not at:
+            return None
+        if any(_may_set(one, wanted) for one in line):
+            return None
+        for one in line[at:]:
+            if any(wanted in stored_names([n]) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
+                return None
+            if (own := _method(one.node, wanted)) is not None:
+                words = _decorators(own)
+                bound = "staticmethod" not in words and (not by_class or "classmethod" in words)
+                return Callee(one.scope, own, name, its, one, is_bound=bound) if _runs_as_it_is(own) else None
+        return None
+
+    def bases_in_order(self, its: Class) -> list[Class] | None:
+        """Return a class and its bases, each class before its own bases; None if that is not certain.
+
+        It is not certain if a base is unknown, if two paths lead to the same base, or if a metaclass, ``__new__`` or
+        an unknown decorator may change the objects.
+        """
+        found, todo, seen = list[Class](), [its], set[int]()
+        while todo:
+            one = todo.pop(0)
+            if id(one.node) in seen:
+                return None  # the order of a diamond is not simply that of the text
+            seen.add(id(one.node))
+            plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(one.node))
+            if not plain or _makes_objects(one.node) or _metaclass(one.node):
+                return None
+            found.append(one)
+            inner: list[Class] = []
+            for base in one.node.bases:
+                chain = chain_of(base.value if isinstance(base, ast.Subscript) else base)
+                if chain and chain[-1] in _PLAIN_BASES:
+                    continue
+                above = self.class_at(one.scope, one.scope.modules, chain) if chain else None
+                if above is None or len(found) > MOST_LINKS:
+                    return None
+                inner.append(above)
+            todo = [*inner, *todo]
+        return found
+
+    @staticmethod
+    def _fields(line: list[Class]) -> tuple[str, ...] | None:
+        """Return what a data class takes; None for any other class, or one that writes its own __init__."""
+        scope, first = line[0]
+        if not _is_data_class(first, scope) or _method(first, "__init__") is not None:
+            return None
+        if any(isinstance(d, ast.Call) and any(w.arg == "init" for w in d.keywords) for d in first.decorator_list):
+            return None
+        fields = (
+            n.target.id
+            for c in line
+            for n in c.node.body
+            if isinstance(n, ast.AnnAssign)
+            and isinstance(n.target, ast.Name)
+            and "ClassVar" not in ast.unparse(n.annotation)
+        )
+        return tuple(dict.fromkeys(fields))
+
+
+_SELF = ast.arguments(posonlyargs=[], args=[ast.arg(arg="self")], kwonlyargs=[], kw_defaults=[], defaults=[])
+
+
+def names_of(its: Callee) -> tuple[str, ...]:
+    """Return the names under which something else may be put in a function's place: of itself, and of its class."""
+    if its.owner is None:
+        return (its.node.name,)
+    classes = {c.node.name for c in (its.of, its.owner) if c}
+    return (*classes, *(f"{name}.{its.node.name}" for name in classes))
+
+
+def parameters(its: Callee) -> frozenset[str] | None:
+    """Return the keywords that a function takes; None where it takes any."""
+    if its.fields:
+        return frozenset(its.fields)
+    given = its.node.args
+    return None if given.kwarg else frozenset(a.arg for a in (*given.args, *given.kwonlyargs))
+
+
+def given_values(its: Callee, call: ast.Call, value: Callable[[ast.expr], object]) -> dict[str, object]:
+    """Return the parameters whose value a call decides, or their default; ``value``: of an expression at the call."""
+    args = its.node.args
+    names = [a.arg for a in (*args.posonlyargs, *args.args)][1 if its.is_bound else 0 :]
+    if its.fields or any(isinstance(a, ast.Starred) for a in call.args) or any(w.arg is None for w in call.keywords):
+        return {}
+    found: dict[str, object] = {}
+    for name, default in (
+        *zip(reversed(names), reversed(args.defaults), strict=False),
+        *((a.arg, d) for a, d in zip(args.kwonlyargs, args.kw_defaults, strict=True) if d is not None),
+    ):
+        if isinstance(default, ast.Constant):
+            found[name] = default.value
+    given = {**dict(zip(names, call.args, strict=False)), **{w.arg: w.value for w in call.keywords if w.arg}}
+    for name, node in given.items():
+        found[name] = value(node)
+    return {name: its for name, its in found.items() if its is not UNKNOWN}
+
+
+def takes_out(node: ast.FunctionDef, name: str) -> bool:
+    """Whether a function may take something out of what its ``**`` parameter got, or put another in its place."""
+    for n in walk(node):
+        match n:
+            case ast.Name(id=its, ctx=ast.Store() | ast.Del()) if its == name:
+                return True
+            case ast.Subscript(value=ast.Name(id=its), ctx=ast.Del()) if its == name:
+                return True
+            case ast.Attribute(value=ast.Name(id=its), attr="pop" | "popitem" | "clear") if its == name:
+                return True
+            case ast.Call(args=several) if any(isinstance(a, ast.Name) and a.id == name for a in several):
+                return True  # another function may
+    return False
+
+
+def sure_calls(node: ast.AST | None, judge: Callable[[ast.expr], bool | None]) -> Iterator[ast.Call]:
+    """Yield each call that evaluating an expression surely makes, in order; ``judge``: the truth of a condition, if it is known."""
+    match node:
+        case None | ast.Constant() | ast.Name() | ast.Lambda():
+            return
+        case ast.ListComp() | ast.SetComp() | ast.DictComp() | ast.GeneratorExp():
+            yield from sure_calls(node.generators[0].iter, judge)
+        case ast.IfExp(test=test, body=body, orelse=other):
+            yield from sure_calls(test, judge)
+            if (its := judge(test)) is not None:
+                yield from sure_calls(body if its else other, judge)
+        case ast.BoolOp(op=op, values=several):
+            for one in several:
+                yield from sure_calls(one, judge)
+                if judge(one) is not isinstance(op, ast.And):
+                    return
+        case ast.Compare(left=left, comparators=several):
+            yield from sure_calls(left, judge)
+            yield from sure_calls(several[0], judge)
+        case ast.Call():
+            for part in children(node):
+                yield from sure_calls(part, judge)
+            yield node
+        case _:
+            for part in children(node):
+                yield from sure_calls(part, judge)
+
+
+def quoted_words(node: ast.expr) -> list[str]:
+    """Return the words that a display, or a single constant, spells."""
+    match node:
+        case ast.Constant(value=str(word)):
+            return [word]
+        case ast.List(elts=several) | ast.Tuple(elts=several):
+            return [its for one in several if (its := literal_text(one)) is not None]
+    return []
+
+
+# --- what a definition says -------------------------------------------------------------------------------------------
+
+
+def _runs_as_it_is(node: ast.FunctionDef) -> bool:
+    """Whether a call runs the body at once: no unknown decorator, no generator."""
+    own = (n for top in node.body for n in _own(top))
+    return _decorators(node) <= _KEEPS_PARAMETERS and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own)
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a node and all below it, functions and classes apart."""
+    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
+        return
+    yield node
+    for part in children(node):
+        yield from _own(part)
+
+
+def _is_data_class(node: ast.ClassDef, scope: Scope) -> bool:
+    """Whether a class is made by the standard library's ``dataclass``; pydantic's ignores keywords that it does not know."""
+    chains = [chain_of(uncalled(d)) for d in node.decorator_list]
+    full = (".".join((scope.modules.get(c[0], ""), *c[1:])) for c in chains if c)
+    return "dataclasses.dataclass" in full
+
+
+def _decorators(node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
+    chains = (chain_of(uncalled(d)) for d in node.decorator_list)
+    return frozenset(c[-1] if c else "?" for c in chains)
+
+
+def _metaclass(node: ast.ClassDef) -> bool:
+    """Whether a class names a metaclass that may do anything."""
+    named = (chain_of(w.value)[-1:] for w in node.keywords if w.arg == "metaclass")
+    return any(not its or its[0] not in _PLAIN_METACLASSES for its in named)
+
+
+def _may_set(its: Class, name: str) -> bool:
+    """Whether a class gives its objects something of their own in the place of a method."""
+    spelt = f"self.{name} ="
+    if spelt not in its.scope.text:
+        return False
+    return any(spelt in row for row in its.scope.text.splitlines()[its.node.lineno - 1 : its.node.end_lineno])
+
+
+def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
+    """Return the last definition of a method at the top of a class; overloads come before it."""
+    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
+    return found[-1] if found else None
+
+
+def _backends(node: ast.ClassDef) -> list[str]:
+    values = (n.value for n in node.body if isinstance(n, ast.Assign) and stored_names([n]) == {"_backends"})
+    return [word for value in values for word in quoted_words(value)]
+
+
+def _makes_objects(node: ast.ClassDef) -> bool:
+    return any("__new__" in stored_names([n]) for n in node.body)
+
+
+def _forget(scope: Scope, *names: str) -> None:
+    for name in names:
+        for known in (scope.modules, scope.values, scope.definitions, scope.sources):
+            known.pop(name, None)

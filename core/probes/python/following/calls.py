@@ -1,0 +1,220 @@
+"""What the calls of a program do, and what the functions do that they come to: the modules that these import, and the keywords that
+they do not take.
+
+Statements in conditions and loops that the text leaves open are ignored, as in modules.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from core.common.syntax_tree import chain_of
+from core.knowledge.modules import module_of
+from core.model.facts import path_text
+from core.probes.python.following.called_code import (
+    SAYS_WHETHER,
+    CalledCode,
+    Callee,
+    Class,
+    Scope,
+    given_values,
+    names_of,
+    parameters,
+    quoted_words,
+    sure_calls,
+    takes_out,
+)
+from core.probes.python.following.followed_frame import Ended, Frame, Steps
+from core.probes.python.text.bound_names import stored_names
+from core.probes.python.text.evaluation import truth_of, value_of
+
+if TYPE_CHECKING:
+    from core.probes.python.following.statements import Statements
+
+MOST_DEPTH, MOST_CALLS = 8, 400
+"""Calls from the program to a function that is followed, and functions that are followed for all programs of one environment."""
+
+
+class Calls:
+    """Follows calls; ``doing`` does the statements of what is called."""
+
+    def __init__(self, code: CalledCode, doing: Statements) -> None:
+        self._code, self._doing = code, doing
+        self._active: list[tuple[str, int]] = []
+        self._made = 0
+
+    def scope_of(self, frame: Frame) -> Scope | None:
+        """Return what the names of a program stand for."""
+        return self._code.scope_of(frame.name, self._doing.module(frame.name), frame.text)
+
+    def made_by(self, node: ast.expr | None, frame: Frame) -> Steps:
+        """Make the calls that evaluating an expression surely makes.
+
+        Raises:
+            Ended: one of them fails.
+        """
+        if frame.scope is None or node is None:
+            return True
+        for call in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):
+            self._ask_for_release(call, frame)
+            self._ask_for_backends(call, frame)
+            if (its := self._callee(call, frame)) is not None:
+                yield from self._call(its, call, frame)
+        return True
+
+    def note_object(self, node: ast.stmt, frame: Frame) -> None:
+        """Note what class the object is of that a statement binds to a name."""
+        match node:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if frame.scope:
+                if (its := self._class_of(func, frame)) is not None:
+                    frame.instances[name] = its
+
+    def _class_of(self, func: ast.expr, frame: Frame) -> Class | None:
+        chain = chain_of(func)
+        if not chain or frame.scope is None or (chain[0] in frame.own and chain[0] not in frame.modules):
+            return None
+        return self._code.class_at(frame.scope, frame.modules, chain)
+
+    def _callee(self, call: ast.Call, frame: Frame) -> Callee | None:
+        match call.func:
+            case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
+                first = frame.instances.get("self")
+                if first is None or frame.owner is None:
+                    return None
+                return self._code.method(first, name, behind=frame.owner)
+            case ast.Attribute(value=ast.Call(func=inner), attr=name):
+                its = self._class_of(inner, frame)
+                return self._code.method(its, name) if its else None
+        chain = chain_of(call.func)
+        if not chain or frame.scope is None:
+            return None
+        if len(chain) == 2 and chain[0] in frame.instances:
+            return self._code.method(frame.instances[chain[0]], chain[1])
+        if chain[0] in frame.own and chain[0] not in frame.modules:
+            return None
+        return self._code.callee(frame.scope, frame.modules, chain)
+
+    def _call(self, its: Callee, call: ast.Call, frame: Frame) -> Steps:
+        frame.lines[0] = call.lineno
+        mine, top = frame.name.partition(".")[0], its.scope.dotted.partition(".")[0]
+        key = its.scope.path, its.node.body[0].lineno
+        try:
+            if top != mine:
+                self._check_keywords(its, call, frame, top)
+            if key not in self._active and frame.depth < MOST_DEPTH and self._made < MOST_CALLS:
+                self._made += 1
+                self._active.append(key)
+                try:
+                    yield from self._doing.block(its.node.body, self._inner(its, call, frame))
+                finally:
+                    self._active.remove(key)
+        except Ended as e:
+            if any(map(self._doing.is_replaced, names_of(its))):
+                return True
+            if e.what is None or e.what.call or not frame.is_program or top == mine:
+                raise
+            at = path_text(f"{frame.path}:{call.lineno}")
+            raise Ended(msgspec.structs.replace(e.what, call=its.name, called_at=at), e.error) from None
+        frame.lines[0] = call.lineno
+        return True
+
+    def _check_keywords(self, its: Callee, call: ast.Call, frame: Frame, top: str) -> None:
+        """Raise Ended where a function of another package does not take a keyword of a call."""
+        taken = parameters(its)
+        if taken is None:
+            return
+        for word in _keywords(call, frame):
+            if word not in taken:
+                ended = self._doing.end("no parameter", frame, top, self._doing.module(top), word)
+                if ended.what is not None:
+                    inherited = its.owner is not None and its.of is not None and its.owner.node is not its.of.node
+                    made = f"{top}.{its.owner.node.name}" if inherited and its.owner else its.name
+                    ended = Ended(msgspec.structs.replace(ended.what, function=made), ended.error)
+                raise ended
+
+    def _inner(self, its: Callee, call: ast.Call, frame: Frame) -> Frame:
+        """Return the frame of a function that is called."""
+        scope, args = its.scope, its.node.args
+        names = [a.arg for a in (*args.posonlyargs, *args.args, *args.kwonlyargs, args.vararg, args.kwarg) if a]
+        own = frozenset((*names, *stored_names(its.node.body)))
+        made = Frame(
+            name=scope.dotted,
+            path=scope.path,
+            package=scope.package,
+            text=scope.text,
+            modules=dict(scope.modules),
+            values=dict(scope.values),
+            releases={name: (module,) for name, module in scope.sources.items()},
+            annotated=False,
+            scope=scope,
+            is_program=frame.is_program and scope.path == frame.path,
+            depth=frame.depth + 1,
+            own=own,
+            owner=its.owner,
+        )
+        for name in (n for n in scope.modules if SAYS_WHETHER.search(n)):
+            value, missing = self._code.availability(scope, name)
+            made.values |= {name: value} if missing else {}
+            made.releases |= {name: (missing,)} if missing else {}
+        made.forget(own)
+        if args.kwarg and not takes_out(its.node, args.kwarg.arg):
+            left = [word for word in _keywords(call, frame) if word not in names]
+            made.passed_on[args.kwarg.arg] = tuple(left)
+        made.values |= given_values(its, call, lambda node: value_of(node, frame.known, self._doing))
+        if its.of is not None and its.is_bound and (args.args or its.fields):
+            made.instances[args.args[0].arg if args.args else "self"] = its.of
+        return made
+
+    def _ask_for_release(self, call: ast.Call, frame: Frame) -> None:
+        """Raise Ended where a call asks for the release of a distribution that is not installed."""
+        match chain_of(call.func), call.args:
+            case [first, *rest], [ast.Constant(value=str(name))] if first in frame.modules:
+                if ".".join((frame.modules[first], *rest)) not in (
+                    "importlib.metadata.version",
+                    "importlib_metadata.version",
+                ):
+                    return
+                module = module_of(name)
+                if frame.depth and self._doing.is_installed(module) is False and not self._doing.is_recorded(name):
+                    frame.lines[0] = call.lineno
+                    raise self._doing.end("absent", frame, module, self._doing.module(module))
+
+    def _ask_for_backends(self, call: ast.Call, frame: Frame) -> None:
+        """Raise Ended where a class is a stand-in for one whose backend is not installed, or a function asks for one by itself."""
+        chain = chain_of(call.func)
+        if not chain or chain[0] not in frame.modules:
+            return
+        dotted = ".".join((frame.modules[chain[0]], *chain[1:]))
+        if chain[-1] == _ASKS_FOR_BACKENDS and len(call.args) == 2 and frame.depth:
+            if missing := self._code.missing_backend(quoted_words(call.args[1])):
+                frame.lines[0] = call.lineno
+                raise self._doing.end("absent", frame, missing, self._doing.module(missing))
+            return
+        names = dotted.split(".")
+        if frame.is_program and len(names) > 1 and (its := self._code.stand_in(".".join(names[:2]))) is not None:
+            scope, node, missing = its
+            by = Frame(scope.dotted, scope.path, scope.package, scope.text, lines=[node.lineno])
+            ended = self._doing.end("absent", by, missing, self._doing.module(missing))
+            if ended.what is None:
+                raise ended
+            at = path_text(f"{frame.path}:{call.lineno}")
+            raise Ended(msgspec.structs.replace(ended.what, call=dotted, called_at=at), "ImportError")
+
+
+_ASKS_FOR_BACKENDS = "requires_backends"
+"""The function by which transformers, diffusers and their like raise ImportError for a backend that is not installed."""
+
+
+def _keywords(call: ast.Call, frame: Frame) -> list[str]:
+    """Return the keywords that a call gives, as far as they are known."""
+    found: list[str] = []
+    for word in call.keywords:
+        match word.arg, word.value:
+            case str(name), _:
+                found.append(name)
+            case None, ast.Name(id=several):
+                found += frame.passed_on.get(several, ())
+    return found

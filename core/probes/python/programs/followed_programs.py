@@ -1,0 +1,278 @@
+"""Where the programs of the folder that a scan was started in end while they import: in what installed packages do at their start, or
+at a name that an installed module does not have.
+
+A package that is imported at a program's top level does what it does; what a program asks for in a function, or in a condition that
+is open, is ignored. A package that is not installed at all is not told here: the program may belong to another environment.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from core.common.late_pattern import late_pattern
+from core.knowledge.modules import given_up, module_table
+from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
+from core.model.facts.imports import PACKAGES
+from core.probes.kept_looks import kept_look
+from core.probes.python.following.dotted_modules import STANDARD
+from core.probes.python.following.follower import Follower
+from core.probes.python.installed.distributions import normalise_name
+from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.programs.models_code import code_of_models
+from core.probes.python.programs.own_paths import in_entries_of, searches_of_programs
+from core.probes.python.programs.shadows import entry_of, owner_of_module
+from core.probes.python.programs.unmade_parts import unmade_part
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.text.module_text import packages_spelt
+from core.probes.sysroot import Sysroot
+
+MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
+"""Programs of the folder that are followed, and how long each may be."""
+
+MOST_BYTES = 24 << 20
+"""Bytes of source that are read for all of them."""
+
+MOST_SECONDS, MOST_WAITING = 4.0, 45.0
+"""Processor time for all programs of one environment, and seconds by the clock."""
+
+MOST_NAMES, MOST_FOLDERS = 5000, 20
+"""Names in a folder of data, and folders in it, that are looked at for modules."""
+
+OF_TOOLS = late_pattern(r"setup|conftest|noxfile|fabfile|tasks|dodo|versioneer|__\w+__|test_\w+|\w+_tests?")
+"""Programs that some tool runs, in an environment of its own."""
+
+
+SCRIPTS, MOST_SCRIPTS = (".bat", ".cmd", ".ps1", ".sh"), 20
+BELOW = late_pattern(
+    r"(?:(?<=[\s\"'=])|(?<=%~dp0)|(?<=\s\./)|(?<=\s\.\\))((?:[A-Za-z_][\w.-]*[\\/])+[A-Za-z_]\w*\.py)(?=[\s\"']|$)"
+)
+"""A program in a folder below, as a script names it: ``ComfyUI\\main.py``, ``%~dp0app\\main.py``, ``./src/train.py``."""
+
+
+class _Ends(Frozen, frozen=True):
+    """Where programs end."""
+
+    found: tuple[EndedImport, ...]
+
+
+def ends_of_programs(
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    *,
+    here: str = "",
+    hub: str = "",
+    home: str = "",
+    known: dict[str, str] | None = None,
+    suspects: Suspects = NOTHING_SUSPECT,
+) -> tuple[EndedImport, ...]:
+    """Return where the imports of programs end, each end once, with the programs that come to it.
+
+    The programs lie in the folder in which programs are started, or in a folder below it from which one of its
+    scripts starts them. ``here``: that folder, for a Python that does not search it. ``suspects``: what the packages
+    recorded and lost, and what Python lacks.
+    """
+    folder = search.search.start
+    programs = dict(_programs(folder, where)) if folder else {}
+    found: list[EndedImport] = []
+    for place, below in _of_scripts(here or folder, where).items():
+        found += _kept(
+            below, place, search.started_in(place) if folder else search, distributions, where, known, suspects
+        )
+    if not programs:
+        return tuple(found)
+    for own, its in searches_of_programs(programs.items(), search, folder, home, where):
+        ends = _kept(dict(its.programs), folder, own, distributions, where, known, suspects)
+        found += (in_entries_of(own, ended, its.adds) for ended in ends)
+    for place, files in code_of_models(programs.values(), folder, hub, where):
+        of_model = {
+            name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), MOST_PROGRAM_BYTES))
+        }
+        found += _kept(of_model, place, search.started_in(place), distributions, where, known, suspects)
+    return tuple(found)
+
+
+def _kept(  # noqa: PLR0917 - what a follower is given
+    programs: dict[str, str],
+    folder: str,
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    known: dict[str, str] | None,
+    suspects: Suspects,
+) -> tuple[EndedImport, ...]:
+    """Return the ends of one folder's programs, kept until what was read of changes."""
+
+    def look(watched: Sysroot) -> tuple[_Ends, bool]:
+        return _followed(programs, folder, search.seen_through(watched), distributions, watched, suspects)
+
+    given = search.search_settings, distributions, folder, sorted(programs.items()), suspects
+    return kept_look("imports of programs", given, _Ends, look, where, known=known).found
+
+
+def _of_scripts(folder: str, where: Sysroot) -> dict[str, dict[str, str]]:
+    """Return the programs below a folder that its scripts name: their folder -> name -> text."""
+    names = [n for n in sorted(where.names(folder) or ()) if n.lower().endswith(SCRIPTS)] if folder else []
+    texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
+    named = dict.fromkeys(m[1].replace("\\", "/") for text in texts for m in BELOW.finditer(text))
+    found: dict[str, dict[str, str]] = {}
+    for path in [where.join(folder, *name.split("/")) for name in named][:MOST_SCRIPTS]:
+        name = where.name(path).removesuffix(".py")
+        text = (where.text(path, MOST_PROGRAM_BYTES) or "") if where.is_file(path) else ""
+        if set(packages_spelt(text)) - STANDARD and not OF_TOOLS.fullmatch(name):
+            found.setdefault(where.parent(path), {})[name] = text
+    return found
+
+
+def _programs(folder: str, where: Sysroot) -> Iterator[tuple[str, str]]:
+    """Yield name and text of each program that imports a package, or another module of its folder, which may import one."""
+    names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
+    for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
+        text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
+        if set(packages_spelt(text)) - STANDARD:
+            yield name, text
+
+
+def _followed(  # noqa: PLR0917 - the same
+    programs: dict[str, str],
+    folder: str,
+    search: ModuleSearch,
+    distributions: tuple[Distribution, ...],
+    where: Sysroot,
+    suspects: Suspects,
+) -> tuple[_Ends, bool]:
+    frameworks = _frameworks(distributions)
+    if _hides_packages(search):
+        frameworks = frozenset()  # what frameworks import is looked for in the program's own folders, too
+    asked = frozenset(name for one in programs.values() for name in packages_spelt(one))
+    follower = Follower(
+        search,
+        distributions,
+        where,
+        MOST_BYTES,
+        closed=frameworks | {"numpy"} if frameworks else frozenset(),
+        whole=(asked | search.top_names(folder)) - frameworks,
+        suspects=suspects,
+        end=(time.thread_time() + MOST_SECONDS, time.monotonic() + MOST_WAITING),
+        calls=True,
+    )
+    found: dict[EndedImport, list[str]] = {}
+    for name, text in programs.items():
+        ended = follower.follow(name) or follower.end_at_method(where.join(folder, f"{name}.py"), text)
+        own = unmade_part(ended, text, folder, where) if ended and _finds_all_else(ended, text, search) else None
+        ended = own or ended
+        if ended is not None and (
+            own
+            or _is_dropped(ended, search, where)
+            or ended.wanted in suspects.lacking
+            or _is_told(ended, folder, search, where)
+            or _is_of_data(ended, text, folder, search, where)
+        ):
+            found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
+        if not follower.may_read or not follower.limit.had_time:
+            break
+    ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
+    return _Ends(ends), follower.limit.had_time
+
+
+def _hides_packages(search: ModuleSearch) -> bool:
+    """Whether a folder that a program puts before the packages has a module of the name of one of them."""
+    entries = search.search.entries
+    first = next((n for n, e in enumerate(entries) if e.origin == "start"), 0)
+    added = {name for e in entries[:first] for name in search.top_names(e.path)}
+    return bool(added) and any(added & search.top_names(e.path) for e in entries[first:] if e.origin in PACKAGES)
+
+
+def _frameworks(distributions: Iterable[Distribution]) -> frozenset[str]:
+    """Return the modules that are followed for their own sake."""
+    rows = [row for row in module_table().modules if row.follow and not row.extends]
+    return frozenset(r.module for r in rows if any(re.fullmatch(r.distributions, d.name) for d in distributions))
+
+
+def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether an end lies in what is installed."""
+    if ended.kind == "damaged":
+        return bool(ended.owner)  # of what is installed; a text of one's own may be half written
+    if ended.kind not in ("absent", "no name", "no parameter", "refused"):
+        return False  # what else is damaged is told whoever asks
+    if ended.hidden:
+        return True  # where the look at what hides packages tells it as well, the rules take one of both
+    inner = where.path_module.sep
+    if (
+        ended.path.startswith(folder + inner)
+        or _is_added(ended.path, search, where)
+        or search.find(ended.wanted.partition(".")[0]).kind == "namespace"
+    ):
+        return False
+    asked_by_program = ended.importer.startswith(folder + inner) and not _is_installed(ended.importer, search, where)
+    return not (asked_by_program and ended.kind == "absent" and "." not in ended.wanted)
+
+
+def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a program takes a folder beside it that holds no code for a package that is not installed, and finds all else that it imports:
+    then it belongs to this environment.
+    """
+    top = ended.wanted.partition(".")[0]
+    path = where.join(folder, top)
+    if (
+        ended.kind not in ("absent", "no name")
+        or ended.hidden
+        or ended.path != path
+        or ended.importer.rpartition(where.path_module.sep)[0] != folder
+    ):
+        return False
+    return _finds_all_else(ended, program, search) and not _holds_code(path, where)
+
+
+def _finds_all_else(ended: EndedImport, program: str, search: ModuleSearch) -> bool:
+    """Whether a program finds all that it imports but for the module where it ends, and a package among it."""
+    top = ended.wanted.partition(".")[0]
+    others = [search.find(name).kind for name in {*packages_spelt(program)} - STANDARD - {top}]
+    return all(kind not in ("none", "namespace") for kind in others) and bool(others)
+
+
+def _holds_code(folder: str, where: Sysroot, depth: int = 2) -> bool:
+    """Whether a folder, or one in it, has a module; a folder with more than can be looked at may have one."""
+    names = where.names(folder) or ()
+    if len(names) > MOST_NAMES or any(n.endswith((".py", ".pyc", ".so", ".pyd")) for n in names):
+        return True
+    inner = [path for n in names if "." not in n and where.is_folder(path := where.join(folder, n))][:MOST_FOLDERS]
+    return bool(depth) and any(_holds_code(path, where, depth - 1) for path in inner)
+
+
+def _with_owners(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> EndedImport:
+    """Return an end at an installed module that hides another one, with the distributions that they belong to."""
+    if not ended.hidden or not _is_installed(ended.path, search, where):
+        return ended
+    top = ended.wanted.partition(".")[0]
+    mine, its = (owner_of_module(top, entry_of(search, p), where) for p in (ended.path, ended.hidden))
+    return msgspec.structs.replace(
+        ended,
+        owner=f"{mine.name} {mine.version}" if mine else ended.owner,
+        hidden_owner=f"{its.name} {its.version}" if its else ended.hidden_owner,
+    )
+
+
+def _is_added(path: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a file lies in a folder that the program puts on the search path."""
+    added = (e.path for e in search.search.entries if e.origin == "pth" and e.source.endswith(".py"))
+    return any(path.startswith(folder + where.path_module.sep) for folder in added)
+
+
+def _is_dropped(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a program asks for a module that the installed release of a distribution no longer brings."""
+    its = given_up(f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted) if ended.kind == "absent" else None
+    name = re.split(r"[<>=!~ ]", its.last)[0] if its else ""
+    folders = (e.path for e in search.search.entries if e.origin in PACKAGES)
+    infos = (n for f in folders for n in where.names(f) or () if n.endswith(".dist-info")) if name else ()
+    return any(normalise_name(n.partition("-")[0]) == name for n in infos)
+
+
+def _is_installed(path: str, search: ModuleSearch, where: Sysroot) -> bool:
+    """Whether a file lies in a folder of packages, which may itself lie below the folder of the program."""
+    entries: Iterable[SearchEntry] = (e for e in search.search.entries if e.origin in PACKAGES)
+    return any(path.startswith(e.path + where.path_module.sep) for e in entries)

@@ -1,0 +1,304 @@
+"""Which program a command line of Python runs, and which modules and variables it lacks there.
+
+A module counts as lacking if the program imports it at its margin, nothing in its text changes sys.path, and no entry of that
+Python's search has it.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import re
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import is_environ, is_main, statements_of
+from core.common.variable_names import variable_in
+from core.host.startup.plain import toml_tables
+from core.knowledge.modules import module_of, module_table
+from core.model.facts import PythonEnvironment, SearchEntry
+from core.model.paths import is_inside
+from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
+from core.probes.python.text.module_text import modules_imported
+from core.probes.starting.commands.command_line import LAUNCHERS, StartedFile
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+from core.probes.sysroot import Sysroot
+
+MOST_MODULES = 30
+"""Modules of the program's own that are read."""
+CHANGES_SEARCH = late_pattern(
+    r"\bsys\.path\b|\bmeta_path\b|addsitedir|activate_this|\bexecv|\bos\.exec|runpy|path_hooks|rootutils|autorootcwd"
+)
+"""After this, reading does not show where Python searches, or which Python runs on."""
+
+
+def modules_of(distributions: Iterable[str]) -> frozenset[str]:
+    """Return the modules of distributions: those of frameworks, and those that are named like their distribution."""
+    names = set(distributions)
+    known = {m.module for m in module_table().modules if any(re.fullmatch(m.distributions, n) for n in names)}
+    return frozenset(known | {module_of(n) for n in names})
+
+
+def has_module(python: PythonEnvironment, module: str, ground: Ground) -> bool:
+    """Whether an environment's folders of packages have a module."""
+    return any(name.partition(".")[0] == module for site in python.site_packages for name in ground.around.names(site))
+
+
+def program_and_lacking_modules(
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the program's file, or what stands for it, and the modules that its import lacks, in their order."""
+    place, followed = _followed(found, way, ground, homes, options_of_python(found.arguments)[0])
+    return place, tuple(followed.lacks) if followed else ()
+
+
+def not_searched(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> tuple[str, str, tuple[str, ...], str] | None:
+    """Return the program, the option that keeps modules from it, these modules, and the folder in which they lie; None for none.
+
+    Without an option: the modules lie in a folder of the project above the program's own, which alone is searched.
+    """
+    letters, kind, named = options_of_python(found.arguments)
+    paths = ground.where.path_module
+    place, strict = _followed(found, way, ground, [home], letters)
+    if strict is None or not strict.lacks:
+        return None
+    if letters:
+        _place, free = _followed(found, way, ground, [home], "")
+        lost = tuple(n for n in strict.lacks if free is not None and n not in free.lacks)
+        option = next((w for w in found.arguments if re.match(f"-\\w*[{letters}]", w)), "")
+        if free is not None and lost and option:
+            its = free.search.find(lost[0]).path
+            whole = paths.dirname(its)
+            return place, option, lost, paths.dirname(whole) if paths.basename(its) == "__init__.py" else whole
+    if kind != "file" or paths.basename(named) in LAUNCHERS or not ground.is_in_project:
+        return None
+    folder = paths.dirname(ground.where.real_path(place))
+    top = ground.where.real_path(ground.folder)
+    while folder != top and is_inside(ground.where.system, folder, top):
+        folder = paths.dirname(folder)
+        lost = tuple(n for n in strict.lacks if _is_own_module(strict.search, folder, n))
+        if lost:
+            return place, "", lost, folder
+    return None
+
+
+def lacking_variables(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> Iterator[tuple[str, str]]:
+    """Yield each variable that a program surely asks for as it starts and that the way does not set: its name, and file and line."""
+    place, followed = _followed(found, way, ground, [home], options_of_python(found.arguments)[0])
+    if followed is None or followed.fills_variables or not place.endswith(".py"):
+        return
+    for name, (node, line) in followed.wants.items():
+        if name not in way.state.values and name not in way.state.open:
+            yield name, f"{node or place}:{line}"
+
+
+def _is_own_module(search: ModuleSearch, folder: str, name: str) -> bool:
+    """Whether a folder of the person's has a module, or a folder of that name with modules in it."""
+    kind, path = search.find_in_folder(folder, name)
+    return bool(kind) and (kind != "namespace" or any(n.endswith(".py") for n in search.where.names(path) or ()))
+
+
+def _followed(
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment], letters: str
+) -> tuple[str, _Imports | None]:
+    """Return the program's file, or what stands for it, and its imports as a Python with these options finds them; None where
+    reading does not show them.
+    """
+    here = ground.here(way.state)
+    _letters, kind, named = options_of_python(found.arguments)
+    paths = ground.where.path_module
+    if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
+        named = _launched(found.arguments, here, ground) or named
+    elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
+        kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)
+    place = paths.normpath(paths.join(here, named)) if kind == "file" else named
+    text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
+    if not named or text is None:
+        return place, None
+    folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
+    search = _search(found, way, "" if set(letters) & set("IPS") else folder, ground, homes, letters)
+    if search is None:
+        return place, None
+    followed = _Imports(search, folder)
+    if kind == "module":
+        followed.take(named.partition(".")[0])
+    else:
+        followed.read(text, as_main=True)
+    return place, None if followed.changes_search else followed
+
+
+def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
+    """Return the person's program among the arguments of one that runs it: a file, or the module before ":app"; empty for none."""
+    paths = ground.where.path_module
+    for option, word in itertools.pairwise(arguments):
+        app = re.fullmatch(r"([A-Za-z_][\w.]*):\w+", word) or (
+            re.fullmatch(r"([A-Za-z_][\w.]*)", word) if option in ("-A", "--app") else None
+        )
+        named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
+        if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
+            return named
+    if arguments and paths.basename(arguments[0]) == "pytest":
+        tests = (
+            ground.where.join(f, n) for f in ("", "tests") for n in ground.where.names(ground.where.join(here, f)) or ()
+        )
+        return next((t for t in tests if re.fullmatch(r"(?:tests/)?test_\w+\.py", t)), "")
+    return ""
+
+
+def _text(place: str, where: Sysroot) -> str | None:
+    """Return a program's code."""
+    if is_notebook(place):
+        notebook = read_notebook(place, where)
+        return notebook.code if notebook else None
+    return where.text(place, 1 << 19)
+
+
+def options_of_python(arguments: tuple[str, ...]) -> tuple[str, str, str]:
+    """Return the letters of options that narrow Python's search, and what it runs: a file, a module, or code; empty for neither.
+
+    E: without its variables. s: without the person's own packages. P: without the program's folder. I: all three. S: without packages.
+
+    Source: https://docs.python.org/3/using/cmdline.html.
+    """
+    narrow = ""
+    words = list(arguments)
+    while words and words[0].startswith("-") and words[0] != "-":
+        word = words.pop(0)
+        letters = word[1:] if not word.startswith("--") else ""
+        narrow += "".join(c for c in re.split(r"[cmWX]", letters)[0] if c in "EIPSs")
+        ends = re.match(r"[^cmWX]*([cmWX])(.*)", letters, re.DOTALL)
+        if word == "--check-hash-based-pycs" or (ends and not ends[2]):
+            value = words.pop(0) if words else ""
+        else:
+            value = ends[2] if ends else ""
+        if ends and ends[1] in "cm":
+            return narrow, "code" if ends[1] == "c" else "module", value
+        if "S" in narrow:
+            return narrow, "", ""  # no packages are searched
+    return narrow, "file", words[0] if words and words[0] != "-" else ""
+
+
+def program_file(found: StartedFile) -> str:
+    """Return the program that a Python runs, as its command writes it, where it is a file; else nothing."""
+    _letters, kind, named = options_of_python(found.arguments)
+    return named if kind == "file" else ""
+
+
+def _search(  # noqa: PLR0917 - a start, its options, and where it searches
+    found: StartedFile, way: Reached, folder: str, ground: Ground, homes: list[PythonEnvironment], letters: str
+) -> ModuleSearch | None:
+    """Return the search of the started Python; None if reading does not show all of it."""
+    if found.is_gone or found.requires is not None:
+        interpreter = read_interpreter(homes[0].prefix, homes[0].executable, ground.where)
+        own = PythonSearch((SearchEntry(path=folder, origin="start"),))
+        return ModuleSearch(interpreter, own, homes[0].architecture, ground.where) if interpreter else None
+    interpreter = read_interpreter(found.prefix, found.path, ground.where)
+    if interpreter is None:
+        return None
+    given = {"HOME": ground.person.home, **way.state.environment()}
+    env = {n: v for n, v in given.items() if not set(letters) & set("EI") or not n.startswith("PYTHON")}
+    if set(letters) & set("Is"):
+        env["PYTHONNOUSERSITE"] = "1"
+    here = ground.here(way.state)
+    path = python_search_path(interpreter, env, folder, ground.where, working=here)
+    if not all(shows_whole_effect(code, ground.where) for code in path.start_code):
+        return None
+    search = ModuleSearch(interpreter, path, homes[0].architecture, ground.where)
+    return None if search.has_unknown_finders else search
+
+
+class _Imports:
+    """The imports at the margin of a program and of its own modules."""
+
+    def __init__(self, search: ModuleSearch, folder: str) -> None:
+        self.search, self.folder = search, folder
+        self.lacks: dict[str, None] = {}
+        self.wants: dict[str, tuple[str, int]] = {}
+        """Variables that are asked for without another value: the module's file, or "" for the program, and the line."""
+        self.fills_variables = False
+        self.seen: set[str] = set()
+        self.changes_search = False
+
+    def read(self, text: str, *, as_main: bool = False, path: str = "") -> None:
+        """Take what a text imports, as far as Python surely comes."""
+        self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
+        self.fills_variables = self.fills_variables or bool(FILLS_VARIABLES.search(text))
+        self._take_all(statements_of(text), as_main=as_main, path=path)
+
+    def _take_all(self, body: list[ast.stmt], *, as_main: bool, path: str) -> None:
+        for node in body:
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+                for name, line in asked_variables(node):
+                    self.wants.setdefault(name, (path, line))
+            for name in modules_imported(node):
+                self.take(name.partition(".")[0])
+            match node:
+                case ast.If(test=test, body=inner) if as_main and is_main(test):
+                    self._take_all(inner, as_main=False, path=path)
+                case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
+                    return
+                case _:
+                    pass
+
+    def take(self, module: str) -> None:
+        """Take one module: note that it lacks, or read it if it is the program's own."""
+        if module in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
+            return
+        self.seen.add(module)
+        its = self.search.find(module)
+        if its.kind == "none":
+            self.lacks[module] = None
+        elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
+            self.read(self.search.where.text(its.path, 1 << 19) or "", path=its.path)
+
+
+FILLS_VARIABLES = late_pattern(
+    r"dotenv|environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault|pop)|putenv|read_env|\bEnv\(|environs"
+)
+"""After this, reading does not show which variables a program has."""
+
+
+def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
+    """Yield the variables for which a statement ends with KeyError where they are not set, with their lines."""
+    later = {
+        id(n)
+        for part in ast.walk(node)
+        if isinstance(part, ast.Lambda | ast.IfExp | ast.BoolOp)
+        for n in ast.walk(part)
+    }
+    for part in ast.walk(node):
+        match part:
+            case ast.Subscript(value=value, slice=ast.Constant(value=str(name)), ctx=ast.Load()) if (
+                is_environ(value) and id(part) not in later
+            ):
+                yield name, part.lineno
+            case _:
+                pass
+
+
+OFF = ("", "0", "false", "no", "off")
+
+
+def may_come(module: str, folder: str, ground: Ground) -> bool:
+    """Whether ``uv run`` may install the module before it starts the program: it first installs what the project asks for."""
+    if any(variable_in(ground.env, n).lower() not in OFF for n in ("UV_NO_SYNC", "UV_OFFLINE")):
+        return False
+    locked = toml_of(ground.where.join(folder, "uv.lock"), ground).get("package")
+    if isinstance(locked, list):
+        names = [n for p in locked if isinstance(p, Mapping) and isinstance(n := p.get("name"), str)]
+        return module in modules_of(names)
+    project = toml_of(ground.where.join(folder, "pyproject.toml"), ground).get("project")
+    return bool(isinstance(project, Mapping) and project.get("dependencies"))
+
+
+def toml_of(path: str, ground: Ground) -> Mapping[str, object]:
+    """Return the tables of a file."""
+    return toml_tables(ground.where.text(path, 1 << 22) or "")

@@ -1,0 +1,608 @@
+"""What a way of starting runs: an environment of this machine, or another Python that lacks what the program imports.
+
+Files are only read.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Collection, Iterator
+
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
+from core.host.startup.modulefiles import has_modules
+from core.host.startup.posix import ShellReader
+from core.host.startup.state import UNKNOWN, State
+from core.knowledge.modules import module_table
+from core.knowledge.tools import known_calls, system_programs
+from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
+from core.probes.programs.follow import find_named
+from core.probes.python.installed.distributions import normalise_name, required_name
+from core.probes.starting.commands.batch import is_job
+from core.probes.starting.commands.command_line import (
+    LAUNCHERS,
+    LETS_CONDA_ACTIVATE,
+    Line,
+    StartedFile,
+    language,
+    python_of_text,
+)
+from core.probes.starting.commands.dead_activations import called_activation, dead_activation, dead_call, finds_no_conda
+from core.probes.starting.commands.lacking_modules import (
+    has_module,
+    lacking_variables,
+    may_come,
+    modules_of,
+    not_searched,
+    options_of_python,
+    program_and_lacking_modules,
+    program_file,
+)
+from core.probes.starting.commands.named_pythons import lines_naming
+from core.probes.starting.commands.runners import condas_places, environment_of_conda
+from core.probes.starting.machine import Ground, login_state
+from core.probes.starting.projects.launching_code import named_pythons_started
+from core.probes.starting.shells import family
+from core.probes.starting.ways import Reached
+
+MOST_DEPTH = 4
+"""Steps from a listed requirement to what it brings."""
+ACTIVATES = late_pattern(
+    r"\bactivate\b|\b(?:conda|mamba|micromamba)\s+(?!\s|run\b)|\b(?:module|ml|workon|pyenv|mise|asdf|direnv)\s"
+)
+"""Words of commands that may lead to another Python in a way that reading did not follow."""
+STARTED_BY_NOBODY = ("service", "cron")
+"""Ways in which a Python that is gone is told: other files often name one of another machine."""
+WINDOWS_OWN = ("service", "task", "launcher")
+"""The same on Windows, where tasks are the scheduler's, and launchers are shortcuts and what begins with the session."""
+OF_SERVERS = ("package.json", "Procfile")
+"""Tasks that servers and other programs start, where nobody activates an environment first."""
+
+
+def program_ways(
+    found: StartedFile | None, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a way that starts an environment, or a Python that lacks what the program imports; nothing for any other."""
+    if found is None:
+        return
+    prefix = own_prefix(found, pythons)
+    if not found.ended_at:
+        runs = tuple(lacking_pythons(found, way, ground, pythons)) or tuple(unsearched(found, way, ground, pythons))
+        runs = runs or tuple(_started_by_it(found, way, ground, pythons) if prefix else ())
+        runs = runs or tuple(_in_another_folder(found, way, ground, pythons))
+        runs = runs or tuple(_without_its_tool(found, way, ground, pythons) if prefix else ())
+        runs = runs or tuple(_without_variables(found, way, ground, pythons) if prefix else ())
+    elif prefix:
+        runs = (_not_reached(found, prefix),)
+    else:
+        lacking = lacking_pythons(found, way, ground, pythons, gone_counts=True)
+        runs = tuple(_not_reached(found, one.seems) for one in lacking)
+    if prefix or runs:
+        yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
+
+
+def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
+    """Return the environment's Python to which a way of starting does not come."""
+    return StartedPython(
+        name=found.first or posixpath.basename(found.path),
+        path=path_text(found.path),
+        prefix=prefix,
+        seems=prefix,
+        why="activated",
+        source=path_text(found.ended_at),
+        program=path_text(program_file(found)),
+        fault=found.ended_by,
+    )
+
+
+def unsearched(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
+    the program.
+    """
+    home = _home(found, pythons)
+    if home is None or found.requires is not None or _is_uncertain(found, way, ground):
+        return
+    lost = not_searched(found, way, ground, home)
+    if lost:
+        program, option, lacks, folder = lost
+        yield StartedPython(
+            name=option,
+            path=path_text(found.path),
+            prefix=home.prefix,
+            seems=home.prefix,
+            why="imports",
+            source=path_text(folder),
+            program=path_text(program),
+            lacks=lacks,
+            fault="not searched",
+        )
+
+
+def _started_by_it(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports."""
+    here = ground.here(way.state)
+    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
+    text = ground.read(place) if place.endswith(".py") else None
+    for line, command, _by_shell in named_pythons_started(text or "", ground):
+        its = replace(way, state=way.state.apart(), text=command)
+        child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
+        for one in lacking_pythons(child, its, ground, pythons) if child and child.by_name else ():
+            yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
+            return
+
+
+OF_TERMINALS = (".bashrc", ".bash_aliases", ".zshrc")
+OF_LOGINS = (".profile", ".bash_profile", ".zshenv", ".zprofile")
+"""Start-up files whose variables a desktop may hand on to the person's services."""
+
+
+def _without_variables(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python whose program asks for a variable that this session or a start-up file of a shell has, and that nothing
+    gives to what the machine starts by itself.
+    """
+    home = _home(found, pythons)
+    if home is None or way.kind not in STARTED_BY_NOBODY or ground.where.system == "windows":
+        return
+    for name, source in lacking_variables(found, way, ground, home):
+        sets = re.compile(rf"^[ \t]*export[ \t]+{re.escape(name)}=", re.MULTILINE)
+        places = (ground.at_home(n) for n in (*OF_LOGINS, *OF_TERMINALS))
+        file = next((p for p in places if sets.search(ground.read(p) or "")), "")
+        handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
+        if (file or name in ground.env) and not handed_on:
+            yield StartedPython(
+                name=name,
+                path=path_text(found.path),
+                prefix=home.prefix,
+                seems=home.prefix,
+                why="imports",
+                source=path_text(source),
+                program=path_text(file),
+                fault="variable not set",
+            )
+            return
+
+
+def _without_its_tool(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python whose program lets a package run a tool by its name, if PATH does not lead to
+    it.
+
+    The tool lies beside that Python. Only what the machine starts by itself is judged: its PATH often lacks that
+    folder.
+    """
+    home = _home(found, pythons)
+    path = way.state.values.get("PATH", "")
+    if (
+        home is None
+        or way.kind not in STARTED_BY_NOBODY
+        or not path
+        or "PATH" in way.state.open
+        or ground.where.system == "windows"
+    ):
+        return
+    here = ground.here(way.state)
+    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
+    text = (ground.read(place) if place.endswith(".py") else None) or ""
+    names = {d.name for d in home.distributions}
+    calls = (c for c in known_calls() if c.program and c.system != "windows" and re.search(c.spelt, text))
+    wanted = [(c.program, c.reader) for c in calls if not (c.unless and re.search(c.unless, text))]
+    wanted += [(p.name, p.reader) for p in system_programs() if text and (not p.run_by or re.search(p.run_by, text))]
+    for tool, reader in wanted:
+        own = posixpath.join(home.prefix, "bin", tool)
+        read = any(re.fullmatch(reader, n) for n in names)
+        if read and ground.where.is_file(own) and not find_named(tool, {"PATH": path}, ground.where, "/"):
+            yield StartedPython(
+                name=tool,
+                path=path_text(found.path),
+                prefix=home.prefix,
+                seems=home.prefix,
+                why="imports",
+                source=path_text(posixpath.dirname(own)),
+                program=path_text(place),
+                fault="tool not in PATH",
+            )
+            return
+
+
+LOST_FOLDER = late_pattern(r"^\t[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*$")
+"""A line of a recipe that goes to a folder, in a shell of its own."""
+
+
+def _in_another_folder(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield the Python of a job of cron, or of a recipe that went to a folder in another line, if its program is not where it starts."""
+    here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
+    if (
+        way.kind not in ("cron", "task")
+        or "PWD" in way.state.open
+        or UNKNOWN in here
+        or ground.where.system == "windows"
+    ):
+        return
+    if not ground.where.is_folder(here):
+        return  # of another machine
+    went = [m[1] for row in _own_rows(way, ground) if (m := LOST_FOLDER.search(row))] if way.kind == "task" else []
+    folders = [posixpath.normpath(posixpath.join(ground.folder, f)) for f in went]
+    if way.kind == "cron" or folders:
+        one = without_program(found, here, way, ground, pythons, folders)
+        yield from [one] if one else []
+
+
+def without_program(  # noqa: PLR0917 - a program, and where it starts
+    found: StartedFile,
+    here: str,
+    way: Reached,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    folders: Collection[str] = (),
+) -> StartedPython | None:
+    """Return the Python that starts in a folder (``here``) in which its program is not; None if the program is
+    nowhere else.
+
+    The program is looked for in ``folders``; without them, in the working folder and beside the environment.
+    """
+    program = program_file(found)
+    prefix = own_prefix(found, pythons)
+    join, is_file = ground.where.join, ground.where.is_file
+    if not program.endswith(".py") or program.startswith("/") or found.ended_at or is_file(join(here, program)):
+        return None
+    places = folders or (ground.folder, posixpath.dirname(prefix))
+    meant = next((f for f in places if f and is_file(join(f, program))), "")
+    if not prefix and meant:
+        state = way.state.apart()
+        state.values["PWD"] = meant
+        prefix = next((p.seems for p in lacking_pythons(found, replace(way, state=state), ground, pythons)), "")
+    if not prefix or not meant:
+        return None
+    return StartedPython(
+        name=program,
+        path=path_text(found.path),
+        prefix=path_text(found.prefix),
+        seems=prefix,
+        why="imports",
+        source=path_text(here),
+        program=path_text(meant),
+        fault="program not there",
+    )
+
+
+def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
+    """Return the folder in which a started Python searches for modules first: its program's, else the one in which it starts.
+
+    It is empty where nothing is searched first (``-I``, ``-P``), or where the command does not show what runs.
+    """
+    words = found.arguments
+    letters, kind, named = options_of_python(words)
+    if set(letters) & set("IPS") or not named:
+        return ""
+    paths = ground.where.path_module
+    here = ground.here(state)
+    place = paths.normpath(paths.join(here, named))
+    return paths.dirname(ground.where.real_path(place)) if kind == "file" else here
+
+
+def _home(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> PythonEnvironment | None:
+    """Return the environment whose Python starts; None if it was not examined."""
+    return next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
+
+
+def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:
+    """Return the environment that a command starts; empty for a system's own Python."""
+    places = [p for p in (found.prefix, found.real) if p]
+    return next(
+        (p.prefix for place in places for p in pythons if p.prefix == place and p.kind in ("venv", "conda")), ""
+    )
+
+
+def lacking_pythons(
+    found: StartedFile,
+    way: Reached,
+    ground: Ground,
+    pythons: tuple[PythonEnvironment, ...],
+    *,
+    gone_counts: bool = False,
+) -> Iterator[StartedPython]:
+    """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has.
+
+    ``gone_counts``: one that is gone is told of this way in any case.
+    """
+    if found.requires is not None:
+        yield from _with_own_packages(found, way, ground, pythons)
+        return
+    where = ground.where
+    homes = [
+        p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
+    ]
+    unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
+    start_up = start_up_that_ends(found, way, ground, homes)
+    nobody_activates = gone_counts or way.kind in unattended or (found.by_name and (way.apart or bool(start_up)))
+    runs = bool(found.prefix) or (found.is_gone and nobody_activates)
+    by_path = where.system == "windows" and found.is_gone and not found.by_name
+    if found.relative or not runs or not homes or (not by_path and _is_uncertain(found, way, ground)):
+        return
+    program, lacks = program_and_lacking_modules(found, way, ground, homes)
+    relevant = [n for n in lacks if any(n in modules_of(d.name for d in p.distributions) for p in homes)]
+    if found.project and any(may_come(n, found.project, ground) for n in relevant):
+        return
+    having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
+    if having:
+        seems, dead = having[0], start_up or dead_activation(way, ground)
+        no_conda = bool(dead) and not start_up and finds_no_conda(dead, way, ground)
+        yield StartedPython(
+            name=path_text(found.path) if found.is_gone else where.name(found.path),
+            path="" if found.is_gone else path_text(found.path),
+            prefix=path_text(found.prefix),
+            seems=seems.prefix,
+            why="imports",
+            source=_chosen_by(found, way) or way.at,
+            program=path_text(program),
+            lacks=tuple(relevant),
+            named_by=_named_by(found, way, ground) if len(having) == 1 else (),
+            sure=_nobody_activates(ground)
+            if found.opens_store
+            else bool(start_up)
+            or _is_sure(found, way, ground)
+            or _is_not_beside(found, seems, ground)
+            or (seems.kind != "conda" and _is_double_clicked(way, ground))
+            or (bool(dead) and way.at.lower().endswith(".ps1"))
+            or no_conda,
+            command=path_text(found.launcher),
+            brought_by=path_text(_brought_by(found, seems, ground)),
+            dead=path_text(dead),
+            finds_no_conda=no_conda,
+            fault="opens the Store" if found.opens_store else "",
+        )
+
+
+def start_up_that_ends(found: StartedFile, way: Reached, ground: Ground, homes: Collection[PythonEnvironment]) -> str:
+    """Return the start-up file that a job reads for its PATH, and that ends there: a shell of a terminal gets an environment by it.
+
+    Most begin with lines that leave a shell without a terminal (Debian's and Ubuntu's .bashrc).
+    """
+    alone = way.kind in STARTED_BY_NOBODY or way.apart or is_job(ground.read(way.at.partition(": ")[0]) or "")
+    if ground.where.system == "windows" or not found.by_name or not alone:
+        return ""
+    for file in way.state.files:
+        if posixpath.basename(file) not in (*OF_TERMINALS, *OF_LOGINS):
+            continue
+        shown = login_state(ground)
+        ShellReader(ground.around, shown, "zsh" if ".z" in file else "bash", interactive=True).read_files(file)
+        named = find_named(posixpath.basename(found.path), {"PATH": shown.values.get("PATH", "")}, ground.where, "/")
+        prefix = posixpath.dirname(posixpath.dirname(named))
+        if named and ground.where.real_path(prefix) in {ground.where.real_path(p.prefix) for p in homes}:
+            return file
+    return ""
+
+
+def _with_own_packages(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[StartedPython]:
+    """Yield a program with metadata of its own if they do not list what it imports and an environment here has."""
+    homes = [p for p in pythons if p.distributions and p.kind in ("venv", "conda")]
+    program, lacks = program_and_lacking_modules(found, way, ground, homes) if homes else ("", ())
+    brought = set(found.requires or ())
+    known = [d for p in homes for d in p.distributions]
+    if brought - {d.name for d in known} and not found.tool:
+        return  # what else these bring is not known
+    for _depth in range(MOST_DEPTH):
+        brought |= {required_name(w) for d in known if d.name in brought for w in (*d.requires, *d.pins)}
+    relevant = tuple(n for n in lacks if n not in modules_of(brought))
+    if found.tool:  # what it brings is not known, but no framework
+        frameworks = {row.module for row in module_table().modules} - {"numpy"}
+        relevant = tuple(n for n in relevant if n in frameworks)
+    having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
+    if having:
+        yield StartedPython(
+            name=ground.where.name(program),
+            path=path_text(having[0].executable),
+            prefix="",
+            seems=having[0].prefix,
+            why="imports",
+            source=path_text(program),
+            program=path_text(program),
+            lacks=relevant,
+            command=found.tool,
+            fault="own packages",
+        )
+
+
+def _is_not_beside(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> bool:
+    """Whether PATH led to a launcher that the other environment lacks: activating that one leads to no other."""
+    where = ground.where
+    name = where.name(found.arguments[0]) if found.arguments else ""
+    return found.by_name and name in LAUNCHERS and not where.is_file(where.join(seems.prefix, "bin", name))
+
+
+def _brought_by(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> str:
+    """Return the package of a command's own name in the environment that has it; empty where the other one has the command, too."""
+    where = ground.where
+    file = where.name(found.launcher)
+    if not file or not found.prefix or where.is_file(where.join(seems.prefix, "Scripts", file)):
+        return ""
+    command = normalise_name(file.removesuffix(".exe"))
+    for name in where.names(where.join(found.prefix, "Lib", "site-packages")) or ():
+        its, _dash, version = name.removesuffix(".dist-info").partition("-")
+        if name.endswith(".dist-info") and normalise_name(its) == command and version:
+            return f"{command} {version}"
+    return ""
+
+
+def _named_by(found: StartedFile, way: Reached, ground: Ground) -> tuple[StartLine, ...]:
+    """Return the lines of the way's own file that name the Python, as the command has it."""
+    file = way.at.partition(": ")[0]
+    text = ground.read(file) or ""
+    words = [
+        found.path,
+        *(w for w in way.argv[:1] if found.real and "/" in w and ground.where.real_path(w) == found.real),
+    ]
+    words += [posixpath.basename(found.path)] if found.by_name else []
+    return next((rows for w in dict.fromkeys(words) if (rows := lines_naming(w, file, text))), ())
+
+
+def program_and_lacks(
+    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> tuple[str, tuple[str, ...]]:
+    """Return the program that a Python of this machine starts, and the modules that its import lacks."""
+    return program_and_lacking_modules(found, way, ground, [*pythons]) if found.prefix else ("", ())
+
+
+def _chosen_by(found: StartedFile, way: Reached) -> str:
+    """Return file and line of the variable that led to a Python by its path; empty if none did."""
+    for rows in way.state.lines.values():
+        for row in (r for r in rows if not r.overridden and r.name != "PATH"):
+            if len(row.value) > 1 and (
+                found.path == row.value or found.path.startswith(f"{row.value.rstrip('/')}/bin/")
+            ):
+                return path_text(f"{row.file}:{row.line}")
+    return ""
+
+
+RUN_BY_CONDA = late_pattern(r"(?i)\b(?:conda|mamba|micromamba)(?:\.bat|\.exe)?[ \t]{1,9}run\b")
+
+
+def _is_uncertain(found: StartedFile, way: Reached, ground: Ground) -> bool:
+    """Whether something on the way may lead to another Python, unseen."""
+    if "PATH" in way.state.open or {"PYTHONPATH", "PYTHONHOME"} & way.state.open:
+        return True
+    paths, windows = ground.where.path_module, ground.where.system == "windows"
+    python = "python.exe" if windows else "python"
+    followed = {f for f in way.state.files if ground.around.kind(paths.join(paths.dirname(f), python)) == "file"}
+    if windows:
+        followed = {f for f in followed if paths.basename(f).lower() == "activate.bat"}
+    calls = {f.lower().removesuffix(".bat") for f in followed} if windows else set()
+    names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
+    names = [f for f in names if not f.lower().endswith(".ps1")]  # their reader leaves PATH open where it has to
+    whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
+    by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
+    for text, shell in [(way.text, way.shell)] if way.text else whole:
+        head = re.match(r"#!\s*(/\S+)", text)
+        spoken = shell or by_shell or (language(head[1], ground) if head else "")
+        for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
+            if windows and RUN_BY_CONDA.search(row):
+                continue  # followed to its environment
+            if dead_call(row, way, ground) or called_activation(row, way, ground).lower().removesuffix(".bat") in calls:
+                continue
+            by_itself = way.kind != "script" or head is not None
+            left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
+            if found.without_conda and "m" in left and _is_of_this_machine_without_modules(text, way, ground):
+                left = LOADS_MODULES.sub(" ", left)
+            if ACTIVATES.search(_without_followed(left, followed)):
+                return True
+    return False
+
+
+SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
+CONDA_ACTIVATES = late_pattern(
+    r"(?:^|[;&|({'\"])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
+)
+
+
+LOADS_MODULES = late_pattern(r"(?:^|[;&|({'\"])[ \t]{0,40}(?:module|ml)[ \t][^;&|]{0,200}")
+ASKS_CONDA = late_pattern(r"\b(?:conda|mamba|micromamba)[ \t]{1,9}activate[ \t]{1,9}[\"']?([\w./-]{1,200})")
+
+
+def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground) -> bool:
+    """Whether a script asks conda for an environment that is here, and nothing here gives it the command ``module``, which so does nothing.
+
+    A script for another machine, a cluster, names an environment that only that machine has.
+    """
+    if has_modules(ground.around, {**ground.env, **way.state.values}):
+        return False
+    if any(LETS_CONDA_ACTIVATE.search(row) for row in text.splitlines()):
+        return False
+    roots = condas_places(ground)
+    return any(environment_of_conda(found[1], way.state, ground, roots) for found in ASKS_CONDA.finditer(text))
+
+
+def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:
+    """Return a line without the commands that do nothing in its shell.
+
+    These are ``source`` in dash, and ``conda activate`` where the shell does not have conda's function.
+    ``by_itself``: no person's shell runs the line. ``without_conda``: the script was followed, and nothing defined
+    the function.
+    """
+    if shell == "dash":
+        row = SOURCES.sub(" ", row)
+    if "conda" in row or "mamba" in row:
+        lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+        given = not by_itself or lets
+        row = row if given else CONDA_ACTIVATES.sub(" ", row)
+    return row
+
+
+SOURCED = late_pattern(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
+
+
+def _without_followed(row: str, followed: Collection[str]) -> str:
+    """Return a line without the activations of environments that reading followed: PATH shows to which Python those led."""
+
+    def put(found: re.Match[str]) -> str:
+        end = found[1].strip("\"'").rpartition("$")[2].partition("/")[2]
+        return "" if end and any(f.endswith(f"/{end}") for f in followed) else found[0]
+
+    return SOURCED.sub(put, row)
+
+
+def _is_sure(found: StartedFile, way: Reached, ground: Ground) -> bool:
+    """Whether the same Python runs wherever the way is started: it is named by its path, or found without this session's PATH, or in an
+    activated environment's despite.
+    """
+    if (
+        not found.by_name
+        or way.kind not in ("task", "script")
+        or way.state.values.get("PATH") != ground.env.get("PATH")
+    ):
+        return True
+    if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
+        return True
+    if any(ACTIVATES.search(row) for row in (*_own_rows(way, ground), *_rows_of_scripts(way, ground))):
+        return True  # it means to activate an environment by itself, which has no effect
+    leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
+    return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
+
+
+def _is_double_clicked(way: Reached, ground: Ground) -> bool:
+    """Whether a batch file of the folder is started from Explorer, as far as can be seen: nobody activates an environment first. One of
+    PowerShell is not: Explorer opens it in an editor, and a person may have activated an environment in the prompt.
+    """
+    by_explorer = way.kind == "script" and not way.at.lower().endswith(".ps1")
+    return ground.where.system == "windows" and by_explorer and _nobody_activates(ground)
+
+
+def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the lines of a script, or of a recipe, that belong to a way: another recipe may make the environment that it activates."""
+    file, _colon, target = way.at.partition(": ")
+    rows = (ground.read(file) or "").splitlines()
+    if way.kind == "script":
+        yield from rows
+    inside = False
+    for row in rows if way.text and target else ():
+        if not row.startswith(("\t", "#")) and row.strip():
+            inside = target in row.partition(":")[0].split()
+        elif inside:
+            yield row
+
+
+def _rows_of_scripts(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the lines of the scripts that a task comes through."""
+    for file in way.state.files:
+        text = ground.read(file) if file.endswith(".sh") and not file.startswith("/etc/") else None
+        yield from (text or "").splitlines()
+
+
+def _nobody_activates(ground: Ground) -> bool:
+    """Whether neither this session nor the folder of the program shows an environment that somebody activates first."""
+    if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
+        return False
+    join, folder = ground.where.join, ground.folder
+    return not any(ground.where.is_file(join(folder, n, "pyvenv.cfg")) for n in ground.around.names(folder))

@@ -1,0 +1,1 @@
+"""Ways of starting that the files of a project describe."""

@@ -1,0 +1,196 @@
+"""A Dockerfile whose program is an environment's: lines that set a variable for nothing, because each RUN has a shell of its own.
+
+Source: Docker's documentation, "Dockerfile reference" (RUN, ENV, CMD, ENTRYPOINT). What the base image sets does not show, so a way is
+told only where such a line would have set a variable that no ENV sets.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator
+
+import msgspec
+
+from core.common.late_pattern import late_pattern
+from core.host.startup.plain import json_value
+from core.host.startup.state import fill
+from core.model.facts import PythonEnvironment, StartedPython
+from core.probes.starting.commands.command_line import Line, python_of_command
+from core.probes.starting.commands.runners import words_of
+from core.probes.starting.commands.started_code import own_prefix
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached
+
+NAMES = late_pattern(r"(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|[\w-]+\.Dockerfile", re.IGNORECASE)
+MOST_FILES = 8
+_ENDS = late_pattern(r"(?:^|&&|;)\s*export\s+([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*$")
+"""An export behind which its shell runs nothing more."""
+_ACTIVATES = late_pattern(
+    r"(?:^|&&|;)\s*(?:(?:\.|source)\s+(\S+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s;&|]+))"
+)
+_PYTHON = late_pattern(r"python[\d.]*")
+_PAIR = late_pattern(r"(?<!\w)([A-Za-z_]\w*)=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:\\.|[^\s\"'\\])*)")
+
+
+def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield each Dockerfile of the working folder that starts an environment's Python, and exports a variable for nothing."""
+    names = ground.around.names(ground.folder) if ground.folder not in ("/", "") else ()
+    for name in [n for n in names if NAMES.fullmatch(n)][:MOST_FILES]:
+        path = posixpath.join(ground.folder, name)
+        stage = _last_stage(ground.read(path) or "")
+        yield from _exported_for_nothing(stage, path, ground, pythons)
+        yield from _sourced_by_sh(stage, path, ground, pythons)
+        yield from _activated_for_a_step(stage, path, ground, pythons)
+
+
+_SH_IS_NO_DASH = late_pattern(
+    r"(?i)alpine|busybox|centos|rocky|alma|fedora|rhel|\bubi\d|redhat|amazonlinux|oracle|opensuse|arch"
+)
+"""Bases whose /bin/sh has a command ``source``; Debian's and Ubuntu's, which most bases come from, has none."""
+_SOURCES = late_pattern(r"(?:^|&&|;)\s*source\s+[\"']?([^\s\"';&|]+)/bin/activate[\"']?(?=[\s;&])(.*)", re.DOTALL)
+
+
+class _Start(msgspec.Struct, frozen=True):
+    """A CMD or an ENTRYPOINT."""
+
+    told: str
+    line: int
+    by_dash: bool
+    """Its shell would be dash."""
+
+
+class _Stage(msgspec.Struct):
+    """The instructions behind a FROM."""
+
+    by_dash: bool = True
+    """The shell that runs the next command is dash."""
+    path: str = ""
+    """The ENV that gives PATH."""
+    given: set[str] = msgspec.field(default_factory=set)
+    """Variables that an ENV gives."""
+    starts: dict[str, _Start] = msgspec.field(default_factory=dict)
+    exports: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
+    """Variable -> value and line of a RUN that ends behind its export."""
+    activated: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
+    """Each RUN that activates an environment: its folder, or its name, and the line."""
+
+
+def _last_stage(text: str) -> _Stage:
+    """Return the last stage of a Dockerfile: what it makes is the image."""
+    stage = _Stage()
+    for word, told, line in _instructions(text):
+        match word:
+            case "FROM":
+                stage = _Stage(by_dash=not _SH_IS_NO_DASH.search(told))
+            case "SHELL":
+                stage.by_dash = stage.by_dash and "bash" not in told
+            case "ENV":
+                stage.given |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
+                stage.path = told if re.search(r"(?:^|\s)PATH[= ]", told) else stage.path
+            case "CMD" | "ENTRYPOINT":
+                stage.starts[word] = _Start(told, line, stage.by_dash)
+            case "RUN":
+                if found := _ENDS.search(told):
+                    stage.exports[found[1]] = (found[2].strip("\"'"), line)
+                if found := _ACTIVATES.search(told):
+                    stage.activated.append((found[1], found[2], line))
+    return stage
+
+
+def _started(stage: _Stage) -> list[str]:
+    """Return the words of the command that a container runs."""
+    return [w for n in ("ENTRYPOINT", "CMD") if n in stage.starts for w in _command(stage.starts[n].told)]
+
+
+def _sourced_by_sh(
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile that starts with ``source .../bin/activate`` where /bin/sh reads it, and then a Python by its bare name."""
+    start = stage.starts.get("ENTRYPOINT") or stage.starts.get("CMD")
+    words = _command(start.told) if start and start.told.startswith("[") else []
+    by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else start and start.by_dash
+    found = _SOURCES.search(" ".join(words[2:]) if words else start.told) if start and by_sh else None
+    place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
+    prefix = next((p.prefix for p in pythons if place and place == ground.where.real_path(p.prefix)), "")
+    if found and start and prefix and "bin" not in stage.path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
+        one = StartedPython(
+            name="python",
+            path=f"{prefix}/bin/python",
+            prefix=prefix,
+            seems=prefix,
+            why="activated",
+            source=f"{path}:{start.line}",
+            fault="no source",
+        )
+        yield Reached(kind="task", at=path, state=ground.session(path), runs=(one,))
+
+
+def _activated_for_a_step(
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile that activates an environment in a RUN, and then starts the first Python of PATH by its name."""
+    known = [p.prefix for p in pythons if p.kind in ("venv", "conda")]
+    prefix, line = next(
+        (
+            (p, line)
+            for folder, name, line in reversed(stage.activated)
+            for p in known
+            if p == (folder or name) or (name and posixpath.basename(p) == name)
+        ),
+        ("", 0),
+    )
+    words = _started(stage)
+    names_it = f"{prefix}/bin" in stage.path or re.search(r"\$\{?(?!PATH\b)\w", stage.path)
+    if prefix and not names_it and words and _PYTHON.fullmatch(words[0]):
+        ends = StartedPython(
+            name=words[0],
+            path=f"{prefix}/bin/python",
+            prefix=prefix,
+            seems=prefix,
+            why="activated",
+            source=f"{path}:{line}",
+            fault="activation ends",
+        )
+        yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
+
+
+def _exported_for_nothing(
+    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
+) -> Iterator[Reached]:
+    """Yield a Dockerfile whose RUN exports a variable that no ENV gives the program."""
+    lost = {n: its for n, its in stage.exports.items() if n not in stage.given}
+    words = _started(stage)
+    if not lost or not words or not words[0].startswith("/"):
+        return
+    state = ground.session(path)
+    state.values["PWD"] = ground.folder
+    found = python_of_command(words, Line(path, max(s.line for s in stage.starts.values())), state, ground)
+    prefix = own_prefix(found, pythons) if found else ""
+    if prefix:
+        for name, (value, line) in lost.items():
+            state.values.pop(name, None)
+            state.lines.pop(name, None)
+            filled = fill(r"\$\{?(\w+)\}?", lambda m: ground.env.get(m[1], ""), value)
+            state.ignore(name, filled, path, line, "posix")
+        yield Reached(kind="task", at=path, state=state, prefix=prefix, argv=(words[0],))
+
+
+def _command(told: str) -> list[str]:
+    found = json_value(told) if told.startswith("[") else None
+    return [str(w) for w in found] if isinstance(found, list) else words_of(told)
+
+
+def _instructions(text: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each instruction, what stands behind it, and its last line; continued lines are one."""
+    parts: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.lstrip().startswith("#"):
+            continue
+        parts.append(line.rstrip().removesuffix("\\"))
+        if line.rstrip().endswith("\\"):
+            continue
+        word, _space, rest = " ".join(parts).strip().partition(" ")
+        parts = []
+        if word:
+            yield word.upper(), rest.strip(), number

@@ -1,0 +1,89 @@
+"""What environment managers start in a project: ``uv run`` its own .venv, whichever environment is active (uv's documentation, "Project
+environment path"), PDM and Pipenv the interpreter that the project remembers.
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping
+
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.python.environment import prefix_of
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import may_come, toml_of
+from core.probes.starting.commands.runners import RUNNERS, environment_of_project
+from core.probes.starting.commands.started_code import lacking_pythons
+from core.probes.starting.machine import Ground, folders_upward
+from core.probes.starting.ways import Reached
+
+MOST_PROGRAMS = 20
+"""Maximum number of programs of the working folder that are read."""
+NO_PROGRAM = late_pattern(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
+
+
+def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield ``uv run`` where the project's environment lacks what a program here imports, and the active environment has it."""
+    active = ground.where.real_path(ground.env.get("VIRTUAL_ENV") or "/")
+    ours = [p for p in pythons if ground.where.real_path(p.prefix) == active]
+    folder = _project(ground)
+    if not folder or not ours:
+        return
+    prefix = posixpath.join(folder, ground.env.get("UV_PROJECT_ENVIRONMENT") or ".venv")
+    python = f"{prefix}/bin/python"
+    made_by_uv = re.search(r"(?m)^uv\s*=", ground.read(f"{prefix}/pyvenv.cfg") or "")
+    if not ground.where.is_file(python) or not (made_by_uv or ground.around.kind(f"{folder}/uv.lock") == "file"):
+        return
+    state = ground.session()
+    state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{ground.env.get('PATH', '')}"}
+    real = ground.where.real_path(prefix)
+    for name in ground.programs(MOST_PROGRAMS):
+        if NO_PROGRAM.fullmatch(name):
+            continue
+        found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
+        way = Reached(kind="task", at=f"{folder}/pyproject.toml: uv run {name}", state=state, argv=("uv", "run", name))
+        runs = tuple(lacking_pythons(found, way, ground, tuple(ours)))
+        if runs:
+            stays = not any(may_come(m, folder, ground) for one in runs for m in one.lacks)
+            yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
+            return
+
+
+def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+    """Yield the programs of the working folder as they run with the interpreter that the project remembers, if that lacks what they import."""
+    for name, runner in RUNNERS.items() if ground.is_in_project else ():
+        if not any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in runner.saved):
+            continue
+        state = State({**ground.env, "PWD": ground.folder}, set(ground.env))
+        prefix = environment_of_project(runner, {}, state, ground)
+        python = f"{prefix}/bin/python"
+        rows = state.lines.get("VIRTUAL_ENV")
+        if not rows or not ground.where.is_file(python):
+            continue
+        state.values["PATH"] = f"{prefix}/bin:{ground.env.get('PATH', '')}"
+        for file in ground.programs(MOST_PROGRAMS):
+            if NO_PROGRAM.fullmatch(file):
+                continue
+            found = StartedFile(
+                python, prefix_of(python, ground.where, ground.env), ground.where.real_path(prefix), (file,)
+            )
+            way = Reached(kind="task", at=f"{rows[-1].file}: {name} run {file}", state=state, argv=(name, "run", file))
+            if runs := tuple(lacking_pythons(found, way, ground, pythons)):
+                yield replace(way, runs=runs)
+                return
+
+
+def _project(ground: Ground) -> str:
+    """Return the folder of the project that uv finds: the nearest pyproject.toml with a [project] that uv manages."""
+    for folder in folders_upward(ground.folder):
+        if ground.around.kind(f"{folder}/pyproject.toml") == "file":
+            whole = toml_of(f"{folder}/pyproject.toml", ground)
+            tool = whole.get("tool")
+            own = tool.get("uv") if isinstance(tool, Mapping) else None
+            managed = not isinstance(own, Mapping) or own.get("managed") is not False
+            return folder if isinstance(whole.get("project"), Mapping) and managed else ""
+    return ""
