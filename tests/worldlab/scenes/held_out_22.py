@@ -126,7 +126,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("flax-of-before-jax-0-6", "B", "jax", by_run, then(program(NETWORK), installs("flax==0.11.2"), installs("--no-deps", "flax==0.8.2")), BROKEN, "", "flax", "flax"),
     # === C: Python finds another file
     # https://github.com/openai/CLIP/issues/329, https://github.com/rom1504/clip-retrieval/issues/382: pip install clip
-    Scene("clip-of-another-project", "C", "torch-2.6", by_run, then(program(SCORES), clones("CLIP", CLIP), installs("clip==0.2.0")), OTHERS, "", "clip", "has no attribute 'available_models'"),
+    Scene("clip-that-is-another-project", "C", "torch-2.6", by_run, then(program(SCORES), clones("CLIP", CLIP), installs("clip==0.2.0")), OTHERS, "", "clip", "has no attribute 'available_models'"),
     # https://github.com/huggingface/datasets/issues/6553
     Scene("project-with-its-own-datasets", "C", "hub", by_run, then(program(LEARNS), writes(DATASETS)), SHADOWED, "", "datasets", "cannot import name"),
     # keys for a service, in a file beside the program; NumPy asks the standard library for its own
