@@ -46,7 +46,7 @@ def not_in_code_page(
     encoding = _encoding(found, way, ground) if source and home and version_tuple(home.version)[:2] < UTF_8_MODE else ""
     if not encoding or home is None:
         return
-    place = ntpath.normpath(ntpath.join(way.state.values.get("PWD") or ground.folder, program))
+    place = ntpath.normpath(ntpath.join(ground.here(way.state), program))
     text = ground.where.text(place, 1 << 19) or ""
     for line, letter in _printed(text, encoding) if not _CHOOSES.search(text) else ():
         yield StartedPython(
