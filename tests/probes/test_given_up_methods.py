@@ -38,6 +38,10 @@ CASES: dict[str, tuple[str, int]] = {
     "in a condition": (f"{MADE}if hasattr(df, 'append'):\n    df.append(1)\n", 0),
     "in a try": (f"{MADE}try:\n    df.append(1)\nexcept AttributeError:\n    pass\n", 0),
     "of a loop's name": (f"{MADE}for df in [[]]:\n    df.append(1)\n", 0),
+    "where its error is suppressed": (f"{MADE}import contextlib\nwith contextlib.suppress(AttributeError):\n    df.append(1)\n", 0),
+    "of a context's name": (f"{MADE}import contextlib\nwith contextlib.nullcontext([]) as df:\n    df.append(1)\n", 0),
+    "in a context": (f"{MADE}import contextlib\nwith contextlib.nullcontext():\n    df.append(1)\n", 5),
+    "of what a function binds anew": (f"{MADE}def empty():\n    global df\n    df = []\nempty()\ndf.append(1)\n", 0),
     "that the program puts back": (f"{MADE}pd.DataFrame.append = lambda *a: None\ndf.append(1)\n", 0),
     "of another package": ("import polars as pd\ndf = pd.DataFrame()\ndf.append(1)\n", 0),
 }  # fmt: skip

@@ -1,7 +1,7 @@
 """Methods that the installed release's objects no longer have, where a program makes the object itself: ``pandas.DataFrame().append``.
 
 What the class of an object is, its text tells only where the program calls the class, or a function of the table that returns one. Statements
-in conditions, in ``try`` and in functions that nothing calls are left out; a loop is taken to run.
+in conditions, in ``try``, where errors are suppressed, and in functions that nothing calls are left out; a loop is taken to run.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from core.common.syntax_tree import chain_of, is_main, statements_of
 from core.knowledge.modules import given_up
 from core.probes.python.following.called_code import sure_calls
+from core.probes.python.text.evaluation import swallows_errors
 from core.probes.python.text.module_text import imports_at_the_margin, modules_bound
 
 
@@ -46,17 +47,20 @@ class _Reading:
             match one:
                 case ast.FunctionDef() | ast.AsyncFunctionDef():
                     taken = {a.arg for a in ast.walk(one.args) if isinstance(a, ast.arg)}
+                    self._forget(one, objects)
                     if not one.decorator_list and re.search(rf"(?<!def )\b{one.name}[ \t]*\(", self._text):
                         yield from self.uses(one.body, {n: c for n, c in objects.items() if n not in taken})
                 case ast.If(test=test, body=inner) if is_main(test):
                     yield from self.uses(inner, objects)
                 case ast.ClassDef() | ast.Try() | ast.If():
                     self._forget(one, objects)
+                case ast.With():
+                    yield from self._inside(one, objects)
                 case ast.For(iter=head, target=target, body=inner):
                     yield from self._in(head, objects)
                     self._forget(target, objects)
                     yield from self.uses(inner, objects)
-                case ast.While(body=inner) | ast.With(body=inner):
+                case ast.While(body=inner):
                     yield from self.uses(inner, objects)
                 case _:
                     yield from self._in(one, objects)
@@ -64,6 +68,16 @@ class _Reading:
                     match one:
                         case ast.Assign(targets=[ast.Name(id=name)], value=value) if its := self._made(value):
                             objects[name] = its
+
+    def _inside(self, node: ast.With, objects: dict[str, str]) -> Iterator[tuple[str, str, int]]:
+        """Yield the calls of a with statement; none where it may stop an error."""
+        if swallows_errors(node):
+            self._forget(node, objects)
+            return
+        for item in node.items:
+            yield from self._in(item.context_expr, objects)
+            self._forget(item, objects)
+        yield from self.uses(node.body, objects)
 
     def _in(self, node: ast.AST, objects: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
         for call in sure_calls(node, lambda _test: None):
@@ -89,9 +103,13 @@ class _Reading:
 
     @staticmethod
     def _forget(node: ast.AST, objects: dict[str, str]) -> None:
-        """Take away what a statement may bind anew."""
+        """Take away what a statement may bind anew; of a function, what it calls global."""
+        is_function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         for inner in ast.walk(node):
-            if isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store | ast.Del):
+            if isinstance(inner, ast.Global):
+                for name in inner.names:
+                    objects.pop(name, None)
+            elif not is_function and isinstance(inner, ast.Name) and isinstance(inner.ctx, ast.Store | ast.Del):
                 objects.pop(inner.id, None)
 
 
