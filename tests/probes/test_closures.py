@@ -11,8 +11,9 @@ import pytest
 from core.common.progress import Progress
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.model.facts import Closure, Distribution, PythonEnvironment, Snapshot
-from core.probes.loading import asked_parts, closure
+from core.probes.loading import closure
 from core.probes.probe import ProbeRequest
+from core.probes.python import locations
 from tests.envlab.run import LabHost
 from tests.loader import build
 
@@ -274,7 +275,7 @@ def test_the_provider_for_tensorrt_counts_where_a_program_asks_for_it(
     work = tmp_path / "work"
     work.mkdir()
     (work / "main.py").write_text(program)
-    monkeypatch.setattr(asked_parts, "working_folder", lambda _where: str(work))
+    monkeypatch.setattr(locations, "working_folder", lambda _where: str(work))
     its = looked(tmp_path, ORT, env=env)["onnxruntime-gpu"]
     assert [e.name for e in its.edges] == lacks
     assert all(bool(e.elsewhere) == installed for e in its.edges)
@@ -305,7 +306,7 @@ def test_what_torch_has_loaded_serves_where_each_program_imports_it_before(
     work.mkdir()
     for name, text in programs.items():
         (work / name).write_text(text)
-    monkeypatch.setattr(asked_parts, "working_folder", lambda _where: str(work))
+    monkeypatch.setattr(locations, "working_folder", lambda _where: str(work))
     assert [e.name for e in looked(tmp_path, TORCH, ORT)["onnxruntime-gpu"].edges] == lacks
 
 

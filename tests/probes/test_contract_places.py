@@ -937,9 +937,7 @@ def test_an_entry_of_pythonpath_that_is_not_there_may_mean_another(
     system: str, value: str, meant: list[tuple[str, tuple[str, ...]]], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work = "C:\\work" if system == "windows" else "/home/ada/work"
-    for module in ("places", "own"):
-        target = "core.probes.variables.places" if module == "places" else "core.probes.python.programs.own_programs"
-        monkeypatch.setattr(f"{target}.working_folder", lambda _where: work)
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: work)
     roots = ("C:",) if system == "windows" else ("home/ada", "srv")
     for root in roots:
         for file in ("src/helpers.py", "lib/helpers.py", "unused/other.py"):

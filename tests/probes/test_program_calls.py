@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
-from core.probes.python.programs import own_programs, program_calls
+from core.probes.python import locations
 from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.sysroot import Sysroot
 from tests.machines import python
@@ -125,7 +125,7 @@ def test_what_a_call_needs(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(own_programs, "working_folder", lambda _where: "/home/ada/work")
+    monkeypatch.setattr(locations, "working_folder", lambda _where: "/home/ada/work")
     write(tmp_path, "/home/ada/work/main.py", program)
     for name, version in installed:
         info = f"{SITE}/{name.replace('-', '_')}-{version}.dist-info"
@@ -202,8 +202,7 @@ def test_what_a_call_needs_on_windows(
 ) -> None:
     """CreateProcess finds a program in the working folder, too. Windows' backends of torchaudio are not known."""
     site = "C:/env/Lib/site-packages"
-    for module in (own_programs, program_calls):
-        monkeypatch.setattr(module, "working_folder", lambda _where: r"C:\work")
+    monkeypatch.setattr(locations, "working_folder", lambda _where: r"C:\work")
     write(tmp_path, "C:/work/main.py", program)
     info = f"{site}/{installed.replace('-', '_')}-2.2.3.dist-info"
     write(tmp_path, f"{info}/METADATA", f"Name: {installed}\nVersion: 2.2.3\n")
@@ -236,8 +235,7 @@ def test_what_a_call_needs_on_windows(
 def test_a_program_without_content_is_no_program(
     file: str, content: str, state: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (own_programs, program_calls):
-        monkeypatch.setattr(module, "working_folder", lambda _where: r"C:\work")
+    monkeypatch.setattr(locations, "working_folder", lambda _where: r"C:\work")
     site = "C:/env/Lib/site-packages"
     write(tmp_path, "C:/work/main.py", "import whisper\nwhisper.load_model('small').transcribe('a.mp3')\n")
     write(tmp_path, f"{site}/openai_whisper-2.2.3.dist-info/METADATA", "Name: openai-whisper\nVersion: 2.2.3\n")

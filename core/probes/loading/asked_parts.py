@@ -2,17 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from core.knowledge.modules import module_of
 from core.probes.probe import ProbeRequest
-from core.probes.python.locations import working_folder
-from core.probes.python.text.module_text import packages_spelt
+from core.probes.python.locations import start_folder
+from core.probes.python.programs.program_folder import SETTINGS, Program, programs_in, start_programs
 from core.probes.sysroot import Sysroot
-
-PROGRAMS = (".py", ".ipynb", ".sh", ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg")
-MOST_PROGRAMS, PROGRAM_BYTES = 100, 64 << 10
-"""Files of the folder that a program starts in, and bytes read of each."""
 
 VARIABLES = {"TensorrtExecutionProvider": "ORT_TENSORRT_"}
 """What a program spells -> first letters of the variables that only it reads.
@@ -26,9 +20,9 @@ def is_asked_for(spelt: str, request: ProbeRequest, where: Sysroot) -> bool:
     first = VARIABLES.get(spelt)
     if first and any(name.startswith(first) for name in request.env):
         return True
-    folder = request.script_folder or working_folder(where)
-    names = sorted(n for n in where.names(folder) or () if n.endswith(PROGRAMS))[:MOST_PROGRAMS]
-    return any(spelt in (where.text(where.join(folder, n), PROGRAM_BYTES) or "") for n in names)
+    return any(spelt in p.text for p in start_programs(request, where)) or any(
+        spelt in p.text for p in programs_in(start_folder(request, where), where, SETTINGS)
+    )
 
 
 SERVES_OTHERS = "torch"
@@ -45,16 +39,11 @@ def is_served(distribution: str, request: ProbeRequest, where: Sysroot) -> bool:
 
 def imported_before(module: str, request: ProbeRequest, where: Sysroot) -> frozenset[str]:
     """Return the modules that each program here imports before this one; empty where none imports it."""
-    orders = [packages_spelt(text) for _path, text in programs_importing(module, request, where)]
+    orders = [p.packages for p in programs_importing(module, request, where)]
     found = [frozenset(order[: order.index(module)]) for order in orders]
     return frozenset.intersection(*found) if found else frozenset()
 
 
-def programs_importing(module: str, request: ProbeRequest, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield the file and the text of each program here that imports a module."""
-    folder = request.script_folder or working_folder(where)
-    names = sorted(n for n in where.names(folder) or () if n.endswith((".py", ".ipynb")))[:MOST_PROGRAMS]
-    for path in (where.join(folder, name) for name in names):
-        text = where.text(path, PROGRAM_BYTES) or ""
-        if module in text and module in packages_spelt(text):
-            yield path, text
+def programs_importing(module: str, request: ProbeRequest, where: Sysroot) -> tuple[Program, ...]:
+    """Return each program here that imports a module."""
+    return tuple(p for p in start_programs(request, where) if module in p.text and module in p.packages)

@@ -120,7 +120,7 @@ def _loads_from_given_folders(text: str) -> bool:
 def own_loads(its: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> OwnLoads:
     """Return what each program here that imports a distribution does."""
     reader = _Reader(its, python, request, where)
-    found = [reader.of_program(path, text) for path, text in programs_importing(module_of(its.name), request, where)]
+    found = [reader.of_program(p.path, p.text) for p in programs_importing(module_of(its.name), request, where)]
     if not found:
         return OwnLoads()
     files = [f for f in found[0].files if all(f in one.files for one in found)]

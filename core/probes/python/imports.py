@@ -23,7 +23,7 @@ from core.probes.python.installed.distributions import required_name
 from core.probes.python.installed.numpy_headers import built_for_numpy_1
 from core.probes.python.installed.overwritten import overwritten_packages
 from core.probes.python.installed.unfit_extensions import Suspects
-from core.probes.python.locations import working_folder
+from core.probes.python.locations import start_folder, working_folder
 from core.probes.python.programs.followed_programs import ends_of_programs
 from core.probes.python.programs.made_clients import without_makers
 from core.probes.python.programs.on_cpu import on_cpu_alone
@@ -50,7 +50,7 @@ WORKING = ("moved", "copied")
 def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     """Return the module search of every near environment."""
     where = sysroot_of(request.host)
-    folder = request.script_folder or working_folder(where)
+    folder = start_folder(request, where)
     end, found = time.thread_time() + MAX_SECONDS, list[ImportSearch]()
     ahead = read_ahead(request)
     for python in request.seen.pythons or ():

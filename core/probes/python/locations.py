@@ -101,6 +101,11 @@ def working_folder(where: Sysroot) -> str:
         return ""
 
 
+def start_folder(request: ProbeRequest, where: Sysroot) -> str:
+    """Return the folder in which the person's program starts: the script's, or the working folder."""
+    return request.script_folder or working_folder(where)
+
+
 def starting_folder(where: Sysroot) -> str:
     """Return the folder in which commands start: the working folder; "/" in another system, and where it was removed."""
     return (working_folder(where) if where.is_running_system else "") or "/"

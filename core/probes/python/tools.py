@@ -21,8 +21,8 @@ from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
 from core.probes.python.programs.opened_by_programs import absent_libraries
-from core.probes.python.programs.own_programs import texts_of_programs
 from core.probes.python.programs.program_calls import lacking_for_calls
+from core.probes.python.programs.program_folder import texts_of_programs
 from core.probes.python.search.search_path import read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows

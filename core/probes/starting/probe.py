@@ -34,7 +34,7 @@ from core.probes.loading.effective_entries import asked_entries, effective_entri
 from core.probes.loading.linux import asked_names
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
-from core.probes.python.locations import starting_folder, working_folder
+from core.probes.python.locations import start_folder, starting_folder
 from core.probes.python.search.modules import importable_names
 from core.probes.python.search.search_path import SYS_PATH, later_entries
 from core.probes.starting.given_inside import given_inside_ways
@@ -448,7 +448,7 @@ def _folders_in_the_way(request: ProbeRequest) -> dict[str, str]:
     if request.seen.imports is None:
         return {}
     where = sysroot_of(request.host)
-    here = normalise(where.system, request.script_folder or working_folder(where))
+    here = normalise(where.system, start_folder(request, where))
     pythons = {p.prefix: p for p in request.seen.pythons or ()}
     taken: dict[str, frozenset[str]] = {}
     found = {}

@@ -9,7 +9,7 @@ from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import variable_contracts
 from core.model.facts import Vocabulary, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.programs.own_programs import own_texts
+from core.probes.python.programs.program_folder import own_texts
 from core.probes.sysroot import Sysroot
 
 CODE_BYTES = 64 << 10

@@ -22,7 +22,7 @@ from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
-from core.probes.python.programs.own_programs import PROGRAMS, texts_below
+from core.probes.python.programs.program_folder import PROGRAMS, texts_below
 from core.probes.sysroot import Sysroot
 from core.probes.variables.checkpoints import whole_objects_loaded
 from core.probes.variables.locales import asks_for_the_locale, lacks_locale

@@ -7,14 +7,13 @@ import re
 from collections.abc import Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import statements_of
 from core.knowledge.contracts import code_sources
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment
 from core.probes.kept_looks import kept_look
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.distributions import normalise_name
-from core.probes.python.programs.own_programs import programs_of_folder
+from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.text.module_text import modules_imported
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.own_modules import mentioning_modules
@@ -77,9 +76,8 @@ def _of_imported(
     asked = {
         n for n in names if "_" in n and (PLACE.search(n) or not n.startswith(tuple(f"{s}_" for s in OF_THE_SYSTEM)))
     }
-    texts = programs_of_folder(request, where).values() if asked else ()
-    bodies = (node for text in texts for node in statements_of(text))
-    imported = {m.partition(".")[0].upper() for node in bodies for m in modules_imported(node)}
+    programs = own_programs(request, where) if asked else ()
+    imported = {m.partition(".")[0].upper() for p in programs for node in p.statements for m in modules_imported(node)}
     owners = dict(_folders(imported, python, where))
     frameworks = {row.module for row in module_table().modules}  # large, and their variables are in the table
     mine = [m for m in owners if m not in frameworks and owners[m] not in known and not _is_in_table(owners[m])]

@@ -23,7 +23,7 @@ from core.model.facts import Frozen, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, KEY, Ahead, ReadAhead
 from core.probes.python.following.search_parts import SearchParts
-from core.probes.python.locations import working_folder
+from core.probes.python.locations import start_folder, working_folder
 from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 
@@ -82,7 +82,7 @@ def begin(request: ProbeRequest, processors: int | None = None) -> None:
     if not where.is_running_system or not pythons:
         return
     children = PARTS_OF_CHILDREN[min(processors or number_of_processors(), max(PARTS_OF_CHILDREN))]
-    folder = request.script_folder or working_folder(where)
+    folder = start_folder(request, where)
     mine = tuple(Ahead(parts) for parts in children)
     request.shared[KEY] = all_of_them = ReadAhead(mine)
     for child in mine:

@@ -19,7 +19,8 @@ from core.probes.python.installed.gone_files import unlike_files
 from core.probes.python.installed.plugins import framework_plugins
 from core.probes.python.installed.records import unfit_modules
 from core.probes.python.installed.unfit_extensions import Suspects, UnfitExtension, lacking_modules, unfit_extensions
-from core.probes.python.programs.own_programs import is_spelt, own_texts
+from core.probes.python.programs.own_programs import is_spelt
+from core.probes.python.programs.program_folder import own_texts
 from core.probes.python.search.likeness import is_never_asked, stands_in
 from core.probes.python.search.modules import (
     ModuleSearch,

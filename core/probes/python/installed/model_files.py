@@ -7,7 +7,7 @@ Only their headers are read, which say how long each must be. Sources: safetenso
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Literal, NamedTuple
 
 from core.common.fact_text import fact_text
@@ -16,7 +16,8 @@ from core.knowledge.contracts import hub_cache
 from core.model.facts import path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
-from core.probes.python.locations import working_folder
+from core.probes.python.locations import start_folder
+from core.probes.python.programs.program_folder import start_programs
 from core.probes.sysroot import Sysroot
 
 READERS = (
@@ -36,7 +37,6 @@ OF_MODELS_ALONE = ("safetensors", "gguf", "ckpt")
 """Endings that no other file has: an empty one is no placeholder of something else."""
 NAMED_PLACE = late_pattern(r"[\"']((?:[A-Za-z]:[\\/]|/)[^\"'\n*?<>|]{3,300})[\"']")
 """A whole path in a program's text."""
-MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 1 << 18
 MOST_FILES = 400
 MOST_FOLDERS = 60
 """Folders of one place that are looked into."""
@@ -116,20 +116,18 @@ def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[
             yield from _below(where.join(snapshots, commit), where)
     torch = request.env.get("TORCH_HOME") or where.join(above, "torch")
     yield from _of_folder(where.join(torch, "hub", "checkpoints"), where)
-    here = request.script_folder or working_folder(where)
+    here = start_folder(request, where)
     if here != home and where.parent(here) != here:
         yield from _below(here, where)
-        yield from _named_by_programs(here, where, headers)
+        yield from _named_by_programs((p.text for p in start_programs(request, where)), where, headers)
 
 
-def _named_by_programs(folder: str, where: Sysroot, headers: Headers) -> Iterator[str]:
-    """Yield the files of models that a folder's programs name by a whole path.
+def _named_by_programs(texts: Iterable[str], where: Sysroot, headers: Headers) -> Iterator[str]:
+    """Yield the files of models that programs name by a whole path.
 
     If a program names a folder, the files in it are yielded, except where a sound file of another form lies beside
     them: the program may read that one.
     """
-    names = [n for n in where.names(folder) or () if n.endswith((".py", ".ipynb"))][:MOST_PROGRAMS]
-    texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names)
     places = dict.fromkeys(m[1].replace("\\\\", "\\") for text in texts for m in NAMED_PLACE.finditer(text))
     for place in [p for p in places if len(where.path_module.normpath(p).strip("/\\")) > 3][:MOST_FOLDERS]:
         if where.is_file(place):

@@ -37,7 +37,7 @@ from core.probes.python.installed.distributions import all_requirements, normali
 from core.probes.python.installed.gone_files import STRIPPED_PATHS
 from core.probes.python.installed.plugins import Plugin
 from core.probes.python.programs.order_of_imports import comes_before, import_orders
-from core.probes.python.programs.own_programs import programs_of_folder
+from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.search.search_path import Interpreter
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
@@ -145,7 +145,7 @@ def unfit_extensions(
     found = kept_look("unfit", given, tuple[UnfitExtension, ...], look, where, known=known)
     if not any(u.provided_by for u in found):
         return found
-    orders = import_orders(programs_of_folder(request, where).values())
+    orders = import_orders(p.text for p in own_programs(request, where))
     every = tuple(d for folder in python.site_packages for d in all_requirements(folder, where))
 
     def is_met(one: UnfitExtension) -> bool:

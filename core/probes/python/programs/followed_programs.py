@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from typing import NamedTuple
 
 import msgspec
 
@@ -24,14 +25,15 @@ from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.python.programs.models_code import code_of_models
 from core.probes.python.programs.own_paths import in_entries_of, searches_of_programs
+from core.probes.python.programs.program_folder import PROGRAM_BYTES, Program, programs_in
 from core.probes.python.programs.shadows import entry_of, owner_of_module
 from core.probes.python.programs.unmade_parts import unmade_part
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
-MOST_PROGRAMS, MOST_PROGRAM_BYTES = 40, 256 << 10
-"""Programs of the folder that are followed, and how long each may be."""
+MOST_PROGRAMS = 40
+"""Programs of the folder that are followed."""
 
 MOST_BYTES = 24 << 20
 """Bytes of source that are read for all of them."""
@@ -51,6 +53,16 @@ BELOW = late_pattern(
     r"(?:(?<=[\s\"'=])|(?<=%~dp0)|(?<=\s\./)|(?<=\s\.\\))((?:[A-Za-z_][\w.-]*[\\/])+[A-Za-z_]\w*\.py)(?=[\s\"']|$)"
 )
 """A program in a folder below, as a script names it: ``ComfyUI\\main.py``, ``%~dp0app\\main.py``, ``./src/train.py``."""
+
+
+class _Environment(NamedTuple):
+    """Where programs are followed."""
+
+    distributions: tuple[Distribution, ...]
+    where: Sysroot
+    suspects: Suspects
+    known: dict[str, str] | None
+    """See ``kept_look``."""
 
 
 class _Ends(Frozen, frozen=True):
@@ -76,75 +88,56 @@ def ends_of_programs(
     scripts starts them. ``here``: that folder, for a Python that does not search it. ``suspects``: what the packages
     recorded and lost, and what Python lacks.
     """
-    folder = search.search.start
-    programs = dict(_programs(folder, where)) if folder else {}
+    folder, around = search.search.start, _Environment(distributions, where, suspects, known)
+    programs = _programs(folder, where) if folder else []
     found: list[EndedImport] = []
     for place, below in _of_scripts(here or folder, where).items():
-        found += _kept(
-            below, place, search.started_in(place) if folder else search, distributions, where, known, suspects
-        )
+        found += _kept(below, place, search.started_in(place) if folder else search, around)
     if not programs:
         return tuple(found)
-    for own, its in searches_of_programs(programs.items(), search, folder, home, where):
-        ends = _kept(dict(its.programs), folder, own, distributions, where, known, suspects)
+    for own, its in searches_of_programs(programs, search, folder, home, where):
+        ends = _kept({p.name: p.text for p in its.programs}, folder, own, around)
         found += (in_entries_of(own, ended, its.adds) for ended in ends)
-    for place, files in code_of_models(programs.values(), folder, hub, where):
+    for place, files in code_of_models((p.text for p in programs), folder, hub, where):
         of_model = {
-            name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), MOST_PROGRAM_BYTES))
+            name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), PROGRAM_BYTES))
         }
-        found += _kept(of_model, place, search.started_in(place), distributions, where, known, suspects)
+        found += _kept(of_model, place, search.started_in(place), around)
     return tuple(found)
 
 
-def _kept(  # noqa: PLR0917 - what a follower is given
-    programs: dict[str, str],
-    folder: str,
-    search: ModuleSearch,
-    distributions: tuple[Distribution, ...],
-    where: Sysroot,
-    known: dict[str, str] | None,
-    suspects: Suspects,
-) -> tuple[EndedImport, ...]:
+def _kept(programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment) -> tuple[EndedImport, ...]:
     """Return the ends of one folder's programs, kept until what was read of changes."""
 
     def look(watched: Sysroot) -> tuple[_Ends, bool]:
-        return _followed(programs, folder, search.seen_through(watched), distributions, watched, suspects)
+        return _followed(programs, folder, search.seen_through(watched), around._replace(where=watched))
 
-    given = search.search_settings, distributions, folder, sorted(programs.items()), suspects
-    return kept_look("imports of programs", given, _Ends, look, where, known=known).found
+    given = search.search_settings, around.distributions, folder, sorted(programs.items()), around.suspects
+    return kept_look("imports of programs", given, _Ends, look, around.where, known=around.known).found
 
 
 def _of_scripts(folder: str, where: Sysroot) -> dict[str, dict[str, str]]:
     """Return the programs below a folder that its scripts name: their folder -> name -> text."""
     names = [n for n in sorted(where.names(folder) or ()) if n.lower().endswith(SCRIPTS)] if folder else []
-    texts = (where.text(where.join(folder, n), MOST_PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
+    texts = (where.text(where.join(folder, n), PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
     named = dict.fromkeys(m[1].replace("\\", "/") for text in texts for m in BELOW.finditer(text))
     found: dict[str, dict[str, str]] = {}
     for path in [where.join(folder, *name.split("/")) for name in named][:MOST_SCRIPTS]:
         name = where.name(path).removesuffix(".py")
-        text = (where.text(path, MOST_PROGRAM_BYTES) or "") if where.is_file(path) else ""
+        text = (where.text(path, PROGRAM_BYTES) or "") if where.is_file(path) else ""
         if set(packages_spelt(text)) - STANDARD and not OF_TOOLS.fullmatch(name):
             found.setdefault(where.parent(path), {})[name] = text
     return found
 
 
-def _programs(folder: str, where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each program that imports a package, or another module of its folder, which may import one."""
-    names = (n.removesuffix(".py") for n in sorted(where.names(folder) or ()) if n.endswith(".py"))
-    for name in [n for n in names if n.isidentifier() and not OF_TOOLS.fullmatch(n)][:MOST_PROGRAMS]:
-        text = where.text(where.join(folder, f"{name}.py"), MOST_PROGRAM_BYTES) or ""
-        if set(packages_spelt(text)) - STANDARD:
-            yield name, text
+def _programs(folder: str, where: Sysroot) -> list[Program]:
+    """Return the programs that import a package, or another module of their folder, which may import one."""
+    named = [p for p in programs_in(folder, where) if p.name.isidentifier() and not OF_TOOLS.fullmatch(p.name)]
+    return [p for p in named[:MOST_PROGRAMS] if set(p.packages) - STANDARD]
 
 
-def _followed(  # noqa: PLR0917 - the same
-    programs: dict[str, str],
-    folder: str,
-    search: ModuleSearch,
-    distributions: tuple[Distribution, ...],
-    where: Sysroot,
-    suspects: Suspects,
-) -> tuple[_Ends, bool]:
+def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment) -> tuple[_Ends, bool]:
+    distributions, where, suspects, _known = around
     frameworks = _frameworks(distributions)
     if _hides_packages(search):
         frameworks = frozenset()  # what frameworks import is looked for in the program's own folders, too

@@ -12,7 +12,7 @@ from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_table
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.dotted_modules import DottedModules, package_of
-from core.probes.python.programs.own_programs import texts_of_programs
+from core.probes.python.programs.program_folder import texts_of_programs
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.module_text import behind_docstring, imported_names, imports_at_the_margin, packages_spelt
 from core.probes.sysroot import Sysroot

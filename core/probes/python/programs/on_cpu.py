@@ -14,7 +14,8 @@ from core.model.facts import Frozen, PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.framework_users import has_line
 from core.probes.python.installed.gone_files import every_distribution
-from core.probes.python.programs.own_programs import is_spelt, own_texts, with_users
+from core.probes.python.programs.own_programs import is_spelt, with_users
+from core.probes.python.programs.program_folder import own_texts
 from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 

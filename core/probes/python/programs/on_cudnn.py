@@ -10,7 +10,7 @@ import re
 from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.programs.own_programs import PROGRAMS, own_texts
+from core.probes.python.programs.program_folder import PROGRAMS, own_texts
 from core.probes.sysroot import Sysroot
 
 SPEECH = late_pattern(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import last_name, statements_of
+from core.common.syntax_tree import last_name
 from core.common.variable_names import variable_in
 from core.loader.linux.cache import read_cache
 from core.loader.windows.policy import policy_folders
@@ -19,9 +19,9 @@ from core.probes.loading.plan import added_folders
 from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.unfit_extensions import paths_below
-from core.probes.python.locations import working_folder
-from core.probes.python.programs.own_programs import programs_of_folder
+from core.probes.python.locations import start_folder
 from core.probes.python.programs.program_calls import LIBRARY_FOLDERS
+from core.probes.python.programs.program_folder import Program, own_programs
 from core.probes.python.search.start_code import LOADERS
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
@@ -42,10 +42,11 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
     """
     known: set[str] | None = None
     names_here = _dlls_here if where.system == "windows" else _names_here
-    for path, text in programs_of_folder(request, where).items():
+    for program in own_programs(request, where):
+        path, text = program.path, program.text
         if not any(loader in text for loader in LOADERS):
             continue
-        for file, line in opened(text, path, where.parent(path), request.env.get("HOME", ""), where):
+        for file, line in opened(program, request.env.get("HOME", ""), where):
             if known is None and not where.path_module.isabs(file):
                 known = names_here(python, request, where)
             if not _is_absent(file, known, where) or (known is not None and _SEARCHES.search(text)):
@@ -76,11 +77,11 @@ def _is_absent(file: str, known: set[str] | None, where: Sysroot) -> bool:
     return bool(_NAME.match(file)) and file not in (known or ())
 
 
-def opened(text: str, path: str, folder: str, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:
+def opened(program: Program, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:
     """Yield the files that a program opens by ctypes before anything that is not sure, with the line of each."""
-    lines = text.splitlines()
-    names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
-    for node in statements_of(text):
+    lines, folder = program.text.splitlines(), where.parent(program.path)
+    names = PathNames(program.path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
+    for node in program.statements:
         match node:
             case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call):
                 file = names.value_of(call.args[0]) if last_name(call.func) in LOADERS and call.args else None
@@ -103,7 +104,7 @@ def _dlls_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot)
     folders = [*(place.folder for place in policy_folders(policy)), python.prefix, *path]
     folders += [where.join(python.prefix, *tail) for tail in (("Scripts",), ("Library", "bin"))]
     folders += [where.join(t.root, *tail) for t in request.seen.toolkits or () for tail in (("bin",), ("bin", "x64"))]
-    folders += [request.script_folder or working_folder(where)]
+    folders += [start_folder(request, where)]
     found = {n.lower() for folder in folders if where.path_module.isabs(folder) for n in where.names(folder) or ()}
     return found | {where.name(p).lower() for site in python.site_packages for p in paths_below(site, 3, where)}
 

@@ -11,6 +11,7 @@ from core.model.facts import EndedImport, Frozen, SearchEntry, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.python.following.dotted_modules import STANDARD
 from core.probes.python.following.follower import Follower
+from core.probes.python.programs.program_folder import Program
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.search.start_code import changes_of_path
 from core.probes.python.text.module_text import EXTENDS_PATH, packages_imported
@@ -119,21 +120,20 @@ class OwnSearch(Frozen, frozen=True):
     """Programs that have one search."""
 
     adds: OwnPaths
-    programs: tuple[tuple[str, str], ...]
-    """Name and text of each."""
+    programs: tuple[Program, ...]
 
 
 def searches_of_programs(
-    programs: Iterable[tuple[str, str]], search: ModuleSearch, folder: str, home: str, where: Sysroot
+    programs: Iterable[Program], search: ModuleSearch, folder: str, home: str, where: Sysroot
 ) -> Iterator[tuple[ModuleSearch, OwnSearch]]:
     """Yield each search that programs have, and which programs; without those whose search nothing tells."""
-    groups: dict[tuple[OwnPaths, str], list[tuple[str, str]]] = {}
-    for name, text in programs:
-        path = search.find(name).path or where.join(folder, f"{name}.py")
-        its = own_paths(text, path, folder, home, where)
+    groups: dict[tuple[OwnPaths, str], list[Program]] = {}
+    for program in programs:
+        path = search.find(program.name).path or program.path
+        its = own_paths(program.text, path, folder, home, where)
         if its is not None:
-            groups.setdefault((its, path if its.line else ""), []).append((name, text))
+            groups.setdefault((its, path if its.line else ""), []).append(program)
     for (its, path), mine in groups.items():
         found = search_of_program(search, its, its.source or path, where)
-        if found is not None and (not path or found.find(mine[0][0]).path in ("", path)):
+        if found is not None and (not path or found.find(mine[0].name).path in ("", path)):
             yield found, OwnSearch(its, tuple(mine))

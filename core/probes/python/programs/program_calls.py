@@ -21,8 +21,8 @@ from core.probes.probe import ProbeRequest
 from core.probes.programs.follow import find_named
 from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.gone_files import every_distribution
-from core.probes.python.locations import working_folder
-from core.probes.python.programs.own_programs import programs_of_folder
+from core.probes.python.locations import start_folder
+from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
@@ -37,7 +37,7 @@ LIBRARY_FOLDERS = (
 
 def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
     """Yield what calls in the programs of the folder need and do not get, each once."""
-    texts = programs_of_folder(request, where)
+    texts = {p.path: p.text for p in own_programs(request, where)}
     installed: tuple[Distribution, ...] = ()
     windows = where.system == "windows"
     for call in known_calls():
@@ -117,10 +117,8 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
         own = [where.join(python.prefix, f) for f in ("Scripts", "Library\\bin")]
         path = variable_in(request.env, "PATH")
         folders = [*own, *(f for f in path.split(";") if f)]
-        there = find_named(
-            call.program, {"PATH": ";".join(folders)}, where, request.script_folder or working_folder(where)
-        )
-        beside = where.is_file(where.join(request.script_folder or working_folder(where), f"{call.program}.exe"))
+        there = find_named(call.program, {"PATH": ";".join(folders)}, where, start_folder(request, where))
+        beside = where.is_file(where.join(start_folder(request, where), f"{call.program}.exe"))
         if there and not beside and _is_empty(there, where) and "\\windowsapps\\" not in there.lower():
             return [there]  # a download that was stopped; the Store's aliases are empty, and work
         return None if there or beside or not path else [where.join(f, f"{call.program}.exe") for f in folders]

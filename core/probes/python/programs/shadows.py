@@ -20,14 +20,15 @@ from core.probes.python.following.follower import Follower
 from core.probes.python.installed.distributions import BESIDES, all_requirements, required_name
 from core.probes.python.installed.gone_files import STRIPPED_PATHS
 from core.probes.python.programs.own_paths import in_entries_of, searches_of_programs
+from core.probes.python.programs.program_folder import PROGRAM_BYTES, Program, programs_in
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.bound_names import stored_names
 from core.probes.python.text.module_text import EXTENDS_PATH, MAKES_MODULES, imports_of
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
 
-MOST_PROGRAMS, PROGRAM_BYTES, OWN_BYTES = 100, 256 << 10, 4 << 20
-"""Programs of one folder that are read, how far each is, and how much of what they import."""
+OWN_BYTES = 4 << 20
+"""Bytes that are read of what programs import."""
 
 MOST_PARTS, PART_BYTES = 200, 32 << 10
 """Modules of a package that are searched for imports of parts of another, and how far each is read."""
@@ -48,7 +49,7 @@ def shadowed_packages(
 def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str]) -> Iterator[FoundModule]:
     known = {row.module for row in module_table().modules}
     required: dict[str, frozenset[str]] = {}
-    programs: list[str] | None = None
+    programs: list[Program] | None = None
     for found in _hiding(search, where):
         if found.name in known or search.is_alike(found.path, found.hidden[0]):
             continue
@@ -72,9 +73,9 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
         ):
             continue
         if programs is None:
-            programs = [text for _name, text in _programs(search, where, _early(search))]
+            programs = _programs(search, where, _early(search))
         asks = imports_of(found.name)
-        if not any(asks.search(text) for text in programs):
+        if not any(asks.search(p.text) for p in programs):
             yield its
 
 
@@ -134,8 +135,8 @@ def ended_programs(
     """
     folder = search.search.start
     hides = _hides_something(search, where)
-    programs = [*_programs(search, where, _early(search) if hides else [folder] if folder else [])]
-    if not hides and not any(EXTENDS_PATH.search(text) for _name, text in programs):
+    programs = _programs(search, where, _early(search) if hides else [folder] if folder else [])
+    if not hides and not any(EXTENDS_PATH.search(p.text) for p in programs):
         return ()
     found: dict[EndedImport, list[str]] = {}
     for searched, its in searches_of_programs(programs, search, folder, home, where):
@@ -143,13 +144,13 @@ def ended_programs(
             continue
         own = frozenset(n for e in _early(searched) for n in searched.top_names(e))
         follower = Follower(searched, distributions, where, OWN_BYTES, only=own)
-        for name, _text in its.programs:
-            ended = follower.follow(name)
+        for program in its.programs:
+            ended = follower.follow(program.name)
             if ended is not None and ended.hidden and ended.kind in ("no name", "absent"):
                 owner = owner_of_module(ended.wanted.partition(".")[0], entry_of(searched, ended.hidden), where)
                 whose = f"{owner.name} {owner.version}" if owner else ended.hidden_owner
                 told = msgspec.structs.replace(ended, hidden_owner=whose)
-                found.setdefault(in_entries_of(searched, told, its.adds), []).append(searched.find(name).path)
+                found.setdefault(in_entries_of(searched, told, its.adds), []).append(searched.find(program.name).path)
     return tuple(msgspec.structs.replace(e, starts=tuple(names)) for e, names in found.items())
 
 
@@ -209,11 +210,7 @@ def owner_of_module(module: str, folder: str, where: Sysroot) -> Distribution | 
     return None
 
 
-def _programs(search: ModuleSearch, where: Sysroot, folders: list[str]) -> Iterator[tuple[str, str]]:
-    """Yield name and text of each module in folders before the packages; a program that starts there is one of them."""
-    for folder in folders:
-        names = [n for n in where.names(folder) or () if n.endswith(".py") and n.removesuffix(".py").isidentifier()]
-        for name in names[:MOST_PROGRAMS]:
-            path = where.join(folder, name)
-            if search.find(name.removesuffix(".py")).path == path:
-                yield name.removesuffix(".py"), where.text(path, PROGRAM_BYTES) or ""
+def _programs(search: ModuleSearch, where: Sysroot, folders: list[str]) -> list[Program]:
+    """Return the modules in folders before the packages; a program that starts there is one of them."""
+    every = (p for folder in folders for p in programs_in(folder, where))
+    return [p for p in every if p.name.isidentifier() and search.find(p.name).path == p.path]

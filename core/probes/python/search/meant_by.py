@@ -6,13 +6,14 @@ import ast
 
 from core.common.syntax_tree import nodes_of
 from core.model.facts import FoundModule
+from core.probes.python.programs.program_folder import programs_in
 from core.probes.python.search.likeness import MAX_MODULE_BYTES
 from core.probes.python.text.bound_names import likely_names, read_names
 from core.probes.python.text.module_text import imports_of
 from core.probes.sysroot import Sysroot
 
-MOST_PROGRAMS, PROGRAM_BYTES, MOST_LINES = 100, 256 << 10, 3
-"""Programs of one folder that are read, how far each is, and how many of their lines are told."""
+MOST_LINES = 3
+"""Lines of programs that are told."""
 
 
 def lines_that_mean(found: FoundModule, folder: str, where: Sysroot) -> tuple[str, ...]:
@@ -22,17 +23,9 @@ def lines_that_mean(found: FoundModule, folder: str, where: Sysroot) -> tuple[st
     """
     asks = imports_of(found.name)
     own_files = (found.path, where.parent(found.path))
-    texts = (
-        (path, text)
-        for name in [n for n in sorted(where.names(folder) or ()) if n.endswith(".py")][:MOST_PROGRAMS]
-        if (path := where.join(folder, name)) not in own_files
-        and asks.search(text := where.text(path, PROGRAM_BYTES) or "")
-    )
-    lines: list[str] = []
-    its: frozenset[str] | None = None
-    for path, text in texts:
-        its = _only_here(found, where) if its is None else its
-        lines += [f"{path}:{line}" for line in sorted(_lines_asking(text, found.name, its))] if its else []
+    asking = [p for p in programs_in(folder, where) if p.path not in own_files and asks.search(p.text)]
+    its = _only_here(found, where) if asking else frozenset[str]()
+    lines = [f"{p.path}:{line}" for p in asking if its for line in sorted(_lines_asking(p.text, found.name, its))]
     return tuple(lines[:MOST_LINES])
 
 
