@@ -21,7 +21,6 @@ from core.common.syntax_tree import constant, last_name, nodes_of
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import UNKNOWN, State, fill
-from core.model.facts import PythonEnvironment
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.launching_code import launching_files
@@ -63,13 +62,15 @@ _NAME = late_pattern(r"[A-Z][A-Z0-9_]*")
 MAY_GIVE = late_pattern(r"\benv_vars\b|@environment\b")
 
 
-def given_inside_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def given_inside_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each file of settings, and each piece of code, that gives variables to what an environment here runs."""
     if not ground.is_in_project:
         return
     for giver in GIVERS:
         homes = [
-            p for p in pythons if any(ground.around.kind(f"{s}/{giver.package}") == "folder" for s in p.site_packages)
+            p
+            for p in ground.pythons
+            if any(ground.around.kind(f"{s}/{giver.package}") == "folder" for s in p.site_packages)
         ]
         for path in _files(giver, ground) if homes else ():
             text = ground.where.text(path, MOST_BYTES)

@@ -13,6 +13,7 @@ import msgspec
 from core.host.startup.plain import read_assignments, read_pam
 from core.host.startup.state import State, Surroundings
 from core.host.startup.systemd_files import read_systemd_file
+from core.model.facts import PythonEnvironment
 from core.probes.probe import ProbeRequest
 from core.probes.starting.windows.code_pages import windows_text
 from core.probes.sysroot import Sysroot
@@ -51,6 +52,8 @@ class Ground(msgspec.Struct, frozen=True):
     """Folders of the Pythons that installers registered, in the registry's order (Windows)."""
     refuses_scripts: bool = False
     """Whether Windows PowerShell runs no script unless it is asked to."""
+    pythons: tuple[PythonEnvironment, ...] = ()
+    """The environments of this machine."""
 
     def read(self, path: str) -> str | None:
         """Return a small file's text; None if there is none."""
@@ -115,7 +118,8 @@ def ground_of(request: ProbeRequest, where: Sysroot, folder: str) -> Ground:
         return where.names(path) or ()
 
     around = Surroundings(read, functools.cache(where.kind), names, person.uid, person.name)
-    return Ground(where, person, around, request.env, folder, request.host.registered_pythons())
+    registered, pythons = request.host.registered_pythons(), request.seen.pythons or ()
+    return Ground(where, person, around, request.env, folder, registered, pythons=pythons)
 
 
 def _person(request: ProbeRequest, where: Sysroot) -> Person:

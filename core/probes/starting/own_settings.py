@@ -14,7 +14,7 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import parsed
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State, is_name
-from core.model.facts import PythonEnvironment, StartKind
+from core.model.facts import StartKind
 from core.probes.python.search.start_code import DotenvCall, dotenv_calls, path_changes, variable_lines
 from core.probes.python.text.module_text import modules_imported
 from core.probes.python.text.path_expressions import PathNames
@@ -32,7 +32,7 @@ SETS = late_pattern(
 _MAGIC = late_pattern(r"%(?:set_)?env[ \t]+([A-Za-z_]\w*)(?:=|[ \t]+)(\S.*?)[ \t]*$")
 
 
-def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def own_settings_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each program and notebook that sets a variable, or searches a folder that hides a module of a listed environment."""
     if not ground.is_in_project:
         return
@@ -45,22 +45,16 @@ def own_settings_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
             state = ground.session(path)
             kind: StartKind = "script"
             if path.endswith(".py"):
-                _run(text, path, 0, state, ground, pythons)
+                _run(text, path, 0, state, ground)
             else:
                 kind = "notebook"
-                _notebook(text, path, state, ground, pythons)
+                _notebook(text, path, state, ground)
             if state.lines:
                 yield Reached(kind=kind, at=path, state=state)
 
 
 def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
-    text: str,
-    path: str,
-    line: int,
-    state: State,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    depth: int = 0,
+    text: str, path: str, line: int, state: State, ground: Ground, depth: int = 0
 ) -> None:
     """Let a state have what code does before its first import of a package; ``line``: where all of it stands, 0 as it is."""
     own, last = _first_import(text, posixpath.dirname(path), ground)
@@ -68,17 +62,17 @@ def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
     for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
         rows.append((number, partial(_set, name, value, path, line or number, state, ground)))
     for call in dotenv_calls(text, path):
-        rows.append((call.line, partial(_read_dotenv, call, path, state, ground, pythons)))
+        rows.append((call.line, partial(_read_dotenv, call, path, state, ground)))
     for module, number in own if depth < MOST_DEPTH else ():
         inner = ground.where.text(module, MOST_BYTES) or ""
         if SETS.search(inner):
-            rows.append((number, partial(_run, inner, module, 0, state, ground, pythons, depth + 1)))
+            rows.append((number, partial(_run, inner, module, 0, state, ground, depth + 1)))
     for number, take in sorted(rows, key=lambda r: r[0]):
         if number < last:
             take()
     for at, place, number in path_changes(text, path, ground.person.home):
         folder = posixpath.normpath(posixpath.join(ground.folder, place))
-        if number < last and at == 0 and _hides(folder, path, ground, pythons):
+        if number < last and at == 0 and _hides(folder, path, ground):
             add_to_sys_path(state, folder, path, line or number, at)
 
 
@@ -97,11 +91,11 @@ def _imports_own(text: str, folder: str, ground: Ground) -> bool:
     )
 
 
-def _read_dotenv(
-    call: DotenvCall, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> None:
+def _read_dotenv(call: DotenvCall, path: str, state: State, ground: Ground) -> None:
     """Note the variables of the file that a call reads, those apart that this session has, unless the call overrides them."""
-    if not any(ground.around.kind(f"{site}/{call.module}") == "folder" for p in pythons for site in p.site_packages):
+    if not any(
+        ground.around.kind(f"{site}/{call.module}") == "folder" for p in ground.pythons for site in p.site_packages
+    ):
         return
     named = posixpath.join(ground.folder, call.file) if call.file else ""
     file = named or ground.upward(".env", posixpath.dirname(path))
@@ -147,15 +141,15 @@ def _set(name: str, value: str, path: str, line: int, state: State, ground: Grou
         state.export_variable(name, value, path, line, "python")
 
 
-def _hides(folder: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> bool:
+def _hides(folder: str, path: str, ground: Ground) -> bool:
     """Whether a folder has a module of an environment's name, and is not the program's own folder, which is searched anyway."""
     if folder == posixpath.dirname(path):
         return False
     names = {n.removesuffix(".py") for n in ground.around.names(folder) if "." not in n or n.endswith(".py")}
-    return any(names & set(ground.around.names(site)) for p in pythons for site in p.site_packages)
+    return any(names & set(ground.around.names(site)) for p in ground.pythons for site in p.site_packages)
 
 
-def _notebook(text: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> None:
+def _notebook(text: str, path: str, state: State, ground: Ground) -> None:
     """Take a notebook's cells of code in their order, up to the one that imports a package (nbformat's documentation; IPython's %env)."""
     whole = json_value(text)
     cells = whole.get("cells") if isinstance(whole, dict) else None
@@ -172,7 +166,7 @@ def _notebook(text: str, path: str, state: State, ground: Ground, pythons: tuple
         code = "\n".join(plain)
         first = next((r for r in plain if SETS.search(r)), "")
         if first:
-            _run(code, path, _line(text, first), state, ground, pythons)
+            _run(code, path, _line(text, first), state, ground)
         if _first_import(code, posixpath.dirname(path), ground)[1] <= code.count("\n") + 1:
             return
 

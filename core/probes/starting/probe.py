@@ -118,7 +118,7 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
 
     def start_of(way: Reached) -> Iterator[Start]:
         start = _ask_shell(_start(way, known, readers, ground), way, ground, request)
-        yield replace(start, runs=pythons_of(way, ground, request.seen.pythons or ()))
+        yield replace(start, runs=pythons_of(way, ground))
 
     for way in _ways(ground, request):
         for start in request.apart(functools.partial(start_of, way)):
@@ -128,12 +128,11 @@ def look(request: ProbeRequest) -> tuple[Start, ...]:
 
 
 def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
-    pythons = request.seen.pythons or ()
     if ground.where.system == "windows":
         from core.probes.starting.windows.ways import windows_ways
 
         host = request.host
-        yield from windows_ways(ground, pythons, host.registered_starts(), host.variables(), request.apart)
+        yield from windows_ways(ground, host.registered_starts(), host.variables(), request.apart)
         return
     desktop = desktop_session(ground)
     yield Reached(kind="desktop", at=ground.person.name, state=desktop)
@@ -148,43 +147,43 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         yield way
 
     def kernels() -> Iterator[Reached]:
-        return notebook_ways(ground, with_server_settings(ground, terminal, pythons), pythons)
+        return notebook_ways(ground, with_server_settings(ground, terminal))
 
     def editors() -> Iterator[Reached]:
-        return editor_ways(ground, terminal, pythons)
+        return editor_ways(ground, terminal)
 
     yield from request.apart(
-        lambda: cron_ways(ground, pythons),
-        lambda: with_promised_programs(kernels(), ground, pythons),
-        lambda: named_notebook_ways(ground, terminal, pythons, request.programs),
-        lambda: hub_ways(ground, pythons),
-        lambda: server_ways(ground, terminal, pythons),
-        lambda: ipython_ways(ground, pythons),
+        lambda: cron_ways(ground),
+        lambda: with_promised_programs(kernels(), ground),
+        lambda: named_notebook_ways(ground, terminal, request.programs),
+        lambda: hub_ways(ground),
+        lambda: server_ways(ground, terminal),
+        lambda: ipython_ways(ground),
         lambda: prompt_ways(ground, terminal),
-        lambda: start_code_ways(ground, pythons),
-        lambda: activation_ways(ground, terminal, pythons, typed.aliases),
-        lambda: service_ways(ground, pythons),
-        lambda: supervised_ways(ground, pythons),
-        lambda: deployed_ways(ground, pythons),
-        lambda: task_ways(ground, pythons),
-        lambda: image_ways(ground, pythons),
-        lambda: described_ways(ground, pythons),
-        lambda: own_settings_ways(ground, pythons),
-        lambda: given_inside_ways(ground, pythons),
-        lambda: pytest_ways(ground, pythons),
-        lambda: flask_ways(ground, pythons),
-        lambda: pipenv_ways(ground, pythons),
-        lambda: with_promised_programs(editors(), ground, pythons),
-        lambda: chosen_python_ways(ground, terminal, pythons),
-        lambda: folder_ways(ground, terminal, pythons),
+        lambda: start_code_ways(ground),
+        lambda: activation_ways(ground, terminal, typed.aliases),
+        lambda: service_ways(ground),
+        lambda: supervised_ways(ground),
+        lambda: deployed_ways(ground),
+        lambda: task_ways(ground),
+        lambda: image_ways(ground),
+        lambda: described_ways(ground),
+        lambda: own_settings_ways(ground),
+        lambda: given_inside_ways(ground),
+        lambda: pytest_ways(ground),
+        lambda: flask_ways(ground),
+        lambda: pipenv_ways(ground),
+        lambda: with_promised_programs(editors(), ground),
+        lambda: chosen_python_ways(ground, terminal),
+        lambda: folder_ways(ground, terminal),
         lambda: multiplexer_ways(ground, terminal),
         lambda: module_ways(ground, terminal),
-        lambda: launcher_ways(ground, desktop, pythons),
-        lambda: script_ways(ground, pythons, request.programs),
-        lambda: condor_ways(ground, pythons),
-        lambda: first_line_ways(ground, pythons),
-        lambda: uv_ways(ground, pythons),
-        lambda: saved_python_ways(ground, pythons),
+        lambda: launcher_ways(ground, desktop),
+        lambda: script_ways(ground, request.programs),
+        lambda: condor_ways(ground),
+        lambda: first_line_ways(ground),
+        lambda: uv_ways(ground),
+        lambda: saved_python_ways(ground),
     )
 
 

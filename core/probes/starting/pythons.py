@@ -6,7 +6,7 @@ import posixpath
 import re
 from collections.abc import Iterator
 
-from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.facts import StartedPython, path_text
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import is_notebook
 from core.probes.python.environment import describe_environment, prefix_of
@@ -17,11 +17,11 @@ from core.probes.starting.ways import Reached
 TYPED = ("python", "python3")
 
 
-def pythons_of(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> tuple[StartedPython, ...]:
+def pythons_of(way: Reached, ground: Ground) -> tuple[StartedPython, ...]:
     """Return each Python that it starts, with the environment that it seems to be; only if an environment seems meant."""
     if ground.where.system == "windows":
         return way.runs
-    own = {ground.where.real_path(p.prefix): p.prefix for p in pythons}
+    own = {ground.where.real_path(p.prefix): p.prefix for p in ground.pythons}
     if is_notebook(way.at):
         return way.runs
     found = _by_kernel(way, ground) if way.kind == "notebook" else _by_name(way, ground)

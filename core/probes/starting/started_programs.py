@@ -33,7 +33,7 @@ MOST_FOLDERS = 24
 """Folders with tests that are looked at."""
 
 
-def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def ipython_ways(ground: Ground) -> Iterator[Reached]:
     """Yield IPython, which runs a person's files in every terminal and notebook of its own; else it has what this session has."""
     folder = ground.env.get("IPYTHONDIR") or ground.at_home(".ipython")
     profile = f"{folder}/profile_default"
@@ -46,7 +46,7 @@ def ipython_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         for name in ("ipython_config.py", "ipython_kernel_config.py")
     ]
     found = [f for f in (*settings, *startup[:MOST_FILES]) if ground.around.kind(f) == "file"]
-    if not found or not _having("IPython", ground, pythons):
+    if not found or not _having("IPython", ground):
         return
     state = ground.session()
     for path in found:
@@ -75,12 +75,12 @@ TOLD_ELSEWHERE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 """Of start-up code, the rules about hidden GPUs read the facts of its environment."""
 
 
-def start_code_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def start_code_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the environments whose own start-up code sets variables: every program that they run has these.
 
     A variable that is set already is left out: most of this code keeps its value.
     """
-    for python in pythons:
+    for python in ground.pythons:
         for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
             text = ground.read(path) if ground.around.kind(path) == "file" else None
             state = ground.session(path)
@@ -91,8 +91,8 @@ def start_code_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
                 yield Reached(kind="task", at=f"{path}: python", state=state, prefix=python.prefix)
 
 
-def _having(package: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> list[PythonEnvironment]:
-    return [p for p in pythons if any(ground.around.kind(f"{s}/{package}") == "folder" for s in p.site_packages)]
+def _having(package: str, ground: Ground) -> list[PythonEnvironment]:
+    return [p for p in ground.pythons if any(ground.around.kind(f"{s}/{package}") == "folder" for s in p.site_packages)]
 
 
 def _run(text: str, path: str, state: State, ground: Ground, line: int = 0) -> None:
@@ -135,12 +135,12 @@ def _exec_lines(text: str) -> Iterator[tuple[int, str]]:
 # --- Flask ---------------------------------------------------------------------------------------------------------------
 
 
-def flask_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def flask_ways(ground: Ground) -> Iterator[Reached]:
     """Yield Flask's own command, which reads .flaskenv and .env in or above the working folder if python-dotenv is installed.
 
     The file shows that it is used. A variable that is set already keeps its value (Flask's documentation, "Command Line Interface").
     """
-    homes = [p for p in _having("flask", ground, pythons) if p in _having("dotenv", ground, pythons)]
+    homes = [p for p in _having("flask", ground) if p in _having("dotenv", ground)]
     file = ground.upward(".flaskenv", ground.folder)
     if not file or not homes or ground.env.get("FLASK_SKIP_DOTENV", "").lower() not in ("", "0", "false", "no"):
         return
@@ -157,7 +157,7 @@ def flask_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
         yield Reached(kind="task", at=f"{file}: flask", state=state, prefix=homes[0].prefix if len(homes) == 1 else "")
 
 
-def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def pipenv_ways(ground: Ground) -> Iterator[Reached]:
     """Yield what ``pipenv run`` and ``pipenv shell`` give a program: .env beside the project's Pipfile counts over the session.
 
     The program starts later, so that variables of the loader and of Python's start count, too. pipenv itself may be elsewhere
@@ -168,7 +168,7 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     if (
         not project
         or left_out
-        or not (_having("pipenv", ground, pythons) or find_named("pipenv", ground.env, ground.where, "/"))
+        or not (_having("pipenv", ground) or find_named("pipenv", ground.env, ground.where, "/"))
     ):
         return
     path = posixpath.join(project, ground.env.get("PIPENV_DOTENV_LOCATION") or ".env")
@@ -179,7 +179,7 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     read_dotenv(text, path, state)
     inside = State({**ground.env, "PWD": project}, set(ground.env))
     run_behind("pipenv", ["run", "python"], inside, ground)
-    prefix = next((p.prefix for p in pythons if p.prefix == inside.values.get("VIRTUAL_ENV")), "")
+    prefix = next((p.prefix for p in ground.pythons if p.prefix == inside.values.get("VIRTUAL_ENV")), "")
     if state.lines:
         yield Reached(kind="task", at=f"{path}: pipenv run", state=state, prefix=prefix)
 
@@ -187,16 +187,16 @@ def pipenv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
 # --- pytest --------------------------------------------------------------------------------------------------------------
 
 
-def pytest_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def pytest_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the tests of the project in or above the working folder, where they find other modules than a program does."""
-    if not ground.is_in_project or not (homes := _having("pytest", ground, pythons)):
+    if not ground.is_in_project or not (homes := _having("pytest", ground)):
         return
     file, settings, lines = _settings(ground)
     root = posixpath.dirname(file) if file else ground.folder
     state = ground.session()
     if file:
         state.files.append(file)
-    for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground, pythons))):
+    for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground))):
         state.export_variable(name, value, file, line, "python")
     for word in reversed(_words(settings.get("pythonpath"))):
         add_to_sys_path(state, posixpath.normpath(posixpath.join(root, word)), file, lines.get("pythonpath", 1))

@@ -10,7 +10,6 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.commands.batch import SUBMITTERS, give_job_variables
 from core.probes.starting.commands.command_line import LAUNCHERS, Line, python_of_command, python_without_shell
@@ -66,7 +65,7 @@ _MAY_START = late_pattern(rf"python|\brun\b|\b(?:{'|'.join(sorted(map(re.escape,
 """Without one of these words a script starts no Python."""
 
 
-def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def launcher_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     """Yield each launcher that starts an environment's Python (Desktop Entry Specification)."""
     data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
     folders = (f"{data}/applications", ground.at_home("Desktop"), ground.config("autostart"))
@@ -85,12 +84,10 @@ def launcher_ways(ground: Ground, desktop: State, pythons: tuple[PythonEnvironme
             words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
             found = python_without_shell(words, line, state, ground)
             way = Reached(kind="launcher", at=path, state=state, argv=tuple(words))
-            yield from program_ways(found, way, ground, pythons)
+            yield from program_ways(found, way, ground)
 
 
-def script_ways(
-    ground: Ground, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...] = ()
-) -> Iterator[Reached]:
+def script_ways(ground: Ground, named: tuple[str, ...] = ()) -> Iterator[Reached]:
     """Yield the scripts that start an environment's Python: named ones, and those in the person's working folder.
 
     A script gets this session's variables.
@@ -129,7 +126,7 @@ def script_ways(
     for path in dict.fromkeys((*told, *near)):
         text = _script(path, ground)
         if text is None or not (
-            any(f"{p.prefix}/" in text for p in pythons) or (path not in first and _MAY_START.search(text))
+            any(f"{p.prefix}/" in text for p in ground.pythons) or (path not in first and _MAY_START.search(text))
         ):
             continue
         boots = path in AT_THE_START or path in runs or path in first
@@ -140,7 +137,7 @@ def script_ways(
         apart = state.values.get("PATH") != ground.env.get("PATH")
         found = python_of_command([path], Line(path, 1), state, ground)
         way = Reached(kind="service" if boots else "script", at=path, state=state, argv=(path,), apart=apart)
-        yield from program_ways(found, way, ground, pythons)
+        yield from program_ways(found, way, ground)
 
 
 def _script(path: str, ground: Ground) -> str | None:
@@ -154,7 +151,7 @@ def _script(path: str, ground: Ground) -> str | None:
     return ground.read(path) if shell else None
 
 
-def first_line_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def first_line_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the executable programs whose first line names a Python that lacks what they import.
 
     Those in the working folder, in its folders of programs and in the person's count.
@@ -174,6 +171,6 @@ def first_line_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
             state.values["PWD"] = ground.folder
             found = python_of_command([path], Line(path, 1), state, ground)
             way = Reached(kind="script", at=path, state=state, argv=(path,))
-            runs = tuple(r for r in lacking_pythons(found, way, ground, pythons) if r.sure) if found else ()
+            runs = tuple(r for r in lacking_pythons(found, way, ground) if r.sure) if found else ()
             if runs:  # else it has this session's variables, and nothing differs
                 yield replace(way, runs=runs)

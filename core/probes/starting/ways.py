@@ -95,7 +95,7 @@ def environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
     return next((p.prefix for p in names if f"{p.prefix}/" in command), "")
 
 
-def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def notebook_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield each kernel that Jupyter finds. It gets the variables of the server, started in a terminal, and of its
     kernelspec.
 
@@ -105,17 +105,22 @@ def notebook_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironm
         ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share"), "jupyter"
     )
     folders = [p for p in ground.env.get("JUPYTER_PATH", "").split(":") if p.startswith("/")]
-    folders += [data, *(f"{p.prefix}/share/jupyter" for p in pythons), "/usr/local/share/jupyter", "/usr/share/jupyter"]
+    folders += [
+        data,
+        *(f"{p.prefix}/share/jupyter" for p in ground.pythons),
+        "/usr/local/share/jupyter",
+        "/usr/share/jupyter",
+    ]
     for kernel in kernels_in(folders, ground):
         state = terminal.apart(kernel.path)
         for variable, value, line in kernel.variables:
             filled = fill(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
             state.export_variable(variable, filled, kernel.path, line, "json")
         argv = kernel.argv
-        prefix = environment_in(f"{argv[0]} " if argv else "", pythons)
+        prefix = environment_in(f"{argv[0]} " if argv else "", ground.pythons)
         own = kernel.folder.removesuffix("/share/jupyter")
-        lies = next((p.prefix for p in pythons if p.prefix == own), "")
-        called = "" if lies else _called(kernel.named, pythons)
+        lies = next((p.prefix for p in ground.pythons if p.prefix == own), "")
+        called = "" if lies else _called(kernel.named, ground.pythons)
         if not prefix and lies and (not argv or "/" not in argv[0]):
             prefix = lies  # The server replaces a bare name by its own interpreter.
         yield Reached(
@@ -184,15 +189,12 @@ def _or_same(found: re.Match[str], state: State) -> str:
 
 
 def activation_ways(
-    ground: Ground,
-    terminal: State,
-    pythons: tuple[PythonEnvironment, ...],
-    aliases: Mapping[str, tuple[str, str, int]] | None = None,
+    ground: Ground, terminal: State, aliases: Mapping[str, tuple[str, str, int]] | None = None
 ) -> Iterator[Reached]:
     """Yield each environment's activation in a POSIX shell: its script, conda's hooks and the variables that conda
     stores.
     """
-    for python in pythons:
+    for python in ground.pythons:
         if python.kind not in ("venv", "conda"):
             continue
         state = terminal.apart()
@@ -241,7 +243,7 @@ def settings_files(ground: Ground) -> list[str]:
     return [*own, ground.at_home(".vscode-server/data/Machine/settings.json"), project]
 
 
-def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def editor_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield VS Code: its terminal with the person's settings, and the working folder's settings and launch
     configurations.
     """
@@ -259,13 +261,13 @@ def editor_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironmen
         for each in dict.fromkeys((path, shared, inner)):
             if each and (text := ground.read(each)) is not None:
                 files += _settings(text, each, state, ground)
-                prefix = _chosen(text, ground, pythons) or prefix
+                prefix = _chosen(text, ground) or prefix
         for env_file in files or ([posixpath.join(ground.folder, ".env")] if project else []):
             if (text := ground.read(env_file)) is not None:
                 read_assignments(text, env_file, state, braced=True)
         yield Reached(kind="editor", at=path, state=state, prefix=prefix)
     if opened:
-        yield from _launches(ground, terminal, pythons)
+        yield from _launches(ground, terminal)
     if project:
         yield from _containers(ground, terminal)
 
@@ -303,7 +305,7 @@ def filled_by_editor(value: str, variable: Callable[[str], str], ground: Ground)
     return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 
 
-def _chosen(text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+def _chosen(text: str, ground: Ground) -> str:
     """Return the environment that settings name for Python."""
     found = json_value(text)
     values = found if isinstance(found, dict) else {}
@@ -315,15 +317,15 @@ def _chosen(text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -
         ),
         "",
     )
-    return _at(told, ground, pythons)
+    return _at(told, ground)
 
 
-def _at(told: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+def _at(told: str, ground: Ground) -> str:
     path = _filled(told, State(), ground)
-    return next((p.prefix for p in pythons if path == p.prefix or path.startswith(f"{p.prefix}/bin/")), "")
+    return next((p.prefix for p in ground.pythons if path == p.prefix or path.startswith(f"{p.prefix}/bin/")), "")
 
 
-def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _launches(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield the configurations of the folder's launch.json that start Python."""
     path = posixpath.join(ground.folder, ".vscode/launch.json")
     text = ground.read(path) or ""
@@ -341,7 +343,7 @@ def _launches(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment,
             if isinstance(name, str) and isinstance(value, str):
                 state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
         python = row.get("python")
-        prefix = _at(python, ground, pythons) if isinstance(python, str) else ""
+        prefix = _at(python, ground) if isinstance(python, str) else ""
         if isinstance(folder := row.get("cwd"), str):
             state.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, _filled(folder, state, ground)))
         argv = _launched(row, _filled(python, State(), ground), ground) if isinstance(python, str) else ()

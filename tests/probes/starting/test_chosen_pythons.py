@@ -75,13 +75,19 @@ def test_a_python_without_the_framework(files: dict[str, str], told: str, home: 
     bare = replace(own[1], executable=f"{home}/bare/bin/python")
     every = (replace(own[0], distributions=(*own[0].distributions, torch)), bare)
     ground = here(home)
-    found = [one for way in chosen_python_ways(ground, desktop_session(ground), every) for one in way.runs]
+    found = [
+        one for way in chosen_python_ways(replace(ground, pythons=every), desktop_session(ground)) for one in way.runs
+    ]
     assert [(one.lacks, one.source.removeprefix(f"{home}/")) for one in found] == ([(("torch",), told)] if told else [])
     assert all(one.sure is not told.startswith(THONNY) for one in found)
     by_path = told.startswith((SPYDER, THONNY)) or files == vscode("{home}/bare/bin/python")
     edited = told.partition(":")[0] if by_path else ""
     assert [row.file for one in found for row in one.named_by] == ([f"{home}/{edited}"] if edited else [])
     twin = replace(every[0], prefix=f"{home}/twin")
-    again = [o for way in chosen_python_ways(ground, desktop_session(ground), (*every, twin)) for o in way.runs]
+    again = [
+        o
+        for way in chosen_python_ways(replace(ground, pythons=(*every, twin)), desktop_session(ground))
+        for o in way.runs
+    ]
     assert len(again) == len(found)
     assert not any(one.named_by for one in again)  # two environments have it: nothing tells which is meant

@@ -227,7 +227,7 @@ def test_a_shell_that_is_not_interactive_reads_its_own_file(command: str, reads:
 def test_the_variables_of_a_workspace_are_those_of_the_editors_terminals(home: Path):
     own = '{"folders": [{"path": "."}],\n "settings": {"terminal.integrated.env.linux": {"LD_LIBRARY_PATH": "/old"}}}'
     write(home / "work/mine.code-workspace", own)
-    (way,) = editor_ways(replace(ground(home), folder=str(home / "work")), begin(home), ())
+    (way,) = editor_ways(replace(ground(home), folder=str(home / "work")), begin(home))
     assert [(r.line, r.value) for r in way.state.lines["LD_LIBRARY_PATH"]] == [(2, "/old")]
 
 
@@ -336,7 +336,7 @@ def test_lines_stand_where_the_file_has_them(home: Path):
     path = write(
         home / "run.sh", f"#!/bin/sh\n\nunset LD_PRELOAD\nexport LD_LIBRARY_PATH=/opt/a\n{home}/env/bin/python x\n"
     )
-    (way,) = script_ways(at(home), pythons(home))
+    (way,) = script_ways(replace(at(home), pythons=pythons(home)))
     (row,) = way.state.lines["LD_LIBRARY_PATH"]
     assert (row.file, row.line, way.prefix) == (str(path), 4, str(home / "env"))
 
@@ -352,24 +352,24 @@ def test_launchers_of_environments_only(home: Path):
     write(apps / "system.desktop", "[Desktop Entry]\nExec=/usr/bin/python3 /usr/bin/tool\n")
     write(apps / "broken.desktop", "[Desktop Entry]\nExec='\n")
     write(apps / "none.desktop", "[Desktop Entry]\n")
-    found = list(launcher_ways(at(home), begin(home), pythons(home)))
+    found = list(launcher_ways(replace(at(home), pythons=pythons(home)), begin(home)))
     assert [(w.at.rsplit("/", 1)[-1], w.prefix) for w in found] == [("mine.desktop", str(home / "env"))]
 
 
 def test_a_programs_script_is_a_way_wherever_it_lies(home: Path):
     path = write(home / "deep/start", f"#!/bin/bash\nexec {home}/env/bin/python\n")
-    assert not list(script_ways(at(home), pythons(home)))
-    assert [w.at for w in script_ways(at(home), pythons(home), (str(path),))] == [str(path)]
+    assert not list(script_ways(replace(at(home), pythons=pythons(home))))
+    assert [w.at for w in script_ways(replace(at(home), pythons=pythons(home)), (str(path),))] == [str(path)]
 
 
 def runs(way: Reached, home: Path):
-    return [(one.prefix, one.seems, one.why) for one in pythons_of(way, at(home), pythons(home))]
+    return [(one.prefix, one.seems, one.why) for one in pythons_of(way, replace(at(home), pythons=pythons(home)))]
 
 
 def kernel(home: Path, folder: str, argv: str, name: str = "ml", display: str = "") -> Reached:
     spec = f'{{"argv": ["{argv}", "-m", "ipykernel_launcher"], "display_name": "{display}"}}'
     write(home / folder / f"kernels/{name}/kernel.json", spec)
-    (way,) = [w for w in notebook_ways(at(home), begin(home), pythons(home)) if str(home) in w.at]
+    (way,) = [w for w in notebook_ways(replace(at(home), pythons=pythons(home)), begin(home)) if str(home) in w.at]
     return way
 
 
@@ -409,8 +409,8 @@ def test_an_alias_beats_an_activation(alias: str, leads: str, home: Path):
     if alias:
         name, _equals, text = alias.format(home=home).partition("=")
         terminal.aliases[name] = (text, "/home/ada/.bashrc", 2)
-    way = next(w for w in activation_ways(at(home), terminal, pythons(home)) if w.at.endswith("/env"))
-    first = pythons_of(way, at(home), pythons(home))[0]
+    way = next(w for w in activation_ways(replace(at(home), pythons=pythons(home)), terminal) if w.at.endswith("/env"))
+    first = pythons_of(way, replace(at(home), pythons=pythons(home)))[0]
     assert (first.prefix, first.seems) == (str(home / leads), str(home / "env"))
     assert leads == "env" or first.source == "/home/ada/.bashrc:2"
 
@@ -422,11 +422,13 @@ def test_a_copied_environment_starts_the_one_that_it_was_copied_from(home: Path)
     write(home / "old/bin/python", "")
     text = f"VIRTUAL_ENV={home}/old\nexport VIRTUAL_ENV\nPATH=$VIRTUAL_ENV/bin:$PATH\nexport PATH\n"
     write(home / "env/bin/activate", text)
-    way = next(w for w in activation_ways(at(home), begin(home), pythons(home)) if w.at.endswith("/env"))
-    (first, *_more) = pythons_of(way, at(home), pythons(home))
+    way = next(
+        w for w in activation_ways(replace(at(home), pythons=pythons(home)), begin(home)) if w.at.endswith("/env")
+    )
+    (first, *_more) = pythons_of(way, replace(at(home), pythons=pythons(home)))
     assert (first.prefix, first.seems, first.has) == (str(home / "old"), str(home / "env"), ("torch",))
     listed = (*pythons(home), PythonEnvironment(prefix=str(home / "old"), kind="venv"))
-    assert pythons_of(way, at(home), listed)[0].has is None
+    assert pythons_of(way, replace(at(home), pythons=listed))[0].has is None
 
 
 def test_an_activation_of_a_moved_environment_is_another_matter(home: Path):
@@ -434,7 +436,9 @@ def test_an_activation_of_a_moved_environment_is_another_matter(home: Path):
         home / "env/bin/activate",
         "VIRTUAL_ENV=/gone/env\nexport VIRTUAL_ENV\nPATH=$VIRTUAL_ENV/bin:$PATH\nexport PATH\n",
     )
-    way = next(w for w in activation_ways(at(home), begin(home), pythons(home)) if w.at.endswith("/env"))
+    way = next(
+        w for w in activation_ways(replace(at(home), pythons=pythons(home)), begin(home)) if w.at.endswith("/env")
+    )
     assert runs(way, home) == []
 
 
@@ -442,18 +446,18 @@ def test_the_editors_own_file_of_variables(home: Path):
     write(home / "work/.env", "CUDA_HOME=/opt/env\n")
     write(home / "work/dev.env", "CUDA_HOME=/opt/dev\n")
     settings = write(home / "work/.vscode/settings.json", "{}")
-    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    (way,) = editor_ways(replace(at(home, "work"), pythons=pythons(home)), begin(home))
     assert way.state.values["CUDA_HOME"] == "/opt/env"
     settings.write_text(
         f'{{"python.envFile": "${{workspaceFolder}}/dev.env", "python.defaultInterpreterPath": "{home}/env/bin/python"}}'
     )
-    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    (way,) = editor_ways(replace(at(home, "work"), pythons=pythons(home)), begin(home))
     assert (way.state.values["CUDA_HOME"], way.prefix) == ("/opt/dev", str(home / "env"))
     write(
         home / "work/.vscode/launch.json",
         '{"configurations": [{"name": "a", "type": "debugpy", "env": {"CUDA_HOME": "${workspaceFolder}"}}, {"type": "go"}, 3]}',
     )
-    _way, launch = editor_ways(at(home, "work"), begin(home), pythons(home))
+    _way, launch = editor_ways(replace(at(home, "work"), pythons=pythons(home)), begin(home))
     assert launch.state.values["CUDA_HOME"] == f"{home}/work"
 
 
@@ -464,7 +468,7 @@ def test_a_development_container_sets_switches_and_its_places_are_its_own(home: 
   "containerEnv": {"JAX_PLATFORMS": "cpu", "LD_LIBRARY_PATH": "/usr/local/cuda/lib64", "PATH": "${containerEnv:PATH}"},
   "remoteEnv": {"XLA_FLAGS": "--x", "GONE": null}
 }""")  # fmt: skip
-    (way,) = editor_ways(at(home, "work"), begin(home), pythons(home))
+    (way,) = editor_ways(replace(at(home, "work"), pythons=pythons(home)), begin(home))
     assert (way.kind, way.at) == ("editor", f"{home}/work/{name}")
     assert (way.state.values["JAX_PLATFORMS"], way.state.values["XLA_FLAGS"]) == ("cpu", "--x")
     assert way.state.values.get("LD_LIBRARY_PATH") != "/usr/local/cuda/lib64"
@@ -473,4 +477,4 @@ def test_a_development_container_sets_switches_and_its_places_are_its_own(home: 
 
 def test_a_folder_that_no_editor_opened_is_none(home: Path):
     write(home / "work/.env", "CUDA_HOME=/opt/env\n")
-    assert not list(editor_ways(at(home, "work"), begin(home), pythons(home)))
+    assert not list(editor_ways(replace(at(home, "work"), pythons=pythons(home)), begin(home)))

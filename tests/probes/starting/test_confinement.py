@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.host.ownership import ACCESS_LIST
 from core.model.facts import Confinement, PythonEnvironment
@@ -41,7 +42,7 @@ def confined(place: Path, settings: str, unit: str = UNIT) -> tuple[Confinement,
     env = f"{place}/env"
     text = f"[Service]\n{settings}\nExecStart={env}/bin/python -m serve\n"
     pythons = (PythonEnvironment(prefix=env, kind="venv"),)
-    (way,) = [w for w in service_ways(ground(place, {unit: text}), pythons) if w.at == unit]
+    (way,) = [w for w in service_ways(replace(ground(place, {unit: text}), pythons=pythons)) if w.at == unit]
     return way.confined
 
 

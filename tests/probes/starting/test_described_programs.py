@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.host.startup.described import described
 from core.model.facts import PythonEnvironment
@@ -39,7 +40,12 @@ def found(home: Path) -> list[tuple[str | None, list[int]]]:
     env = home / "work/.venv"
     made = in_project(home)
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
-    ways = [*described_ways(made, its), *task_ways(made, its), *service_ways(made, its), *script_ways(made, its)]
+    ways = [
+        *described_ways(replace(made, pythons=its)),
+        *task_ways(replace(made, pythons=its)),
+        *service_ways(replace(made, pythons=its)),
+        *script_ways(replace(made, pythons=its)),
+    ]
     return [
         (w.state.environment().get(NAME), [r.line for r in w.state.lines.get(NAME, ()) if not r.overridden])
         for w in ways
@@ -134,7 +140,7 @@ def own(home: Path, name: str, text: str) -> list[tuple[str, str | None, list[in
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv", site_packages=(str(site),)),)
     return [
         (w.kind, w.state.environment().get(NAME), [r.line for rows in w.state.lines.values() for r in rows])
-        for w in own_settings_ways(in_project(home), its)
+        for w in own_settings_ways(replace(in_project(home), pythons=its))
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.host.windows.registered import registered_starts
 from core.model.facts import Distribution, PythonEnvironment, RegisteredStart
@@ -79,7 +80,7 @@ def test_a_script_that_the_chosen_environment_cannot_run_is_told(
     its = request(tmp_path, system="windows", env={"Path": r"C:\Windows"})
     ground = ground_of(its, sysroot_of(its.host), r"C:\work")
     one = RegisteredStart(kind="association", key=r"HKCU\Software\Classes\X", command=f'"{python}" "%1" %*')
-    found = list(double_click_ways(ground, (ML,), (one,)))
+    found = list(double_click_ways(replace(ground, pythons=(ML,)), (one,)))
     program = r"C:\work\project\transcribe.py"
     assert [(w.kind, w.at) for w in found] == ([("launcher", program)] if lacks else [])
     assert tuple(n for w in found for r in w.runs for n in r.lacks) == lacks

@@ -55,7 +55,7 @@ def test_what_tools_give(name: str, tmp_path: Path) -> None:
     pythons = given(tmp_path, files, ("hydra", "ray", "langgraph_cli", "streamlit"))
     here = replace(ground(tmp_path), env={}, folder=str(tmp_path / "work"))
     found: dict[str, str] = {}
-    for way in given_inside_ways(here, pythons):
+    for way in given_inside_ways(replace(here, pythons=pythons)):
         found |= way.state.environment()
     assert found == expected
 
@@ -67,7 +67,7 @@ def test_what_a_program_reads(name: str, tmp_path: Path) -> None:
     here = replace(ground(tmp_path), env={"GIVEN": "1"}, folder=str(tmp_path / "work"))
     found = {
         n: v
-        for w in own_settings_ways(here, pythons)
+        for w in own_settings_ways(replace(here, pythons=pythons))
         if w.at.endswith("main.py")
         for n, v in w.state.values.items()
         if w.state.lines.get(n)

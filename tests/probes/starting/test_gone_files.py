@@ -6,6 +6,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.projects.described_programs import described_ways
@@ -35,8 +36,12 @@ def gone(home: Path) -> list[tuple[str, str, int, bool]]:
     """Return what each way that starts the environment lacks: file, what names it, line, and whether it ends there."""
     made = in_project(home)
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
-    ways: list[Reached] = [*service_ways(made, its), *script_ways(made, its), *task_ways(made, its)]
-    ways += [*described_ways(made, its), *editor_ways(made, begin(home), its)]
+    ways: list[Reached] = [
+        *service_ways(replace(made, pythons=its)),
+        *script_ways(replace(made, pythons=its)),
+        *task_ways(replace(made, pythons=its)),
+    ]
+    ways += [*described_ways(replace(made, pythons=its)), *editor_ways(replace(made, pythons=its), begin(home))]
     short = [(w, g) for w in ways for g in w.state.gone if str(home) in w.at]
     return [(g.path.removeprefix(f"{home}/"), g.file.removeprefix(f"{home}/"), g.line, g.ends) for _w, g in short]
 

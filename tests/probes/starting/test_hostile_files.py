@@ -213,7 +213,7 @@ def test_toml_that_cannot_be_read_takes_no_other_file_along(text: str, tmp_path:
     for name in FILES:
         (tmp_path / "work" / name).write_text(f"{text}\n[project]\nname = 'x'\n[tool.poe.tasks]\n[tool.pytest]\n")
     (tmp_path / "work/Makefile").write_text(f"all:\n\tXLA_FLAGS=--x {env}/bin/python main.py\n")
-    found = task_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),))
+    found = task_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),)))
     assert [w.state.environment().get("XLA_FLAGS") for w in found if w.prefix == str(env)] == ["--x"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.projects.images import image_ways
@@ -32,7 +33,7 @@ def test_a_step_that_exports(lines: tuple[str, ...], ignored: list[tuple[str, in
     text = "\n".join(("FROM nvidia/cuda:12.8.1-base-ubuntu22.04", *lines, ""))
     (tmp_path / "work/Dockerfile").write_text(text.replace("{home}", str(tmp_path)))
     python = PythonEnvironment(prefix=str(env), kind="venv")
-    found = list(image_ways(in_project(tmp_path, LD_LIBRARY_PATH="/session"), (python,)))
+    found = list(image_ways(replace(in_project(tmp_path, LD_LIBRARY_PATH="/session"), pythons=(python,))))
     assert [(r.value, r.line) for w in found for r in w.state.ignored] == ignored
     assert all("LD_LIBRARY_PATH" not in w.state.environment() and w.prefix == str(env) for w in found)
 
@@ -54,7 +55,7 @@ def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path
     env = project(tmp_path)
     text = "\n".join(("FROM python:3.11-slim", *lines, ""))
     (tmp_path / "work/Dockerfile").write_text(text.replace("{env}", str(env)))
-    found = list(image_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),)))
+    found = list(image_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
     assert told == ([("activation ends", str(env), str(line))] if line else [])
 
@@ -77,6 +78,6 @@ def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path
 def test_a_start_that_sources_where_sh_cannot(lines: tuple[str, ...], line: int, tmp_path: Path):
     env = project(tmp_path)
     (tmp_path / "work/Dockerfile").write_text("\n".join((*lines, "")).replace("{env}", str(env)))
-    found = list(image_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(env), kind="venv"),)))
+    found = list(image_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
     assert told == ([("no source", str(env), str(line))] if line else [])

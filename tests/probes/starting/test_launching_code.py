@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.projects.tasks import task_ways
@@ -37,7 +38,9 @@ def test_a_program_gets_what_its_starter_gives(code: str, tmp_path: Path) -> Non
     (tmp_path / "work/dags").mkdir()
     (tmp_path / "work/dags/train.py").write_text(text)
     made = in_project(tmp_path, **{NAME: "/session"})
-    (way,) = [w for w in task_ways(made, (PythonEnvironment(prefix=str(env), kind="venv"),)) if w.prefix]
+    (way,) = [
+        w for w in task_ways(replace(made, pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))) if w.prefix
+    ]
     given = {"PATH": "/usr/bin:/bin", NAME: "/session"}
     done = subprocess.run(
         [sys.executable, "-c", text], env=given, capture_output=True, text=True, check=True, timeout=60
@@ -65,5 +68,5 @@ def test_what_airflow_gives(rest: str, value: str | None, tmp_path: Path) -> Non
     (tmp_path / "work/dags").mkdir()
     (tmp_path / "work/dags/train.py").write_text(AIRFLOW.replace("{env}", str(env)) + rest + "\n")
     made = in_project(tmp_path, **{NAME: "/session"})
-    ways = [w for w in task_ways(made, (PythonEnvironment(prefix=str(env), kind="venv"),)) if w.prefix]
+    ways = [w for w in task_ways(replace(made, pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))) if w.prefix]
     assert [w.state.environment().get(NAME) for w in ways] == ([] if value == "none" else [value])

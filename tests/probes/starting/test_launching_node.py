@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.projects.tasks import task_ways
@@ -40,7 +41,9 @@ def test_a_program_gets_what_its_starter_gives(code: str, tmp_path: Path) -> Non
     text = HEAD + code.replace("{env}", str(env))
     (tmp_path / "work/server.js").write_text(text)
     made = in_project(tmp_path, **{NAME: "/session"})
-    (way,) = [w for w in task_ways(made, (PythonEnvironment(prefix=str(env), kind="venv"),)) if w.prefix]
+    (way,) = [
+        w for w in task_ways(replace(made, pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))) if w.prefix
+    ]
     given = {"PATH": "/usr/bin:/bin", NAME: "/session"}
     done = subprocess.run([str(NODE), "-e", text], env=given, capture_output=True, text=True, check=True, timeout=60)
     assert str(way.state.environment().get(NAME)) == done.stdout.strip()
@@ -50,4 +53,6 @@ def test_a_program_gets_what_its_starter_gives(code: str, tmp_path: Path) -> Non
 def test_what_the_code_does_not_tell_is_left_out(env: str, tmp_path: Path) -> None:
     prefix = project(tmp_path)
     (tmp_path / "work/a.ts").write_text(f"{HEAD}spawnSync('{prefix}/bin/python', ['x.py'], {{ env: {env} }});\n")
-    assert not [*task_ways(in_project(tmp_path), (PythonEnvironment(prefix=str(prefix), kind="venv"),))]
+    assert not [
+        *task_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(prefix), kind="venv"),)))
+    ]

@@ -57,28 +57,28 @@ ROWS = {
     "justfile": """
         from core.probes.starting.projects.tasks import task_ways
         for long in ('a := \\'' + ' ' * MANY, 'a-' * (MANY // 2), 'go:\\n  {{' + ' ' * MANY, 'go:\\n ' + '{{' * (MANY // 2)):
-            assert list(task_ways(ground(justfile=long), ())) == []
+            assert list(task_ways(ground(justfile=long))) == []
     """,
     "makefile": """
         from core.probes.starting.projects.tasks import task_ways
         for long in ('export ' + 'a' * MANY + '!', 'export ' + 'a ' * (MANY // 2) + '!', 'a ' * (MANY // 2), 'a' + ' ' * MANY):
-            assert list(task_ways(ground(Makefile=long), ())) == []
+            assert list(task_ways(ground(Makefile=long))) == []
     """,
     "Taskfile.yml": """
         from core.probes.starting.projects.tasks import task_ways
         for long in ('a:' * (MANY // 2), 'env:\\n  A: "' + '{{' * (MANY // 2), 'a: ' + ' ' * MANY, '- ' * (MANY // 2)):
-            assert list(task_ways(ground(Taskfile_dot_yml=long), ())) == []
+            assert list(task_ways(ground(Taskfile_dot_yml=long))) == []
     """,
     "workspace.xml": """
         from core.probes.starting.projects.tasks import task_ways
         python = '<configuration type="Python">'
         for long in (python * (MANY // 29), '<configuration ' * (MANY // 15), python + '<env name="a" ' * (MANY // 14)):
-            assert list(task_ways(ground(workspace_dot_xml=long), ())) == []
+            assert list(task_ways(ground(workspace_dot_xml=long))) == []
     """,
     "supervisord.conf": """
         from core.probes.starting.services.supervised import supervised_ways
         for long in ('[program:a]\\ncommand' + ' ' * MANY, '[program:a]\\nenvironment=' + 'a' * MANY, '[' * MANY):
-            assert list(supervised_ways(ground(supervisord_dot_conf=long), ())) == []
+            assert list(supervised_ways(ground(supervisord_dot_conf=long))) == []
     """,
     "settings.json": """
         from core.host.startup.plain import json_value
@@ -89,8 +89,8 @@ ROWS = {
         from core.probes.starting.services.deployed import deployed_ways
         quotes = '\\\\"', "\\\\'", '`$', '/*', '{', 'a ', "'"
         for long in (' ' * MANY, *(q * (MANY // len(q)) for q in quotes)):
-            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js='module.exports = ' + long), ())) == []
-            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js=long), ())) == []
+            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js='module.exports = ' + long))) == []
+            assert list(deployed_ways(ground(ecosystem_dot_config_dot_js=long))) == []
     """,
     "a service's line": """
         from core.host.startup.units import quoted_words

@@ -70,7 +70,9 @@ def notebook(home: Path, name: str | None, *rows: str, language: str = "python")
 
 
 def ways(home: Path) -> list[Reached]:
-    return list(named_notebook_ways(in_project(home), begin(home), pythons(home), ("train.ipynb", "/bin/ls")))
+    return list(
+        named_notebook_ways(replace(in_project(home), pythons=pythons(home)), begin(home), ("train.ipynb", "/bin/ls"))
+    )
 
 
 def test_its_kernel_brings_its_variables(home: Path):
@@ -140,9 +142,9 @@ def test_what_is_no_notebook_is_told_by_the_scan(home: Path):
     path = home / "work/train.ipynb"
     path.write_text("{")
     assert sort_chosen([str(path)], LinuxHost(environ={})).problem == ""
-    assert not list(named_notebook_ways(replace(in_project(home), env={}), begin(home), pythons(home), (str(path),))), (
-        "no kernel is known"
-    )
+    assert not list(
+        named_notebook_ways(replace(in_project(home), env={}, pythons=pythons(home)), begin(home), (str(path),))
+    ), "no kernel is known"
 
 
 def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
@@ -158,7 +160,7 @@ def near(home: Path, name: str, *rows: str) -> list[tuple[str, bool]]:
     kernel(home, ".local/share/jupyter", "mine", "{home}/work/.venv/bin/python")
     kernel(home, ".local/share/jupyter", "old", "{home}/gone/bin/python")
     notebook(home, name, *rows)
-    found = named_notebook_ways(in_project(home), begin(home), (bare, own), ())
+    found = named_notebook_ways(replace(in_project(home), pythons=(bare, own)), begin(home), ())
     runs = [one for way in found for one in way.runs]
     assert all(one.source.endswith("/kernel.json") for one in runs)
     return [(one.prefix.rpartition("/")[2], one.sure) for one in runs]
@@ -216,7 +218,7 @@ def test_a_notebook_in_a_folder_of_the_project(home: Path, row: str, files: dict
     (site / "torch").mkdir()
     (site / "torch/__init__.py").write_text("")
     kernel(home, ".local/share/jupyter", "mine", "{home}/work/.venv/bin/python")
-    found = named_notebook_ways(in_project(home), begin(home), pythons(home), ())
+    found = named_notebook_ways(replace(in_project(home), pythons=pythons(home)), begin(home), ())
     runs = [(one.fault, one.lacks, one.source) for way in found for one in way.runs]
     assert runs == ([("not searched", ("src",), str(home / "work"))] if told else [])
 
@@ -247,4 +249,4 @@ def test_what_lies_in_the_home_is_not_read(home: Path):
     kernel(home, ".local/share/jupyter", "vision", "{home}/bare/bin/python")
     notebook(home, "vision", "import torch").rename(home / "train.ipynb")
     ground = replace(in_project(home), folder=str(home))
-    assert not list(named_notebook_ways(ground, begin(home), pythons(home), ()))
+    assert not list(named_notebook_ways(replace(ground, pythons=pythons(home)), begin(home), ()))

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.host.windows.registered import POLICIES, PRODUCT, SHELL, registered_starts
@@ -173,7 +174,7 @@ def test_an_own_variable_is_no_assignment_of_another_shell(machine: Path) -> Non
 def test_a_start_by_powershell_leads_to_the_environment(machine: Path, command: str, prefix: str | None) -> None:
     put(machine, RUN, rf"& {PYTHON} train.py")
     one = RegisteredStart(kind="logon", key="HKCU\\Run\\Train", command=command)
-    found = [w.prefix for w in windows_ways(ground(machine), (ML,), (one,)) if w.kind == "launcher"]
+    found = [w.prefix for w in windows_ways(replace(ground(machine), pythons=(ML,)), (one,)) if w.kind == "launcher"]
     assert found == ([prefix] if prefix else [])
 
 
@@ -201,7 +202,10 @@ def test_a_script_that_the_policy_refuses_does_not_run(machine: Path, command: s
     put(machine, r"C:\project\run.bat", f"{command}\r\n")
     registered = (RegisteredStart(kind="policy", key="HKLM\\Shell", command="Restricted"),) if refuses else ()
     found = [
-        one for w in windows_ways(ground(machine), (ML,), registered) if w.at.endswith("run.bat") for one in w.runs
+        one
+        for w in windows_ways(replace(ground(machine), pythons=(ML,)), registered)
+        if w.at.endswith("run.bat")
+        for one in w.runs
     ]
     assert [one.name for one in found if one.fault == "policy"] == ([told] if told and refuses else [])
 
@@ -236,7 +240,7 @@ def test_the_policy_is_the_persons_or_the_machines_or_that_of_windows(
 )
 def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path, line: str, dead: str) -> None:
     put(machine, RUN, f"{line}\npython train.py\n")
-    (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
+    (way,) = [w for w in windows_ways(replace(ground(machine), pythons=(ML,))) if w.at == RUN]
     (one,) = way.runs
     assert (one.prefix, one.seems, one.lacks, one.dead) == (r"C:\Python311", r"C:\ml", ("torch",), dead)
     assert one.sure is bool(dead)
@@ -245,7 +249,7 @@ def test_a_script_of_the_folder_that_starts_another_python_is_told(machine: Path
 def test_a_profile_counts_for_a_script_of_the_folder(machine: Path) -> None:
     put(machine, r"C:\Users\ada\Documents\WindowsPowerShell\profile.ps1", "$env:X = 'a'\n")
     put(machine, RUN, rf"& {PYTHON} train.py")
-    (way,) = [w for w in windows_ways(ground(machine), (ML,)) if w.at == RUN]
+    (way,) = [w for w in windows_ways(replace(ground(machine), pythons=(ML,))) if w.at == RUN]
     assert way.state.environment()["X"] == "a"
 
 

@@ -24,8 +24,11 @@ def runs(home: Path, ground: Ground) -> list[tuple[str, tuple[str, ...], bool]]:
     torch = Distribution(name="torch", version="2.8.0", location=str(site))
     every = (replace(own[0], distributions=(*own[0].distributions, torch)), own[1])
     terminal = desktop_session(ground)
-    ways = (*editor_ways(ground, terminal, every), *notebook_ways(ground, terminal, every))
-    found = with_promised_programs(iter(ways), ground, every)
+    ways = (
+        *editor_ways(replace(ground, pythons=every), terminal),
+        *notebook_ways(replace(ground, pythons=every), terminal),
+    )
+    found = with_promised_programs(iter(ways), replace(ground, pythons=every))
     return [(one.program, one.lacks, one.sure) for way in found for one in way.runs]
 
 
@@ -67,5 +70,5 @@ def test_a_kernel_that_is_named_after_a_framework(name: str, shown: str, python:
 def test_a_job_that_gets_nothing_of_the_session(option: str, lacks: tuple[str, ...] | None, home: Path):  # noqa: F811 - the fixture
     write(home, {"work/job.sbatch": f"#!/bin/bash\n#SBATCH {option}\npython3 main.py\n", ".profile": f"PATH={home}/bare/bin:/bin\n"})  # fmt: skip
     ground = here(home, PATH=f"{home}/env/bin:/usr/bin:/bin", VIRTUAL_ENV=f"{home}/env")
-    found = [one.lacks for way in script_ways(ground, pythons(home), ()) for one in way.runs]
+    found = [one.lacks for way in script_ways(replace(ground, pythons=pythons(home)), ()) for one in way.runs]
     assert found == ([lacks] if lacks else [])

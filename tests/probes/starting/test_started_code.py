@@ -130,7 +130,7 @@ def test_what_a_real_start_lacks(command: str, files: dict[str, str], lacks: boo
         ["/bin/sh", "-c", filled], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
     )  # fmt: skip
     assert ("No module named 'frame'" in real.stderr or "No module named frame" in real.stderr) is lacks
-    found = [one for way in task_ways(given, pythons(home)) for one in way.runs]
+    found = [one for way in task_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert [(o.lacks, o.seems, o.why, o.sure) for o in found] == (
         [(("frame",), str(home / "env"), "imports", True)] if lacks else []
     )
@@ -159,7 +159,7 @@ def test_what_a_real_start_does_not_search(command: str, files: dict[str, str], 
         ["/bin/sh", "-c", filled], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
     )  # fmt: skip
     assert ("No module named" in real.stderr) is bool(folder), real.stderr
-    found = [(o.fault, o.source, o.seems) for way in task_ways(given, pythons(home)) for o in way.runs]
+    found = [(o.fault, o.source, o.seems) for way in task_ways(replace(given, pythons=pythons(home))) for o in way.runs]
     assert found == ([("not searched", str(home / folder), str(home / "env"))] if folder else [])
 
 
@@ -182,7 +182,7 @@ def test_a_python_that_an_environments_program_starts_by_name(home: Path, case: 
         [home / "env/bin/python", "run.py"], cwd=home / "work", env={"PATH": f"{home}/{leads}/bin"}, capture_output=True, text=True, check=False
     )  # fmt: skip
     assert ("No module named 'frame'" in real.stderr) is lacks, real.stderr
-    (way,) = service_ways(here(home), pythons(home))
+    (way,) = service_ways(replace(here(home), pythons=pythons(home)))
     assert [(o.lacks, o.seems, o.source) for o in way.runs] == (
         [(("frame",), str(home / "env"), f"{home}/work/run.py:2")] if lacks else []
     )
@@ -195,7 +195,9 @@ def test_conda_run_in_a_usual_place(home: Path, name: str, lacks: bool):
         (home / "miniconda3/envs" / name).symlink_to(home / name)
     write(home, {"work/run.sh": f"#!/bin/bash\nconda run -n {name} python main.py\n"})
     given = replace(here(home), env={"HOME": str(home), "PATH": "/usr/bin:/bin"})
-    assert [o.lacks for w in script_ways(given, pythons(home)) for o in w.runs] == ([("frame",)] if lacks else [])
+    assert [o.lacks for w in script_ways(replace(given, pythons=pythons(home))) for o in w.runs] == (
+        [("frame",)] if lacks else []
+    )
 
 
 WANTED: dict[str, tuple[str, str, str, bool]] = {
@@ -222,7 +224,9 @@ def test_a_variable_that_only_terminals_have(home: Path, case: str):
         real = subprocess.run(start.split(), env=env, capture_output=True, text=True, check=False)
         assert ("KeyError: 'MODELS'" in real.stderr) is (told or not file), real.stderr
     its = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"{given}5 * * * * ada {start}\n"}).around)
-    found = [(o.fault, o.name, o.source, o.program) for w in cron_ways(its, pythons(home)) for o in w.runs]
+    found = [
+        (o.fault, o.name, o.source, o.program) for w in cron_ways(replace(its, pythons=pythons(home))) for o in w.runs
+    ]
     wanted = ("variable not set", "MODELS", f"{home}/work/main.py:2", f"{home}/.bashrc")
     assert found == ([wanted] if told else [])
 
@@ -234,7 +238,7 @@ def test_a_bare_name_is_not_searched_in_the_path_of_a_unit(
     monkeypatch.setattr("core.probes.starting.services.systemd.MACHINES_PATH", f"{home}/bare/bin")
     unit = "[Service]\nWorkingDirectory=%h/work\nEnvironment=PATH={home}/env/bin\n{line}ExecStart=python3 main.py\n"
     write(home, {".config/systemd/user/x.service": unit.replace("{line}", line)})
-    found = [o.lacks for w in service_ways(here(home), pythons(home)) for o in w.runs]
+    found = [o.lacks for w in service_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert found == ([("frame",)] if lacks else [])
 
 
@@ -244,7 +248,7 @@ def test_what_imports_a_module_that_an_option_names(home: Path, command: str):
     script = "#!{home}/bare/bin/python\nimport sys\n"
     write(home, {"work/tasks.py": "import frame\n", f"bare/bin/{name}": script, ".config/systemd/user/x.service": UNIT.replace("{start}", f"{{home}}/bare/bin/{command}")})  # fmt: skip
     (home / "bare/bin" / name).chmod(0o755)
-    assert [o.lacks for w in service_ways(here(home), pythons(home)) for o in w.runs] == [("frame",)]
+    assert [o.lacks for w in service_ways(replace(here(home), pythons=pythons(home))) for o in w.runs] == [("frame",)]
 
 
 @pytest.mark.parametrize(("line", "lost"), [("{python} main.py", True), ("cd {home}/work && {python} main.py", False), ("{python} {home}/work/main.py", False), ("{python} nothing.py", False)])  # fmt: skip
@@ -253,7 +257,7 @@ def test_a_job_of_cron_starts_in_the_home(home: Path, line: str, lost: bool):
     real = subprocess.run(["/bin/sh", "-c", filled], cwd=home, capture_output=True, text=True, check=False)
     assert ("can't open file" in real.stderr) is (lost or "nothing" in line)
     given = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {filled}\n"}).around)
-    found = [(o.fault, o.name, o.program) for w in cron_ways(given, pythons(home)) for o in w.runs]
+    found = [(o.fault, o.name, o.program) for w in cron_ways(replace(given, pythons=pythons(home))) for o in w.runs]
     assert found == ([("program not there", "main.py", str(home / "work"))] if lost else [])
 
 
@@ -262,7 +266,9 @@ def test_a_recipe_that_goes_to_a_folder_in_a_line_of_its_own(home: Path, rows: s
     write(home, {"work/src/run.py": "print(1)\n", "work/Makefile": f"train:\n{rows}"})
     real = subprocess.run(["make", "train"], cwd=home / "work", capture_output=True, text=True, check=False)
     assert ("can't open file" in real.stderr) is lost
-    found = [(o.fault, o.name, o.program) for w in task_ways(here(home), pythons(home)) for o in w.runs]
+    found = [
+        (o.fault, o.name, o.program) for w in task_ways(replace(here(home), pythons=pythons(home))) for o in w.runs
+    ]
     assert found == ([("program not there", "run.py", str(home / "work/src"))] if lost else [])
 
 
@@ -295,7 +301,7 @@ def test_a_tool_in_an_environment_of_its_own(home: Path, command: str, lacks: bo
             "work/Makefile": f"test:\n\t{command}\n",
         },
     )
-    found = [(o.fault, o.command, o.lacks) for w in task_ways(here(home), (env, bare)) for o in w.runs]
+    found = [(o.fault, o.command, o.lacks) for w in task_ways(replace(here(home), pythons=(env, bare))) for o in w.runs]
     assert found == ([("own packages", "pytest", ("torch",))] if lacks else [])
 
 
@@ -320,7 +326,9 @@ def test_a_tool_beside_the_python_of_a_service(
     site = home / "env/lib" / VERSION / "site-packages/torch"
     site.mkdir()
     (site / "__init__.py").write_text("")
-    found = [(o.fault, o.name, o.source) for w in service_ways(here(home), (env, bare)) for o in w.runs]
+    found = [
+        (o.fault, o.name, o.source) for w in service_ways(replace(here(home), pythons=(env, bare))) for o in w.runs
+    ]
     assert found == ([("tool not in PATH", "ninja", str(home / "env/bin"))] if lacks else [])
 
 
@@ -336,14 +344,14 @@ def test_what_sbatch_wraps_is_read_by_sh(home: Path, case: str):
     command, fault = HANDED_IN[case]
     script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
     write(home, {"env/bin/activate": script, "work/run.sh": f"#!/bin/bash\n{command}\n"})
-    told = [o.fault or o.why for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    told = [o.fault or o.why for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert told == ([fault] if fault else [])
 
 
 @pytest.mark.parametrize(("folder", "name", "lacks"), [(".git/hooks", "pre-push", True), (".git/hooks", "pre-push.sample", False), (".githooks", "pre-commit", True)])  # fmt: skip
 def test_programs_that_git_runs(home: Path, folder: str, name: str, lacks: bool):
     write(home, {f"work/{folder}/{name}": "#!/bin/sh\nexec {home}/bare/bin/python main.py\n"})
-    found = [(w.at, o.lacks) for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    found = [(w.at, o.lacks) for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert found == ([(f"{home}/work/{folder}/{name}", ("frame",))] if lacks else [])
 
 
@@ -367,7 +375,9 @@ def test_an_activation_in_a_workflow_ends_with_its_step(home: Path, case: str):
         text = text.replace(f"{{{key}}}", value)
     script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
     write(home, {"env/bin/activate": script, "work/.github/workflows/x.yml": text})
-    told = [(o.fault or o.why, o.seems) for w in described_ways(here(home), pythons(home)) for o in w.runs]
+    told = [
+        (o.fault or o.why, o.seems) for w in described_ways(replace(here(home), pythons=pythons(home))) for o in w.runs
+    ]
     assert told == ([(fault, str(home / "env"))] if fault else [])
 
 
@@ -400,19 +410,19 @@ def test_steps_that_activate_an_environment_of_the_projects_folder(home: Path, c
         for step in steps
     ]  # fmt: skip
     assert any(codes) is (lost or "a machine of theirs" in case), "real shells, one a step"
-    told = [(o.why, o.seems) for w in described_ways(here(home), pythons(home)) for o in w.runs]
+    told = [(o.why, o.seems) for w in described_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert told == ([("imports", str(home / "env"))] if lost else [])
 
 
 def test_services_and_cron_jobs(home: Path):
     start = f"{home}/bare/bin/python {home}/work/main.py"
     write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start)})
-    (way,) = [w for w in service_ways(here(home), pythons(home)) if w.runs]
+    (way,) = [w for w in service_ways(replace(here(home), pythons=pythons(home))) if w.runs]
     assert (way.at, way.runs[0].program) == (f"{home}/.config/systemd/user/x.service", f"{home}/work/main.py")
     given = replace(
         here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada cd {home}/work && {start}\n"}).around
     )
-    assert [w.runs[0].lacks for w in cron_ways(given, pythons(home)) if w.runs] == [("frame",)]
+    assert [w.runs[0].lacks for w in cron_ways(replace(given, pythons=pythons(home))) if w.runs] == [("frame",)]
 
 
 TABLE = "# every night\nPATH={home}/bare/bin:/usr/bin:/bin\n15 2 * * 1-5 {job}\n@daily true\n"
@@ -431,7 +441,7 @@ TABLES: dict[str, tuple[str, str, bool]] = {
 def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool, home: Path):
     write(home, {name: TABLE.replace("{job}", job)})
     given = here(home, PATH=f"{home}/env/bin:/usr/bin:/bin", VIRTUAL_ENV=f"{home}/env")
-    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    runs = [one for way in cron_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     found = [one.lacks for one in runs if one.fault != "program not there"]
     assert found == ([("frame",)] if lacks else [])
     assert [one.fault for one in runs if one.fault] == ["program not there"] * (job == "python3 main.py")
@@ -480,7 +490,7 @@ def test_the_line_of_a_unit_that_names_the_python(name: str, home: Path):
     unit = f"[Service]\nWorkingDirectory={home}/work\nExecStart={command}\n"
     write(home, {".config/systemd/user/x.service": unit, "work/run.sh": script or "exit\n"})
     (home / "work/run.sh").chmod(0o755)
-    (one,) = (one for way in service_ways(here(home), pythons(home)) for one in way.runs)
+    (one,) = (one for way in service_ways(replace(here(home), pythons=pythons(home))) for one in way.runs)
     assert [(row.line, row.value) for row in one.named_by] == (
         [(3, command.replace("{home}", str(home)).split()[0])] if named else []
     )
@@ -496,7 +506,7 @@ def test_an_activation_without_effect(files: dict[str, str], command: list[str],
     real = subprocess.run(
         command, cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
     )
-    ways = (*task_ways(given, pythons(home)), *script_ways(given, pythons(home)))
+    ways = (*task_ways(replace(given, pythons=pythons(home))), *script_ways(replace(given, pythons=pythons(home))))
     found = [(o.lacks, o.sure) for w in ways for o in w.runs]
     assert found == ([(("frame",), True)] if "No module named 'frame'" in real.stderr else [])
 
@@ -504,17 +514,19 @@ def test_an_activation_without_effect(files: dict[str, str], command: list[str],
 def test_a_conda_that_the_script_was_given_may_lead_anywhere(home: Path):
     for line in ('eval "$(conda shell.bash hook)"', ". /opt/conda/etc/profile.d/conda.sh", "source ~/.bashrc"):
         write(home, {"work/run.sh": f"#!/bin/bash\n{line}\nconda activate ml\npython3 main.py\n"})
-        assert not [o for w in script_ways(here(home), pythons(home)) for o in w.runs]
+        assert not [o for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
 
 
 def test_a_python_that_is_gone(home: Path):
     start = f"{home}/old/bin/python {home}/work/main.py"
     write(home, {".config/systemd/user/x.service": UNIT.replace("{start}", start), "work/Makefile": f"x:\n\t{start}\n"})
-    (one,) = [o for w in service_ways(here(home), pythons(home)) for o in w.runs]
+    (one,) = [o for w in service_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert (one.name, one.path, one.lacks) == (f"{home}/old/bin/python", "", ("frame",))
-    assert not [w for w in task_ways(here(home), pythons(home)) if w.runs]  # of another machine, perhaps
+    assert not [
+        w for w in task_ways(replace(here(home), pythons=pythons(home))) if w.runs
+    ]  # of another machine, perhaps
     (home / "work/main.py").write_text("import json\n")
-    assert not [w for w in service_ways(here(home), pythons(home)) if w.runs]
+    assert not [w for w in service_ways(replace(here(home), pythons=pythons(home))) if w.runs]
 
 
 NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
@@ -555,13 +567,13 @@ def test_a_name_leads_elsewhere_once_an_environment_is_active(
 ):
     write(home, {f"work/{n}": t for n, t in files.items()})
     given = here(home, **{n: v.replace("{home}", str(home)) for n, v in env.items()})
-    found = [one.sure for way in task_ways(given, pythons(home)) for one in way.runs]
+    found = [one.sure for way in task_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert found == ([] if sure is None else [sure])
 
 
 def test_a_script_that_is_started_by_hand_waits_for_its_activation(home: Path):
     write(home, {"work/train.sh": "#!/bin/bash\npython main.py\n"})
-    assert [o.sure for w in script_ways(here(home), pythons(home)) for o in w.runs] == [False]
+    assert [o.sure for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs] == [False]
 
 
 STARTS = "#!/bin/bash\n. {home}/env/bin/activate\n{line}\nexec python main.py\n"
@@ -586,7 +598,7 @@ def test_shims_before_an_activated_environment(line: str, files: dict[str, str],
         ["./run.sh"], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
     )
     assert ("No module named 'frame'" in real.stderr) is lacks
-    found = [(o.lacks, o.sure) for w in script_ways(given, pythons(home)) for o in w.runs]
+    found = [(o.lacks, o.sure) for w in script_ways(replace(given, pythons=pythons(home))) for o in w.runs]
     assert found == ([(("frame",), True)] if lacks else [])
 
 
@@ -598,7 +610,7 @@ def test_the_version_that_pyenv_takes_for_a_folder(version: str, lacks: bool, ho
     (home / "env").symlink_to(".pyenv/versions/has")
     files = {".pyenv/version": "bare\n", "work/.python-version": f"{version}\n", ".pyenv/shims/python": "#!/bin/sh\n"}
     write(home, {**files, "work/run.sh": f"#!/bin/sh\n{SHIMS_FIRST}\npython main.py\n"})
-    found = [o.lacks for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    found = [o.lacks for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert found == ([("frame",)] if lacks else [])
 
 
@@ -635,20 +647,20 @@ def test_the_first_line_of_a_program(program: str, files: dict[str, str], active
     path = home / "work" / program
     env = {"VIRTUAL_ENV": f"{home}/{active}", "PATH": f"{home}/{active}/bin:/usr/bin:/bin"} if active else {}
     given = here(home, **env)
-    assert not list(first_line_ways(given, pythons(home)))  # nobody may execute it
+    assert not list(first_line_ways(replace(given, pythons=pythons(home))))  # nobody may execute it
     path.chmod(0o755)
     real = subprocess.run(
         [path], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
     )
     assert ("No module named 'frame'" in real.stderr) is lacks
-    found = [(w.at, o.lacks, o.seems) for w in first_line_ways(given, pythons(home)) for o in w.runs]
+    found = [(w.at, o.lacks, o.seems) for w in first_line_ways(replace(given, pythons=pythons(home))) for o in w.runs]
     assert found == ([(str(path), ("frame",), str(home / "env"))] if lacks else [])
 
 
 def test_a_name_in_the_first_line_waits_for_its_activation(home: Path):
     write(home, {"work/run.py": "#!/usr/bin/env python3\nimport frame\n"})
     (home / "work/run.py").chmod(0o755)
-    assert not list(first_line_ways(here(home), pythons(home)))
+    assert not list(first_line_ways(replace(here(home), pythons=pythons(home))))
 
 
 PROJECT = '[project]\nname = "x"\nversion = "1"\n'
@@ -676,7 +688,7 @@ def test_uv_runs_the_projects_environment(files: dict[str, str], env: dict[str, 
     config = (home / "work/.venv/pyvenv.cfg").read_text() + "uv = 0.8.0\n"
     write(home, {f"work/{n}": t for n, t in ({"pyproject.toml": PROJECT, ".venv/pyvenv.cfg": config} | files).items()})
     given = here(home, **{n: v.replace("{home}", str(home)) for n, v in ({"VIRTUAL_ENV": "{home}/env"} | env).items()})
-    found = [(o.sure, o.lacks, o.path) for w in uv_ways(given, pythons(home)) for o in w.runs]
+    found = [(o.sure, o.lacks, o.path) for w in uv_ways(replace(given, pythons=pythons(home))) for o in w.runs]
     assert found == ([] if sure is None else [(sure, ("frame",), f"{home}/work/.venv/bin/python")])
 
 
@@ -704,7 +716,7 @@ def test_a_shell_without_source_does_not_come_to_what_stands_behind(home: Path, 
         capture_output=True,
     )
     assert (done.returncode == 0) is not bool(fault), "the real shell"
-    (way,) = task_ways(here(home, PATH="/usr/bin:/bin"), pythons(home))
+    (way,) = task_ways(replace(here(home, PATH="/usr/bin:/bin"), pythons=pythons(home)))
     assert way.prefix == str(home / "env")
     assert [one.fault for one in way.runs] == ([fault] if fault else [])
 
@@ -734,7 +746,7 @@ def test_a_shell_that_does_not_know_conda_activate(home: Path, case: str) -> Non
     given = replace(
         here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada cd {home}/work; {filled}\n"}).around
     )
-    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    runs = [one for way in cron_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
 
 
@@ -764,7 +776,7 @@ def test_a_bash_in_a_cron_job_knows_conda_only_by_what_it_reads(home: Path, case
     real = subprocess.run(["dash", "-c", line], check=False, env=here(home).env, capture_output=True, text=True)
     assert ("conda: command not found" in real.stderr) is bool(fault), "the real shell"
     given = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {line}\n"}).around)
-    runs = [one for way in cron_ways(given, pythons(home)) for one in way.runs]
+    runs = [one for way in cron_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert [(one.fault, one.seems) for one in runs] == ([(fault, str(home / "env"))] if fault else [])
 
 
@@ -797,7 +809,7 @@ def test_a_start_up_file_that_ends_leaves_a_job_without_its_path(home: Path, cas
     env = here(home).env if "--export=NONE" not in script else {"PATH": "/usr/bin:/bin", "HOME": str(home)}
     real = subprocess.run(["bash", "job.sh"], check=False, cwd=home / "work", env=env, capture_output=True)
     assert (real.returncode != 0) is bool(told), "the real shell"
-    found = [one for way in script_ways(here(home), pythons(home)) for one in way.runs if one.sure]
+    found = [one for way in script_ways(replace(here(home), pythons=pythons(home))) for one in way.runs if one.sure]
     expected = {"": [], "not told": [], "no file": [""]}.get(told, [f"{home}/{told}"])
     assert [one.dead for one in found] == expected
 
@@ -824,7 +836,7 @@ def test_a_command_of_a_shell_where_none_reads_it(home: Path, case: str) -> None
     write(home, {"env/bin/activate": script, ".config/systemd/user/x.service": unit})
     word = shlex.split(command.replace("{home}", str(home)))[0]
     assert (shutil.which(word, path="/usr/bin:/bin") is None) is bool(first), "systemd finds no such program"
-    (way,) = service_ways(here(home), pythons(home))
+    (way,) = service_ways(replace(here(home), pythons=pythons(home)))
     told = [(one.fault, one.name, one.seems, one.source.rpartition(":")[2]) for one in way.runs]
     assert told == ([("no shell", first, str(home / "env"), "3")] if first else [])
 
@@ -849,7 +861,7 @@ def test_a_service_that_starts_in_another_folder_than_its_program(home: Path, ca
     words = shlex.split(command.replace("{home}", str(home)))
     real = subprocess.run(words, check=False, cwd=home / "work" if setting else home, capture_output=True, text=True)
     assert ("can't open file" in real.stderr) is (absent or case == "of nowhere"), "the real Python"
-    (way,) = service_ways(here(home), pythons(home))
+    (way,) = service_ways(replace(here(home), pythons=pythons(home)))
     told = [(one.fault, one.name, one.source, one.program, one.seems) for one in way.runs]
     expected = ("program not there", "main.py", str(home), f"{home}/work", f"{home}/env")
     assert told == ([expected] if absent else [])
@@ -859,7 +871,7 @@ def test_a_python_that_no_folder_of_path_has(home: Path):
     for name, gone in (("python2.99", True), ("python3", False)):
         job = f"cd {home}/work && {name} main.py"
         around = ground(home, {"/etc/cron.d/x": f"PATH={home}/bare/bin\n5 * * * * ada {job}\n"}).around
-        (one,) = [o for w in cron_ways(replace(here(home), around=around), pythons(home)) for o in w.runs]
+        (one,) = [o for w in cron_ways(replace(here(home), around=around, pythons=pythons(home))) for o in w.runs]
         assert (one.name, one.path == "", one.lacks) == (name, gone, ("frame",))
 
 
@@ -875,7 +887,7 @@ OPERATOR = (
 def test_a_function_that_airflow_runs_in_another_python(code: str, lacks: bool, home: Path) -> None:
     python = "bare" if lacks else "env"
     write(home, {"airflow/dags/train.py": code.replace("{bare}/", f"{{home}}/{python}/")})
-    runs = [one for way in task_ways(here(home), pythons(home)) for one in way.runs]
+    runs = [one for way in task_ways(replace(here(home), pythons=pythons(home))) for one in way.runs]
     assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if lacks else [])
 
 
@@ -898,7 +910,7 @@ PYCHARM = (
 )
 def test_what_a_configuration_of_pycharm_runs(what: str, lacks: bool, home: Path) -> None:
     write(home, {"work/.idea/workspace.xml": PYCHARM.replace("{what}", what)})
-    runs = [one for way in task_ways(here(home), pythons(home)) for one in way.runs]
+    runs = [one for way in task_ways(replace(here(home), pythons=pythons(home))) for one in way.runs]
     assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if lacks else [])
 
 
@@ -920,14 +932,18 @@ def test_a_launcher_that_path_has_first(beside: dict[str, str], env: dict[str, s
     given = here(
         home, PATH=f"{home}/tools:/usr/bin:/bin", **{n: v.replace("{home}", str(home)) for n, v in env.items()}
     )
-    assert [(o.lacks, o.sure) for w in script_ways(given, pythons(home)) for o in w.runs] == [(("frame",), sure)]
+    assert [(o.lacks, o.sure) for w in script_ways(replace(given, pythons=pythons(home))) for o in w.runs] == [
+        (("frame",), sure)
+    ]
 
 
 def test_tests_that_are_named_to_pytest(home: Path) -> None:
     write(home, {"tools/pytest": TOOL, "work/Makefile": "test:\n\tpytest -q main.py::test_it\n"})
     (home / "tools/pytest").chmod(0o755)
     given = here(home, PATH=f"{home}/tools:/usr/bin:/bin")
-    assert [(o.lacks, o.sure) for w in task_ways(given, pythons(home)) for o in w.runs] == [(("frame",), True)]
+    assert [(o.lacks, o.sure) for w in task_ways(replace(given, pythons=pythons(home))) for o in w.runs] == [
+        (("frame",), True)
+    ]
 
 
 PERCENT: dict[str, tuple[str, str]] = {
@@ -949,7 +965,7 @@ def test_a_percent_sign_ends_the_command_of_a_cron_job(home: Path, case: str) ->
     real = subprocess.run(["dash", "-c", "%".join(kept)], check=False, capture_output=True, text=True)
     assert ("yntax error" in real.stderr or "nterminated" in real.stderr) is bool(fault), "the real shell"
     its = replace(here(home), around=ground(home, {"/etc/cron.d/x": f"5 * * * * ada {line}\n"}).around)
-    (way,) = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.argv]
+    (way,) = [w for w in cron_ways(replace(its, pythons=pythons(home))) if w.prefix and w.argv]
     assert way.prefix == str(home / "env")
     assert [(one.fault, one.source) for one in way.runs] == ([(fault, "/etc/cron.d/x:1")] if fault else [])
 
@@ -972,14 +988,16 @@ def test_a_program_with_metadata_of_its_own(home: Path, case: str) -> None:
     first = "#!/usr/bin/env -S uv run --script\n" + METADATA.replace("{listed}", listed)
     write(home, {"work/main.py": first + PROGRAM, "work/run.sh": f"#!/bin/sh\n{command}\n"})
     (home / "work/main.py").chmod(0o755)
-    found = [(o.lacks, o.sure) for w in script_ways(here(home), pythons(home)) for o in w.runs]
+    found = [(o.lacks, o.sure) for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
     assert found == ([(lacks, True)] if lacks else [])
 
 
 def test_a_program_by_whose_first_line_uv_runs_it(home: Path) -> None:
     write(home, {"work/main.py": "#!/usr/bin/env -S uv run --script\n" + METADATA.replace("{listed}", "") + PROGRAM})
     (home / "work/main.py").chmod(0o755)
-    assert [o.fault for w in first_line_ways(here(home), pythons(home)) for o in w.runs] == ["own packages"]
+    assert [o.fault for w in first_line_ways(replace(here(home), pythons=pythons(home))) for o in w.runs] == [
+        "own packages"
+    ]
 
 
 JOB = "#!/bin/bash\n#SBATCH --gres=gpu:1\nmodule load cuda/12.4\n{line}\npython3 main.py\n"
@@ -1011,5 +1029,5 @@ def test_a_job_that_loads_modules_and_activates_nothing(home: Path, case: str) -
         )
         assert (real.stdout, real.stderr.count("command not found")) == ("on\n", 2), "the real shell"
     given = replace(here(home, **env), around=around)
-    runs = [one for way in script_ways(given, pythons(home)) for one in way.runs]
+    runs = [one for way in script_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert [(one.lacks, one.sure) for one in runs] == ([(("frame",), True)] if told else [])

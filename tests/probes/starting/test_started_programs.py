@@ -76,7 +76,7 @@ def test_what_the_real_pytest_searches(files: dict[str, str], home: Path) -> Non
     done = subprocess.run(command, cwd=home / "work", env=env, capture_output=True, text=True, timeout=60, check=False)
     (row,) = [line.partition("TOLD ")[2] for line in done.stdout.splitlines() if "TOLD " in line]
     real, variable = json.loads(row)
-    ways = [*pytest_ways(here(home), pythons(home))]
+    ways = [*pytest_ways(replace(here(home), pythons=pythons(home)))]
     state = ways[0].state if ways else begin(home)
     mine = [p for p in state.values.get(SYS_PATH, "").split(":") if p]
     work = str(home / "work")
@@ -88,12 +88,12 @@ def test_what_the_real_pytest_searches(files: dict[str, str], home: Path) -> Non
 def test_its_plugin_sets_variables_that_are_not_too_late(home: Path) -> None:
     ini = "[pytest]\naddopts = -q\nenv =\n    XLA_FLAGS=--a\n    D:HF_HOME=/h\n    LD_LIBRARY_PATH=/late\n"
     write(home, {"work/pytest.ini": ini})
-    (way,) = pytest_ways(here(home), pythons(home))
+    (way,) = pytest_ways(replace(here(home), pythons=pythons(home)))
     env = way.state.environment()
     assert (env["XLA_FLAGS"], env["HF_HOME"], "LD_LIBRARY_PATH" in env) == ("--a", "/h", False)
     assert [r.line for r in way.state.lines["HF_HOME"]] == [5]
-    assert not list(pytest_ways(here(home), pythons(home, "pytest_env")))
-    assert not list(pytest_ways(here(home), pythons(home, "pytest")))
+    assert not list(pytest_ways(replace(here(home), pythons=pythons(home, "pytest_env"))))
+    assert not list(pytest_ways(replace(here(home), pythons=pythons(home, "pytest"))))
 
 
 def test_ipython_runs_its_own_files(home: Path) -> None:
@@ -103,12 +103,12 @@ def test_ipython_runs_its_own_files(home: Path) -> None:
         f"{profile}/startup/10-a.py": "import os, sys\n\nsys.path.append(os.path.expanduser('~/tools'))\nos.environ['XLA_FLAGS'] = '--a'\nos.environ['LD_LIBRARY_PATH'] = '/late'\n",
         f"{profile}/ipython_config.py": "c = get_config()\nc.InteractiveShellApp.exec_lines = [\n    'import sys; sys.path.insert(0, \"src\")',\n]\n",
     })  # fmt: skip
-    (way,) = ipython_ways(here(home), pythons(home))
+    (way,) = ipython_ways(replace(here(home), pythons=pythons(home)))
     rows = [(r.added, Path(r.file).name, r.line) for r in way.state.lines[SYS_PATH]]
     assert rows == [(f"{home}/work/src", "ipython_config.py", 3), (f"{home}/tools", "10-a.py", 3)]
     assert way.state.environment()["XLA_FLAGS"] == "--a"
     assert "LD_LIBRARY_PATH" not in way.state.environment()
-    assert not list(ipython_ways(here(home), pythons(home, "IPython")))
+    assert not list(ipython_ways(replace(here(home), pythons=pythons(home, "IPython"))))
 
 
 @pytest.mark.parametrize("change", ["sys.path.insert(0, '{home}/lab')", "os.environ['XLA_FLAGS'] = '--a'", ""])
@@ -127,11 +127,11 @@ def test_start_code_sets_variables_for_every_program_of_its_environment(home: Pa
     site = "env/lib/python3.11/site-packages"
     code = "import os\nos.environ.setdefault('TORCH_LOGS', 'odd')\nos.environ['HOME'] = '/x'\nos.environ['LD_PRELOAD'] = '/late'\n"
     write(home, {f"{site}/sitecustomize.py": code + "os.environ['CUDA_VISIBLE_DEVICES'] = ''\n"})
-    (way,) = start_code_ways(here(home), pythons(home))
+    (way,) = start_code_ways(replace(here(home), pythons=pythons(home)))
     assert way.prefix == str(home / "env")
     assert {n: [r.line for r in rows] for n, rows in way.state.lines.items()} == {"TORCH_LOGS": [2]}
     write(home, {f"{site}/sitecustomize.py": "import sys\n"})
-    assert not list(start_code_ways(here(home), pythons(home)))
+    assert not list(start_code_ways(replace(here(home), pythons=pythons(home))))
 
 
 def test_a_started_program_has_the_standard_library_before_what_it_adds(tmp_path: Path) -> None:

@@ -138,7 +138,7 @@ SERVICES: dict[str, tuple[dict[str, str], str | None, list[tuple[str, int]]]] = 
 def test_services(case: tuple[dict[str, str], str | None, list[tuple[str, int]]], home: Path) -> None:
     files, value, lines = case
     write(home, {f"{UNITS}/{n}": t for n, t in files.items()})
-    ways = list(service_ways(here(home), pythons(home)))
+    ways = list(service_ways(replace(here(home), pythons=pythons(home))))
     found = told(ways, home)
     assert found[f"{UNITS}/a.service"] == (value, lines)
     assert next(w for w in ways if w.at.endswith("/a.service")).prefix == str(home / "env")
@@ -156,7 +156,7 @@ def test_instances_of_a_template(home: Path) -> None:
     wants = home / UNITS / "default.target.wants"
     wants.mkdir()
     (wants / "t@one.service").symlink_to("../t@.service")
-    found = told(service_ways(here(home), pythons(home)), home)
+    found = told(service_ways(replace(here(home), pythons=pythons(home))), home)
     assert found == {f"{UNITS}/t@one.service": ("/1", [("one.env", 1)])}
 
 
@@ -207,7 +207,7 @@ def test_what_is_started_at_a_time(case: str, home: Path) -> None:
     texts, at, value, line = TIMED[case]
     files = {n: t.format(name=NAME, home=home) for n, t in texts.items()}
     its = ground(home, texts=files)
-    found = [w for w in cron_ways(its, pythons(home)) if w.prefix and w.at.startswith(at)]
+    found = [w for w in cron_ways(replace(its, pythons=pythons(home))) if w.prefix and w.at.startswith(at)]
     assert found
     assert {w.state.environment().get(NAME) for w in found} == {value}
     assert {(r.file, r.line) for w in found for r in w.state.lines[NAME] if not r.overridden} == {(at, line)}
@@ -221,7 +221,7 @@ def test_a_batch_job_and_what_the_machine_starts_with(home: Path, monkeypatch: p
     (home / "rc.local").write_text(f"#!/bin/sh\n{NAME}=/boot {home}/env/bin/python serve.py &\n")
     at_home = here(home, **{NAME: "/session"})
     monkeypatch.setattr(starters, "AT_THE_START", (str(home / "rc.local"),))
-    ways = {w.at: w for w in script_ways(at_home, pythons(home))}
+    ways = {w.at: w for w in script_ways(replace(at_home, pythons=pythons(home)))}
     assert ways[f"{home}/rc.local"].kind == "service"
     assert ways[f"{home}/rc.local"].state.environment() == {"PATH": starters.MACHINES_PATH, NAME: "/boot"}
     assert ways[f"{home}/work/job.slurm"].state.environment()[NAME] == "/job"
@@ -262,7 +262,7 @@ def test_supervisord(home: Path) -> None:
             "work/conf.d/x.conf": "[program:x]\ncommand=sh -c 'LD_LIBRARY_PATH=/x exec {env}/bin/python'\n",
         },
     )
-    assert told(supervised_ways(here(home), pythons(home)), home) == {
+    assert told(supervised_ways(replace(here(home), pythons=pythons(home))), home) == {
         "work/supervisord.conf: plain": ("/of/all", [("work/supervisord.conf", 2)]),
         "work/supervisord.conf: own": ("/own:~/work", [("work/supervisord.conf", 11)]),
         "work/conf.d/x.conf: x": ("/x", [("work/conf.d/x.conf", 2)]),
@@ -280,8 +280,8 @@ def test_a_service_that_names_its_python_looks_for_no_other(command: str, leads:
     variables = "environment=VIRTUAL_ENV={env},PATH={home}/other/bin"
     write(home, {"work/supervisord.conf": f"[program:serve]\n{variables}\ncommand={command}\n"})
     both = tuple(PythonEnvironment(prefix=str(home / name), kind="venv") for name in ("env", "other"))
-    (way,) = [w for w in supervised_ways(here(home), both) if str(home) in w.at]
-    found = [one.prefix for one in pythons_of(way, here(home), both) if one.name == "python3"]
+    (way,) = [w for w in supervised_ways(replace(here(home), pythons=both)) if str(home) in w.at]
+    found = [one.prefix for one in pythons_of(way, replace(here(home), pythons=both)) if one.name == "python3"]
     assert found == [str(home / each) for each in leads]
 
 
@@ -306,7 +306,7 @@ unknown:
 
 def test_make(home: Path) -> None:
     write(home, {"work/Makefile": MAKEFILE})
-    found = told(task_ways(here(home), pythons(home)), home)
+    found = told(task_ways(replace(here(home), pythons=pythons(home))), home)
     assert found == {
         "work/Makefile: train": ("~/work/lib:/opt/lib", [("work/Makefile", 3)]),
         "work/Makefile: serve": ("~/now", [("work/Makefile", 11)]),
@@ -327,7 +327,7 @@ def test_make_itself_says_the_same(home: Path) -> None:
     said = subprocess.run(
         ["make", "-s", "train"], cwd=home / "work", capture_output=True, text=True, check=True, env=here(home).env
     )
-    value = told(task_ways(here(home), pythons(home)), home)["work/Makefile: train"][0]
+    value = told(task_ways(replace(here(home), pythons=pythons(home))), home)["work/Makefile: train"][0]
     assert value
     assert said.stdout.splitlines()[-1].replace(str(home), "~") == value
 
@@ -341,7 +341,7 @@ def test_comments_and_blanks_are_as_make_takes_them(home: Path, written: str) ->
     said = subprocess.run(
         ["make", "-s", "run"], cwd=home / "work", capture_output=True, text=True, check=True, env=here(home).env
     ).stdout.strip()
-    [way] = told(task_ways(here(home), pythons(home)), home).values()
+    [way] = told(task_ways(replace(here(home), pythons=pythons(home))), home).values()
     assert repr(way[0]) == said
 
 
@@ -393,7 +393,7 @@ def test_tasks(case: tuple[dict[str, str], dict[str, tuple[str | None, list[tupl
     found = [
         PythonEnvironment(prefix=str(home / p), kind="venv") for p in ("env", "work/.venv", "work/.pixi/envs/default")
     ]
-    assert told(task_ways(here(home), tuple(found)), home) == expected
+    assert told(task_ways(replace(here(home), pythons=tuple(found))), home) == expected
 
 
 def test_a_server_that_runs_keeps_what_it_was_started_with(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -435,7 +435,7 @@ PM2 = {
 def test_programs_of_pm2(case: str, home: Path) -> None:
     files, file, value, line = PM2[case]
     write(home, files)
-    (way,) = deployed_ways(here(home), pythons(home))
+    (way,) = deployed_ways(replace(here(home), pythons=pythons(home)))
     assert (way.at, way.prefix) == (f"{home / file}: api", str(home / "env"))
     assert way.state.environment().get(NAME) == value
     assert [(r.file, r.line) for r in way.state.lines.get(NAME, ())] == ([(str(home / file), line)] if line else [])
@@ -447,7 +447,7 @@ def test_programs_of_pm2(case: str, home: Path) -> None:
 )
 def test_an_ecosystem_that_is_a_program_is_none(text: str, home: Path) -> None:
     write(home, {"work/ecosystem.config.js": text, ".pm2/dump.pm2": text})
-    assert list(deployed_ways(here(home), pythons(home))) == []
+    assert list(deployed_ways(replace(here(home), pythons=pythons(home)))) == []
 
 
 def test_gunicorn_gives_its_application_what_its_settings_say(home: Path) -> None:
@@ -457,11 +457,11 @@ def test_gunicorn_gives_its_application_what_its_settings_say(home: Path) -> Non
             "work/gunicorn.conf.py": "import os\nworkers = 2\nraw_env = [\n  'CUDA_HOME=/old',\n  'LD_LIBRARY_PATH=/late', os.name]\n"
         },
     )
-    (way,) = deployed_ways(here(home), ())
+    (way,) = deployed_ways(here(home))
     assert [(r.file, r.line) for r in way.state.lines["CUDA_HOME"]] == [(str(home / "work/gunicorn.conf.py"), 4)]
     assert NAME not in way.state.environment()  # the loader has begun before
     write(home, {"work/gunicorn.conf.py": "raw_env = make()\n"})
-    assert list(deployed_ways(here(home), ())) == []
+    assert list(deployed_ways(here(home))) == []
 
 
 TASKFILE = """version: '3'
@@ -486,7 +486,7 @@ tasks:
 
 def test_a_taskfile(home: Path) -> None:
     write(home, {"work/Taskfile.yml": TASKFILE, "work/.env": "HF_HOME=/hf\n"})
-    found = {w.at.rpartition(": ")[2]: w.state for w in task_ways(here(home), pythons(home))}
+    found = {w.at.rpartition(": ")[2]: w.state for w in task_ways(replace(here(home), pythons=pythons(home)))}
     libraries = {name: state.environment().get(NAME) for name, state in found.items()}
     assert libraries == {"train": "/old", "serve": f"{home}/work/libs", "short": f"{home}/work/libs"}
     assert [r.line for r in found["train"].lines[NAME] if not r.overridden] == [10]
@@ -499,7 +499,7 @@ def test_a_makefile_that_includes_others_and_itself(home: Path) -> None:
         "work/Makefile": "WHERE = mk\ninclude $(WHERE)/env.mk gone.mk\ntrain:\n\t{env}/bin/python main.py\n",
         "work/mk/env.mk": "-include Makefile mk/env.mk\nexport LD_LIBRARY_PATH = /old\n",
     })  # fmt: skip
-    (way,) = task_ways(here(home), pythons(home))
+    (way,) = task_ways(replace(here(home), pythons=pythons(home)))
     assert [(r.file, r.line, r.value) for r in way.state.lines[NAME]] == [(str(home / "work/mk/env.mk"), 2, "/old")]
     if shutil.which("make"):
         write(home, {"work/mk/env.mk": "export LD_LIBRARY_PATH = /old\n", "work/gone.mk": ""})
@@ -512,7 +512,7 @@ def test_a_makefile_that_includes_others_and_itself(home: Path) -> None:
 def test_an_environment_that_is_reached_by_a_link_is_itself(home: Path) -> None:
     (home / "kept").symlink_to(home / "env")
     write(home, {"work/go.sh": "#!/bin/sh\nexec {home}/kept/bin/python main.py\n"})
-    (way,) = script_ways(here(home), pythons(home))
+    (way,) = script_ways(replace(here(home), pythons=pythons(home)))
     assert way.prefix == str(home / "env")
 
 
@@ -524,9 +524,9 @@ def test_a_runner_gives_its_jobs_what_its_file_says_as_it_stands(home: Path) -> 
             "actions-runner/.path": "/opt/bin:/bin\n",
         },
     )
-    assert list(deployed_ways(here(home), ())) == []  # no runner is configured there
+    assert list(deployed_ways(here(home))) == []  # no runner is configured there
     write(home, {"actions-runner/.runner": "{}"})
-    (way,) = deployed_ways(here(home), ())
+    (way,) = deployed_ways(here(home))
     env = way.state.environment()
     assert (env[NAME], env["PATH"], "x" in env) == ('"/old"', "/opt/bin:/bin", False)
     assert [r.line for r in way.state.lines[NAME]] == [2]
@@ -542,7 +542,7 @@ def test_slurm_hands_on_what_its_option_says(
 ) -> None:
     job = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option or '-c 2'}\n{{env}}/bin/python main.py\n"
     write(home, {"work/train.sbatch": job})
-    (way,) = script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    (way,) = script_ways(replace(here(home, LD_LIBRARY_PATH="/session"), pythons=pythons(home)))
     env = way.state.environment()
     assert (env.get(NAME), env.get("CUDA_HOME")) == (libraries, home_of_cuda)
     assert way.prefix == str(home / "env")
@@ -563,7 +563,11 @@ def test_the_command_that_hands_a_job_in_counts_before_its_comments(
 ) -> None:
     job = f"#!/bin/bash\n#SBATCH -n 1\n#SBATCH {option}\n{{env}}/bin/python main.py\n"
     write(home, {"work/train.sbatch": job, "work/run.sh": f"#!/bin/bash\n{command}\n"})
-    found = [w for w in script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home)) if w.at.endswith("run.sh")]
+    found = [
+        w
+        for w in script_ways(replace(here(home, LD_LIBRARY_PATH="/session"), pythons=pythons(home)))
+        if w.at.endswith("run.sh")
+    ]
     assert [w.state.environment().get(NAME) for w in found] == [libraries]
     rows = [f"{r.file}:{r.line}" for r in found[0].state.lines.get(NAME, []) if not r.overridden]
     assert rows[-1:] == ([f"{home}/{line}"] if line else [])
@@ -584,14 +588,14 @@ CONDOR = "executable = {python}\narguments = main.py\n{more}\nqueue\n"
 )
 def test_a_job_of_condor_gets_what_its_file_says(more: str, libraries: str | None, home: Path) -> None:
     write(home, {"work/train.sub": CONDOR.replace("{python}", "{env}/bin/python").replace("{more}", more)})
-    (way,) = condor_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    (way,) = condor_ways(replace(here(home, LD_LIBRARY_PATH="/session"), pythons=pythons(home)))
     assert (way.prefix, way.state.environment().get(NAME)) == (str(home / "env"), libraries)
 
 
 def test_a_job_of_condor_in_a_container_is_none_of_this_machine(home: Path) -> None:
     text = CONDOR.replace("{python}", "{env}/bin/python").replace("{more}", "universe = docker")
     write(home, {"work/train.sub": text})
-    assert not [*condor_ways(here(home), pythons(home))]
+    assert not [*condor_ways(replace(here(home), pythons=pythons(home)))]
 
 
 @pytest.mark.parametrize(
@@ -604,7 +608,7 @@ def test_other_batch_systems_hand_on_what_their_options_say(
     comment: str, libraries: str | None, home_of_cuda: str | None, home: Path
 ) -> None:
     write(home, {"work/train.sh": f"#!/bin/bash\n{comment}\n{{env}}/bin/python main.py\n"})
-    (way,) = script_ways(here(home, LD_LIBRARY_PATH="/session"), pythons(home))
+    (way,) = script_ways(replace(here(home, LD_LIBRARY_PATH="/session"), pythons=pythons(home)))
     env = way.state.environment()
     assert (env.get(NAME), env.get("CUDA_HOME")) == (libraries, home_of_cuda)
 
@@ -620,7 +624,7 @@ def test_a_notebook_server_that_runs_keeps_what_it_was_started_with(
         "env/share/jupyter/kernels/python3/kernel.json": '{"argv": ["python", "-m", "ipykernel_launcher"]}',
     })  # fmt: skip
     monkeypatch.setattr(multiplexers, "PROC", str(home / "proc"))
-    ways = list(server_ways(here(home), begin(home), pythons(home)))
+    ways = list(server_ways(replace(here(home), pythons=pythons(home)), begin(home)))
     assert [w.at.partition(":")[0] for w in ways] == ["PID 7", "PID 8"]
     assert {w.state.environment()[NAME] for w in ways} == {"/old"}
     assert {w.prefix for w in ways} == {str(home / "env")}
@@ -633,12 +637,12 @@ def test_settings_of_a_notebook_server_set_what_its_kernels_get(home: Path) -> N
         {".jupyter/jupyter_server_config.py": code, ".jupyter/jupyter_other_config.py": code.replace("/of", "/no")},
     )
     terminal = begin(home)
-    state = with_server_settings(here(home), terminal, pythons(home))
+    state = with_server_settings(replace(here(home), pythons=pythons(home)), terminal)
     assert state.environment()[NAME] == "/of/settings"
     assert [(Path(r.file).name, r.line) for r in state.lines[NAME]] == [("jupyter_server_config.py", 3)]
     assert NAME not in terminal.environment()
     (home / ".jupyter/jupyter_server_config.py").write_text("c = get_config()\n")
-    assert with_server_settings(here(home), terminal, pythons(home)) is terminal
+    assert with_server_settings(replace(here(home), pythons=pythons(home)), terminal) is terminal
 
 
 def test_stages_of_dvc(home: Path) -> None:
@@ -646,7 +650,7 @@ def test_stages_of_dvc(home: Path) -> None:
         "work/dvc.yaml": "stages:\n  prepare:\n    cmd: LD_LIBRARY_PATH=/one {env}/bin/python a.py\n    deps:\n      - a.py\n"
         "  train:\n    cmd:\n      - echo training\n      - env LD_LIBRARY_PATH=/two {env}/bin/python b.py\nplots:\n  - x.json\n",
     })  # fmt: skip
-    found = told(task_ways(here(home), pythons(home)), home)
+    found = told(task_ways(replace(here(home), pythons=pythons(home))), home)
     assert found == {
         "work/dvc.yaml: prepare": ("/one", [("work/dvc.yaml", 3)]),
         "work/dvc.yaml: train": ("/two", [("work/dvc.yaml", 9)]),
@@ -674,7 +678,7 @@ def test_sweeps_of_wandb(home: Path) -> None:
         "work/sweeps/named.yml": f"{kept}program: {home}/env/bin/train\ncommand: ['${{program}}']\n",
         "work/other.yaml": f"program: {{env}}/bin/python\ncommand:\n  - {home}/env/bin/python\n",
     })  # fmt: skip
-    (way,) = task_ways(here(home), pythons(home))
+    (way,) = task_ways(replace(here(home), pythons=pythons(home)))
     assert way.at == str(home / "work/sweep.yaml") + ": sweep"
     assert way.state.environment()[NAME] == "/one"
 
@@ -685,10 +689,10 @@ def test_the_gpus_of_accelerate(told_by: str, value: str | None, home: Path) -> 
     site = home / "env/lib/python3.11/site-packages"
     (site / "accelerate").mkdir(parents=True)
     its = tuple(replace(p, site_packages=(str(site),)) for p in pythons(home))
-    ways = list(deployed_ways(here(home), its))
+    ways = list(deployed_ways(replace(here(home), pythons=its)))
     assert [w.state.environment()["CUDA_VISIBLE_DEVICES"] for w in ways] == ([value] if value else [])
     assert [w.state.lines["CUDA_VISIBLE_DEVICES"][0].line for w in ways] == ([2] if value else [])
-    assert not list(deployed_ways(here(home), pythons(home)))
+    assert not list(deployed_ways(replace(here(home), pythons=pythons(home))))
 
 
 def test_the_first_program_of_a_container(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -697,13 +701,13 @@ def test_the_first_program_of_a_container(home: Path, monkeypatch: pytest.Monkey
     )
     monkeypatch.setattr(deployed, "FIRST", str(home / "1"))
     monkeypatch.setattr(deployed, "CONTAINERS", (str(home / "mark"),))
-    (way,) = deployed_ways(here(home), pythons(home))
+    (way,) = deployed_ways(replace(here(home), pythons=pythons(home)))
     assert (way.kind, way.prefix, way.state.environment()[NAME]) == ("service", str(home / "env"), "/of/image")
     write(home, {"1/cmdline": "sleep\0infinity\0"})
-    assert not list(deployed_ways(here(home), pythons(home)))
+    assert not list(deployed_ways(replace(here(home), pythons=pythons(home))))
     monkeypatch.setattr(deployed, "CONTAINERS", ())
     write(home, {"1/cmdline": "{env}/bin/python\0"})
-    assert not list(deployed_ways(here(home), pythons(home)))
+    assert not list(deployed_ways(replace(here(home), pythons=pythons(home))))
 
 
 def test_run_configurations_that_a_project_shares(home: Path) -> None:
@@ -716,7 +720,7 @@ def test_run_configurations_that_a_project_shares(home: Path) -> None:
         home,
         {"work/.run/train.run.xml": xml, "work/.idea/runConfigurations/other.xml": xml.replace("/shared", "/older")},
     )
-    found = told(task_ways(here(home), pythons(home)), home)
+    found = told(task_ways(replace(here(home), pythons=pythons(home))), home)
     assert dict(found.values()) == {
         "/shared": [("work/.run/train.run.xml", 4)],
         "/older": [("work/.idea/runConfigurations/other.xml", 4)],
@@ -729,7 +733,7 @@ def test_notebooks_of_jupyterhub_get_what_its_configuration_gives(home: Path) ->
         "work/jupyterhub_config.py": "c = get_config()\nc.Spawner.environment = {\n    'A': 'b',\n    'LD_LIBRARY_PATH': '/hub',\n}\n",
         ".local/share/jupyter/kernels/gpu/kernel.json": json.dumps(kernel),
     })  # fmt: skip
-    found = [w for w in hub_ways(here(home, **{NAME: "/session"}), pythons(home)) if w.prefix]
+    found = [w for w in hub_ways(replace(here(home, **{NAME: "/session"}), pythons=pythons(home))) if w.prefix]
     assert [(w.state.environment()[NAME], w.state.environment()["A"]) for w in found] == [("/hub", "b")]
     assert [(r.file, r.line) for r in found[0].state.lines[NAME]] == [(str(home / "work/jupyterhub_config.py"), 4)]
 
@@ -750,11 +754,11 @@ def test_a_hub_that_is_started_here_hands_on_what_it_keeps(
     line: str, value: str | None, taken: int, home: Path
 ) -> None:
     write(home, {"work/jupyterhub_config.py": f"c = get_config()\n{line}\n"})
-    (way,) = hub_ways(here(home, **{NAME: "/session"}), pythons(home))
+    (way,) = hub_ways(replace(here(home, **{NAME: "/session"}), pythons=pythons(home)))
     rows = [r for r in way.state.lines.get(NAME, ()) if r.does == "unset"]
     assert (way.state.environment().get(NAME), [r.line for r in rows]) == (value, [taken] if taken else [])
     write(home, {"work/jupyterhub_config.py": "c.JupyterHub.spawner_class = 'dockerspawner.DockerSpawner'\n"})
-    assert not list(hub_ways(here(home, **{NAME: "/session"}), pythons(home)))
+    assert not list(hub_ways(replace(here(home, **{NAME: "/session"}), pythons=pythons(home))))
 
 
 def test_tmux_and_screen(home: Path) -> None:
@@ -799,12 +803,13 @@ def test_first_lines(case: tuple[str, str | None], home: Path) -> None:
     write(home, {"bin/tool": text})
     (home / "bin/tool").chmod(0o755)
     (found,) = told(
-        script_ways(here(home, LD_LIBRARY_PATH="/mine"), pythons(home), (str(home / "bin/tool"),)), home
+        script_ways(replace(here(home, LD_LIBRARY_PATH="/mine"), pythons=pythons(home)), (str(home / "bin/tool"),)),
+        home,
     ).values()
     assert found[0] == value
 
 
-Ways = Callable[[Ground, tuple[PythonEnvironment, ...]], Iterable[Reached]]
+Ways = Callable[[Ground], Iterable[Reached]]
 
 
 @pytest.mark.parametrize("read", [service_ways, supervised_ways, task_ways], ids=lambda r: r.__name__)
@@ -814,4 +819,4 @@ Ways = Callable[[Ground, tuple[PythonEnvironment, ...]], Iterable[Reached]]
 def test_broken_files_end_nowhere(text: str, read: Ways, home: Path) -> None:
     names = ("supervisord.conf", "Makefile", "justfile", "package.json", ".vscode/tasks.json", ".idea/workspace.xml")
     write(home, {f"work/{n}": text for n in names} | {f"{UNITS}/a.service": text})
-    assert all(value is None for value, _rows in told(read(here(home), pythons(home)), home).values())
+    assert all(value is None for value, _rows in told(read(replace(here(home), pythons=pythons(home))), home).values())

@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment
 from core.probes.starting.projects.described_programs import described_ways
@@ -35,7 +36,7 @@ def values(home: Path, name: str, text: str) -> list[str | None]:
     env = home / "work/.venv"
     made = in_project(home)
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
-    ways = (*task_ways(made, its), *service_ways(made, its))
+    ways = (*task_ways(replace(made, pythons=its)), *service_ways(replace(made, pythons=its)))
     return [w.state.environment().get("LD_LIBRARY_PATH") for w in ways if w.prefix == str(env)]
 
 
@@ -133,7 +134,7 @@ def test_a_line_that_only_sets_a_variable_is_lost_behind_it(name: str, home: Pat
     file, text, lost = LOST[name]
     (home / file).write_text(text)
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
-    ways = [w for w in task_ways(in_project(home), its) if w.prefix]
+    ways = [w for w in task_ways(replace(in_project(home), pythons=its)) if w.prefix]
     assert [r.value for w in ways[-1:] for r in w.state.ignored] == lost
 
 
@@ -153,7 +154,9 @@ def test_a_job_of_gitlab(home: Path):
         'variables:\n  LD_LIBRARY_PATH: "$CI_PROJECT_DIR/lib"\n\ntrain:\n  script:\n    - .venv/bin/python main.py\n'
     )
     its = (PythonEnvironment(prefix=str(home / "work/.venv"), kind="venv"),)
-    found = [w.state.environment().get("LD_LIBRARY_PATH") for w in described_ways(in_project(home), its)]
+    found = [
+        w.state.environment().get("LD_LIBRARY_PATH") for w in described_ways(replace(in_project(home), pythons=its))
+    ]
     assert found == [f"{home}/work/lib"]
 
 
@@ -181,7 +184,11 @@ def test_jobs_of_servers(name: str, home: Path):
     path.write_text(text.replace("{env}", env))
     its = (PythonEnvironment(prefix=env, kind="venv"),)
     ground = in_project(home)
-    found = [w.state for w in (*described_ways(ground, its), *task_ways(ground, its)) if w.prefix == env]
+    found = [
+        w.state
+        for w in (*described_ways(replace(ground, pythons=its)), *task_ways(replace(ground, pythons=its)))
+        if w.prefix == env
+    ]
     assert [s.environment().get("LD_LIBRARY_PATH") for s in found] == [
         t and t.replace("{home}", str(home)) for t in told
     ]

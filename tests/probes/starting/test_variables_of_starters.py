@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.host.startup.plain import read_assignments, read_dotenv
 from core.host.startup.state import State
@@ -59,7 +60,7 @@ FOLDERS: dict[str, tuple[str, dict[str, str], str | None]] = {
 def test_a_folder_of_variables(command: str, files: dict[str, str], value: str | None, home: Path):
     write(home, {"work/run.sh": f"#!/bin/sh\n{command}\n", **{f"work/v/{n}": t for n, t in files.items()}})
     given = in_project(home, **{NAME: "--old"})
-    (way,) = [w for w in script_ways(given, pythons(home)) if w.prefix]
+    (way,) = [w for w in script_ways(replace(given, pythons=pythons(home))) if w.prefix]
     assert way.state.environment().get(NAME) == value
     rows = [(r.file, r.line) for r in way.state.lines.get(NAME, ()) if not r.overridden]
     assert rows == ([] if value == "--old" else [(f"{home}/work/v/{NAME}", 1)])
@@ -69,7 +70,7 @@ def test_a_supervised_service(home: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(starters, "SUPERVISED", (f"{home}/sv",))
     write(home, {"sv/serve/run": "#!/bin/sh\nexec chpst -e ./env {home}/work/.venv/bin/python x.py\n"})
     write(home, {f"sv/serve/env/{NAME}": "--a\n"})
-    (way,) = [w for w in script_ways(in_project(home), pythons(home)) if w.prefix]
+    (way,) = [w for w in script_ways(replace(in_project(home), pythons=pythons(home))) if w.prefix]
     assert (way.kind, way.at, way.state.environment().get(NAME)) == ("service", f"{home}/sv/serve/run", "--a")
 
 
@@ -91,9 +92,11 @@ def test_pipenvs_file(files: dict[str, str], env: dict[str, str], value: str | N
     write(home, {**files, "bin/pipenv": "#!/bin/sh\n"})
     filled = {n: v.replace("{home}", str(home)) for n, v in env.items()}
     given = in_project(home, PATH=f"{home}/bin", **filled)
-    assert [w.state.environment().get(NAME) for w in pipenv_ways(given, pythons(home))] == ([value] if value else [])
+    assert [w.state.environment().get(NAME) for w in pipenv_ways(replace(given, pythons=pythons(home)))] == (
+        [value] if value else []
+    )
     (home / "bin/pipenv").unlink()
-    assert not list(pipenv_ways(given, pythons(home)))  # nobody here runs it
+    assert not list(pipenv_ways(replace(given, pythons=pythons(home))))  # nobody here runs it
 
 
 @pytest.mark.parametrize(("ignores", "takes"), [("", "work/other"), ("1", "work/.venv")])
@@ -101,7 +104,7 @@ def test_pipenv_takes_an_active_environment(ignores: str, takes: str, home: Path
     write(home, {"work/Pipfile": "", "work/.env": f"{NAME}=--a\n", "bin/pipenv": "", "work/other/bin/python": ""})
     env = {"PATH": f"{home}/bin", "VIRTUAL_ENV": f"{home}/work/other", "PIPENV_IGNORE_VIRTUALENVS": ignores}
     both = (*pythons(home), PythonEnvironment(prefix=f"{home}/work/other", kind="venv"))
-    assert [w.prefix for w in pipenv_ways(in_project(home, **env), both)] == [f"{home}/{takes}"]
+    assert [w.prefix for w in pipenv_ways(replace(in_project(home, **env), pythons=both))] == [f"{home}/{takes}"]
 
 
 # --- Flask --------------------------------------------------------------------------------------------------------------
@@ -122,7 +125,7 @@ FLASK: dict[str, tuple[dict[str, str], dict[str, str], str | None]] = {
 @pytest.mark.parametrize(("files", "env", "value"), FLASK.values(), ids=FLASK)
 def test_flasks_files(files: dict[str, str], env: dict[str, str], value: str | None, home: Path):
     write(home, files)
-    ways = list(flask_ways(in_project(home, **env), pythons(home)))
+    ways = list(flask_ways(replace(in_project(home, **env), pythons=pythons(home))))
     assert [w.state.environment().get(NAME) for w in ways] == ([value] if value else [])
 
 
@@ -130,7 +133,7 @@ def test_flasks_files(files: dict[str, str], env: dict[str, str], value: str | N
 def test_flask_reads_no_file_without_its_packages(package: str, home: Path):
     write(home, {"work/.flaskenv": f"{NAME}=--a\n"})
     (home / "work/.venv/site" / package).rmdir()
-    assert not list(flask_ways(in_project(home), pythons(home)))
+    assert not list(flask_ways(replace(in_project(home), pythons=pythons(home))))
 
 
 @pytest.mark.parametrize(
@@ -228,7 +231,7 @@ INVOKE: dict[str, tuple[dict[str, str], list[str | None]]] = {
 @pytest.mark.parametrize(("files", "told"), INVOKE.values(), ids=INVOKE)
 def test_tasks_that_python_defines(files: dict[str, str], told: list[str | None], home: Path):
     write(home, files)
-    ways = [w for w in task_ways(in_project(home, **{NAME: "--old"}), pythons(home)) if w.prefix]
+    ways = [w for w in task_ways(replace(in_project(home, **{NAME: "--old"}), pythons=pythons(home))) if w.prefix]
     assert [w.state.environment().get(NAME) for w in ways] == told
 
 
@@ -242,7 +245,7 @@ def test_a_session_of_nox_has_an_environment_of_its_own(home: Path):
     )
     write(home, {"work/noxfile.py": text})
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
-    assert [(w.at, w.prefix) for w in task_ways(in_project(home), its)] == [
+    assert [(w.at, w.prefix) for w in task_ways(replace(in_project(home), pythons=its))] == [
         (f"{home}/work/noxfile.py: tests", str(env))
     ]
 
@@ -305,7 +308,7 @@ def test_whose_value_counts(name: str, home: Path):
     files, with_session, without = STARTERS[name]
     write(home, {f"work/{n}": t for n, t in files.items()})
     for given, value in ((in_project(home, **{NAME: "--old"}), with_session), (in_project(home), without)):
-        (way,) = [w for w in task_ways(given, pythons(home)) if w.prefix]
+        (way,) = [w for w in task_ways(replace(given, pythons=pythons(home))) if w.prefix]
         assert way.state.environment().get(NAME) == value
 
 
@@ -324,7 +327,7 @@ IN_CONTAINERS: dict[str, tuple[str, str | None]] = {
 @pytest.mark.parametrize(("command", "value"), IN_CONTAINERS.values(), ids=IN_CONTAINERS)
 def test_variables_of_a_container(command: str, value: str | None, home: Path):
     write(home, {"work/run.sh": f"#!/bin/bash\n{command}\n", "work/v.env": f'# of docker\n{NAME}="--a"\n'})
-    found = list(script_ways(in_project(home, **{NAME: "--old"}), pythons(home)))
+    found = list(script_ways(replace(in_project(home, **{NAME: "--old"}), pythons=pythons(home))))
     assert [w.state.environment().get(NAME) for w in found] == ([value] if value else [])
     forms = {line.form for w in found for line in w.state.lines.get(NAME, ()) if line.file.endswith("v.env")}
     assert forms <= {"assignments"}  # a cure edits them

@@ -69,7 +69,7 @@ def ways(root: Path) -> dict[str, tuple[str, dict[str, str]]]:
     its = request(root, system="windows", env=ENV)
     where = sysroot_of(its.host)
     ground = ground_of(its, where, PROJECT)
-    found = windows_ways(ground, (ML,))
+    found = windows_ways(replace(ground, pythons=(ML,)))
     return {w.kind: (w.prefix, w.state.environment()) for w in found if w.kind in ("script", "editor")}
 
 

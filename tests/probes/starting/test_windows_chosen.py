@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment, StartedPython
 from core.probes.starting.machine import ground_of
@@ -51,7 +52,7 @@ def told(root: Path) -> list[tuple[str, StartedPython]]:
     pythons = (environment(root, "C:\\lab\\ml", "torch"), environment(root, "C:\\lab\\tools", "numpy"))
     its = request(root, ENV, system="windows", pythons=pythons)
     ground = ground_of(its, sysroot_of(its.host), PROJECT)
-    return [(w.kind, one) for w in windows_ways(ground, pythons) for one in w.runs]
+    return [(w.kind, one) for w in windows_ways(replace(ground, pythons=pythons)) for one in w.runs]
 
 
 def notebook(kernel: str, code: str) -> str:

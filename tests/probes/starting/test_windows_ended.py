@@ -44,7 +44,7 @@ def ended(
 ) -> list[StartedPython]:
     its = request(root, system="windows", env={**ENV, "Path": path})
     ground = ground_of(its, sysroot_of(its.host), folder)
-    found = windows_ways(ground, pythons or (ML,))
+    found = windows_ways(replace(ground, pythons=pythons or (ML,)))
     return [one for w in found if w.kind == "script" for one in w.runs]
 
 
@@ -184,7 +184,11 @@ def test_quotation_marks_that_a_line_puts_into_path_are_noted(
 ) -> None:
     put(machine, PROJECT + r"\run.bat", "\r\n".join(("@echo off", *lines, f"{PYTHON} train.py")))
     its = request(machine, system="windows", env=ENV)
-    (way,) = [w for w in windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,)) if w.kind == "script"]
+    (way,) = [
+        w
+        for w in windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
+        if w.kind == "script"
+    ]
     assert [row.line for row in way.state.ignored] == ([3] if told else [])
 
 
@@ -217,7 +221,11 @@ def test_a_batch_file_in_utf_16_is_not_read(encoding: str, told: bool, machine: 
 def test_the_mark_of_utf_8_hides_the_first_command(machine: Path) -> None:
     put_bytes(machine, f"set PATH=C:\\cuda;%PATH%\r\n{PYTHON} train.py\r\n".encode("utf-8-sig"))
     its = request(machine, system="windows", env=ENV)
-    (way,) = [w for w in windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,)) if w.kind == "script"]
+    (way,) = [
+        w
+        for w in windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
+        if w.kind == "script"
+    ]
     assert [(row.name, row.line) for row in way.state.ignored] == [("PATH", 1)]
     assert "cuda" not in way.state.environment()["Path"]
 
@@ -442,7 +450,7 @@ def test_a_task_without_a_folder_starts_in_system32(
     )
     its = request(machine, system="windows", env=ENV)
     ground = ground_of(its, sysroot_of(its.host), PROJECT)
-    runs = [one for w in windows_ways(ground, (own,)) if w.kind == "task" for one in w.runs]
+    runs = [one for w in windows_ways(replace(ground, pythons=(own,))) if w.kind == "task" for one in w.runs]
     assert [(one.fault, one.name, one.source, one.program) for one in runs] == (
         [("not in this folder", told, r"C:\Windows\System32", PROJECT)] if told else []
     )
@@ -451,7 +459,9 @@ def test_a_task_without_a_folder_starts_in_system32(
     begins = RegisteredStart(
         kind="logon", key=r"HKCU\Software\Microsoft\Windows\CurrentVersion\Run\Train", command=f"{command} {arguments}"
     )
-    logon = [one for w in windows_ways(ground, (own,), (begins,)) if w.kind == "launcher" for one in w.runs]
+    logon = [
+        one for w in windows_ways(replace(ground, pythons=(own,)), (begins,)) if w.kind == "launcher" for one in w.runs
+    ]
     assert [one.name for one in logon if one.fault == "not in this folder"] == ([told] if told else [])
 
 
@@ -459,7 +469,7 @@ def test_a_folder_of_a_task_in_quotation_marks_is_none(machine: Path) -> None:
     task = NIGHTLY.format(command=PYTHON, arguments="train.py", folder=f'"{PROJECT}"')
     put(machine, r"C:\Windows\System32\Tasks\Nightly", task)
     its = request(machine, system="windows", env=ENV)
-    ways = windows_ways(ground_of(its, sysroot_of(its.host), PROJECT), (ML,))
+    ways = windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
     runs = [one for w in ways if w.kind == "task" for one in w.runs]
     assert [(one.fault, one.source, one.program) for one in runs] == [("not in this folder", f'"{PROJECT}"', PROJECT)]
 
@@ -559,7 +569,7 @@ def test_output_of_a_task_that_goes_into_a_file(machine: Path) -> None:
     content = f"<Task><Actions><Exec>{command}<WorkingDirectory>{PROJECT}</WorkingDirectory></Exec></Actions></Task>"
     put(machine, r"C:\Windows\System32\Tasks\Nightly", content)
     its = request(machine, system="windows", env=ENV)
-    found = windows_ways(ground_of(its, sysroot_of(its.host), r"C:\elsewhere"), (ML,))
+    found = windows_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\elsewhere"), pythons=(ML,)))
     told = [(one.fault, one.name, one.source) for way in found if way.kind == "task" for one in way.runs]
     assert told == [("not in code page", "\N{CHECK MARK}", r"C:\Windows\System32\Tasks\Nightly")]
 

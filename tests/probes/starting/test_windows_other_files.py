@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.probes.starting.machine import ground_of
 from core.probes.starting.ways import Reached
@@ -21,7 +22,7 @@ def ways(root: Path, name: str, text: str) -> list[Reached]:
     put(root, r"C:\Python311\python.exe")
     put(root, rf"C:\project\{name}", text)
     its = request(root, system="windows", env=ON_PATH)
-    return list(other_files(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,)))
+    return list(other_files(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,))))
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import json
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.starting.machine import ground_of
@@ -43,7 +44,7 @@ def machine(tmp_path: Path) -> Path:
 
 def ways(root: Path) -> list[Reached]:
     its = request(root, system="windows", env=ENV)
-    return list(project_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,)))
+    return list(project_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,))))
 
 
 def task(root: Path, **row: object) -> None:
@@ -110,7 +111,7 @@ def test_a_run_configuration_whose_python_lacks_the_framework_is_told(machine: P
 
 def launched(root: Path) -> list[Reached]:
     its = request(root, system="windows", env=ENV)
-    return list(launching_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,)))
+    return list(launching_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,))))
 
 
 @pytest.mark.parametrize(
@@ -158,7 +159,7 @@ def test_a_shell_and_its_own_python_have_what_is_active(machine: Path, text: str
 def managed(root: Path, line: str) -> list[Reached]:
     put(root, r"C:\project\run.bat", f"@echo off\n{line}\n")
     its = request(root, system="windows", env={**ENV, "LOCALAPPDATA": r"C:\Users\ada\AppData\Local"})
-    found = windows_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (ML,))
+    found = windows_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,)))
     return [w for w in found if w.kind == "script"]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import ground_of
@@ -71,7 +72,7 @@ def test_a_profile_that_activates_an_environment_is_left_alone(tmp_path: Path) -
 def test_activation_of_condas_puts_its_libraries_on_path(tmp_path: Path) -> None:
     its = request(tmp_path, system="windows", env=ENV)
     ground = ground_of(its, sysroot_of(its.host), r"C:\project")
-    (way,) = windows_ways(ground, (PythonEnvironment(prefix=r"C:\conda\envs\ml", kind="conda"),))
+    (way,) = windows_ways(replace(ground, pythons=(PythonEnvironment(prefix=r"C:\conda\envs\ml", kind="conda"),)))
     entries = way.state.environment()["Path"].split(";")
     assert entries[:2] == [r"C:\conda\envs\ml", r"C:\conda\envs\ml\Library\mingw-w64\bin"]
     assert entries.index(r"C:\conda\envs\ml\Library\bin") < entries.index(r"C:\Windows\System32")

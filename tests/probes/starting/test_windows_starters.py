@@ -46,7 +46,7 @@ def ways(
 ) -> dict[tuple[str, str], tuple[str, dict[str, str]]]:
     its = request(root, system="windows", env=ENV)
     ground = ground_of(its, sysroot_of(its.host), r"C:\project")
-    found = starter_ways(ground, (ML,), registered, variables)
+    found = starter_ways(replace(ground, pythons=(ML,)), registered, variables)
     return {(w.kind, w.at): (w.prefix, w.state.environment()) for w in found}
 
 
@@ -333,7 +333,7 @@ def test_a_task_activates_an_environment_below_a_base_that_keeps_no_records(tmp_
     put(tmp_path, r"C:\Windows\System32\Tasks\Nightly", text.encode("utf-16"))
     its = request(tmp_path, system="windows", env=ENV)
     home = PythonEnvironment(prefix=r"C:\conda\envs\ml", kind="conda")
-    (way,) = starter_ways(ground_of(its, sysroot_of(its.host), r"C:\project"), (home,), (), ())
+    (way,) = starter_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(home,)), (), ())
     assert (way.kind, way.prefix) == ("task", home.prefix)
     assert r"C:\conda\envs\ml\Library\bin" in way.state.environment()["Path"].split(";")
 
@@ -421,7 +421,7 @@ def test_a_service_of_another_account_lacks_the_persons_packages(
         Variable(name="SystemRoot", value=r"C:\Windows", scope="machine"),
         *(Variable(name=n, value=v, scope="process") for n, v in ENV.items()),
     )
-    (way,) = starter_ways(ground, (python,), (service,), machines)
+    (way,) = starter_ways(replace(ground, pythons=(python,)), (service,), machines)
     assert [(one.fault, one.lacks, one.source) for one in way.runs] == (
         [("not of this account", lacks, users)] if lacks else []
     )

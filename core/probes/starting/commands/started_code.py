@@ -57,23 +57,21 @@ WINDOWS_OWN = ("service", "task", "launcher")
 """The same on Windows, where tasks are the scheduler's, and launchers are shortcuts and what begins with the session."""
 
 
-def program_ways(
-    found: StartedFile | None, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Iterator[Reached]:
     """Yield a way that starts an environment, or a Python that lacks what the program imports; nothing for any other."""
     if found is None:
         return
-    prefix = own_prefix(found, pythons)
+    prefix = own_prefix(found, ground.pythons)
     if not found.ended_at:
-        runs = tuple(lacking_pythons(found, way, ground, pythons)) or tuple(unsearched(found, way, ground, pythons))
-        runs = runs or tuple(_started_by_it(found, way, ground, pythons) if prefix else ())
-        runs = runs or tuple(_in_another_folder(found, way, ground, pythons))
-        runs = runs or tuple(_without_its_tool(found, way, ground, pythons) if prefix else ())
-        runs = runs or tuple(_without_variables(found, way, ground, pythons) if prefix else ())
+        runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))
+        runs = runs or tuple(_started_by_it(found, way, ground) if prefix else ())
+        runs = runs or tuple(_in_another_folder(found, way, ground))
+        runs = runs or tuple(_without_its_tool(found, way, ground) if prefix else ())
+        runs = runs or tuple(_without_variables(found, way, ground) if prefix else ())
     elif prefix:
         runs = (_not_reached(found, prefix),)
     else:
-        lacking = lacking_pythons(found, way, ground, pythons, gone_counts=True)
+        lacking = lacking_pythons(found, way, ground, gone_counts=True)
         runs = tuple(_not_reached(found, one.seems) for one in lacking)
     if prefix or runs:
         yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
@@ -93,13 +91,11 @@ def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
     )
 
 
-def unsearched(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
     the program.
     """
-    home = _home(found, pythons)
+    home = _home(found, ground.pythons)
     if home is None or found.requires is not None or may_lead_elsewhere(found, way, ground):
         return
     lost = not_searched(found, way, ground, home)
@@ -118,9 +114,7 @@ def unsearched(
         )
 
 
-def _started_by_it(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _started_by_it(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports."""
     here = ground.here(way.state)
     place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
@@ -128,7 +122,7 @@ def _started_by_it(
     for line, command, _by_shell in named_pythons_started(text or "", ground):
         its = replace(way, state=way.state.apart(), text=command)
         child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
-        for one in lacking_pythons(child, its, ground, pythons) if child and child.by_name else ():
+        for one in lacking_pythons(child, its, ground) if child and child.by_name else ():
             yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
             return
 
@@ -138,13 +132,11 @@ OF_LOGINS = (".profile", ".bash_profile", ".zshenv", ".zprofile")
 """Start-up files whose variables a desktop may hand on to the person's services."""
 
 
-def _without_variables(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _without_variables(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the environment's Python whose program asks for a variable that this session or a start-up file of a shell has, and that nothing
     gives to what the machine starts by itself.
     """
-    home = _home(found, pythons)
+    home = _home(found, ground.pythons)
     if home is None or way.kind not in STARTED_BY_NOBODY or ground.where.system == "windows":
         return
     for name, source in lacking_variables(found, way, ground, home):
@@ -166,16 +158,14 @@ def _without_variables(
             return
 
 
-def _without_its_tool(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _without_its_tool(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the environment's Python whose program lets a package run a tool by its name, if PATH does not lead to
     it.
 
     The tool lies beside that Python. Only what the machine starts by itself is judged: its PATH often lacks that
     folder.
     """
-    home = _home(found, pythons)
+    home = _home(found, ground.pythons)
     path = way.state.values.get("PATH", "")
     if (
         home is None
@@ -213,9 +203,7 @@ LOST_FOLDER = late_pattern(r"^\t[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*$")
 """A line of a recipe that goes to a folder, in a shell of its own."""
 
 
-def _in_another_folder(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _in_another_folder(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the Python of a job of cron, or of a recipe that went to a folder in another line, if its program is not where it starts."""
     here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
     if (
@@ -230,17 +218,12 @@ def _in_another_folder(
     went = [m[1] for row in own_rows(way, ground) if (m := LOST_FOLDER.search(row))] if way.kind == "task" else []
     folders = [posixpath.normpath(posixpath.join(ground.folder, f)) for f in went]
     if way.kind == "cron" or folders:
-        one = without_program(found, here, way, ground, pythons, folders)
+        one = without_program(found, here, way, ground, folders)
         yield from [one] if one else []
 
 
-def without_program(  # noqa: PLR0917 - a program, and where it starts
-    found: StartedFile,
-    here: str,
-    way: Reached,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    folders: Collection[str] = (),
+def without_program(
+    found: StartedFile, here: str, way: Reached, ground: Ground, folders: Collection[str] = ()
 ) -> StartedPython | None:
     """Return the Python that starts in a folder (``here``) in which its program is not; None if the program is
     nowhere else.
@@ -248,7 +231,7 @@ def without_program(  # noqa: PLR0917 - a program, and where it starts
     The program is looked for in ``folders``; without them, in the working folder and beside the environment.
     """
     program = program_file(found)
-    prefix = own_prefix(found, pythons)
+    prefix = own_prefix(found, ground.pythons)
     join, is_file = ground.where.join, ground.where.is_file
     if not program.endswith(".py") or program.startswith("/") or found.ended_at or is_file(join(here, program)):
         return None
@@ -257,7 +240,7 @@ def without_program(  # noqa: PLR0917 - a program, and where it starts
     if not prefix and meant:
         state = way.state.apart()
         state.values["PWD"] = meant
-        prefix = next((p.seems for p in lacking_pythons(found, replace(way, state=state), ground, pythons)), "")
+        prefix = next((p.seems for p in lacking_pythons(found, replace(way, state=state), ground)), "")
     if not prefix or not meant:
         return None
     return StartedPython(
@@ -301,23 +284,20 @@ def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> st
 
 
 def lacking_pythons(
-    found: StartedFile,
-    way: Reached,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    *,
-    gone_counts: bool = False,
+    found: StartedFile, way: Reached, ground: Ground, *, gone_counts: bool = False
 ) -> Iterator[StartedPython]:
     """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has.
 
     ``gone_counts``: one that is gone is told of this way in any case.
     """
     if found.requires is not None:
-        yield from _with_own_packages(found, way, ground, pythons)
+        yield from _with_own_packages(found, way, ground)
         return
     where = ground.where
     homes = [
-        p for p in pythons if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
+        p
+        for p in ground.pythons
+        if where.real_path(p.prefix) != where.real_path(found.prefix or "/") and p.distributions
     ]
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
     start_up = start_up_that_ends(found, way, ground, homes)
@@ -380,11 +360,9 @@ def start_up_that_ends(found: StartedFile, way: Reached, ground: Ground, homes: 
     return ""
 
 
-def _with_own_packages(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _with_own_packages(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield a program with metadata of its own if they do not list what it imports and an environment here has."""
-    homes = [p for p in pythons if p.distributions and p.kind in ("venv", "conda")]
+    homes = [p for p in ground.pythons if p.distributions and p.kind in ("venv", "conda")]
     program, lacks = program_and_lacking_modules(found, way, ground, homes) if homes else ("", ())
     brought = set(found.requires or ())
     known = [d for p in homes for d in p.distributions]
@@ -445,11 +423,9 @@ def _named_by(found: StartedFile, way: Reached, ground: Ground) -> tuple[StartLi
     return next((rows for w in dict.fromkeys(words) if (rows := lines_naming(w, file, text))), ())
 
 
-def program_and_lacks(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> tuple[str, tuple[str, ...]]:
+def program_and_lacks(found: StartedFile, way: Reached, ground: Ground) -> tuple[str, tuple[str, ...]]:
     """Return the program that a Python of this machine starts, and the modules that its import lacks."""
-    return program_and_lacking_modules(found, way, ground, [*pythons]) if found.prefix else ("", ())
+    return program_and_lacking_modules(found, way, ground, [*ground.pythons]) if found.prefix else ("", ())
 
 
 def _chosen_by(found: StartedFile, way: Reached) -> str:

@@ -19,7 +19,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, StartedPython, StartKind
+from core.model.facts import StartedPython, StartKind
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import lacking_pythons
@@ -46,7 +46,7 @@ class Chosen(msgspec.Struct, frozen=True):
     """What starts it, where the file has settings of several."""
 
 
-def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def chosen_python_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield each program whose settings name a Python that lacks a framework which the folder's programs import."""
     if not ground.is_in_project:
         return
@@ -61,22 +61,16 @@ def chosen_python_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnv
     )
     for chosen in editors if programs else ():
         at = f"{chosen.at}: {chosen.name}" if chosen.name else chosen.at
-        yield from _lacking("editor", at, chosen, [(n,) for n in programs], terminal, ground, pythons)
+        yield from _lacking("editor", at, chosen, [(n,) for n in programs], terminal, ground)
     for name in [n for n in ground.around.names(ground.folder) if n.endswith((".R", ".r", ".Rmd", ".qmd"))][:MOST_PROGRAMS]:  # fmt: skip
         path = posixpath.join(ground.folder, name)
         text = re.sub(r"(?m)#.*$", "", ground.read(path) or "")
-        if (wanted := list(_wanted_in_r(text))) and (told := _python_of_r(text, path, ground, pythons)):
-            yield from _lacking("script", path, told, wanted, terminal, ground, pythons)
+        if (wanted := list(_wanted_in_r(text))) and (told := _python_of_r(text, path, ground)):
+            yield from _lacking("script", path, told, wanted, terminal, ground)
 
 
 def _lacking(  # noqa: PLR0917 - what runs, where it is told, and what it runs
-    kind: StartKind,
-    at: str,
-    chosen: Chosen,
-    programs: list[tuple[str, ...]],
-    start: State,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
+    kind: StartKind, at: str, chosen: Chosen, programs: list[tuple[str, ...]], start: State, ground: Ground
 ) -> Iterator[Reached]:
     """Yield the way, if its Python lacks a framework that one of these imports."""
     python = chosen.python
@@ -91,9 +85,7 @@ def _lacking(  # noqa: PLR0917 - what runs, where it is told, and what it runs
         found = StartedFile(python, prefix, ground.where.real_path(prefix) if prefix else "", arguments)
         way = Reached(kind=kind, at=at, state=state, argv=(python, *arguments))
         runs = tuple(
-            _told_by(one, chosen)
-            for one in lacking_pythons(found, way, ground, pythons)
-            if frameworks.intersection(one.lacks)
+            _told_by(one, chosen) for one in lacking_pythons(found, way, ground) if frameworks.intersection(one.lacks)
         )
         if runs:
             yield replace(way, runs=runs)
@@ -227,7 +219,7 @@ def _wanted_in_r(text: str) -> Iterator[tuple[str, ...]]:
     yield from (("-c", f"import {name}") for name in dict.fromkeys(modules))
 
 
-def _python_of_r(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Chosen | None:
+def _python_of_r(text: str, path: str, ground: Ground) -> Chosen | None:
     """Return the Python that a script's session takes, if somebody chose it: by RETICULATE_PYTHON first, then by the script."""
     near = posixpath.join(ground.folder, ".Renviron")
     own = near if ground.around.kind(near) == "file" else ground.at_home(".Renviron")
@@ -243,7 +235,7 @@ def _python_of_r(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvi
         line = _line(ground.read(path) or "", told[0])
         if told[1] == "python":
             return _chosen(path, told[2], ground, line)
-        named = [p for p in pythons if told[2] in (p.prefix, posixpath.basename(p.prefix))]
+        named = [p for p in ground.pythons if told[2] in (p.prefix, posixpath.basename(p.prefix))]
         return Chosen(path, named[0].executable, line) if len(named) == 1 else None
     prefs = json_value(kept) if (kept := ground.read(ground.at_home(RSTUDIO))) else None
     chosen = prefs.get("python_path") if isinstance(prefs, dict) else None

@@ -13,11 +13,13 @@ import re
 import shlex
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State, fill
-from core.model.facts import PythonEnvironment, StartKind
+from core.model.facts import StartKind
 from core.probes.starting.commands.command_line import Line, python_of_text
 from core.probes.starting.commands.containers import OF_A_ROOT
 from core.probes.starting.commands.started_code import own_prefix
@@ -126,11 +128,12 @@ _STARTS_PYTHON = late_pattern(
 )
 
 
-def described_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def described_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the programs that files of the working folder, of the person and of the machine describe, and that are an environment's."""
-    own = tuple(p for p in pythons if p.kind in ("venv", "conda"))
+    own = tuple(p for p in ground.pythons if p.kind in ("venv", "conda"))
     if not own:
         return
+    ground = replace(ground, pythons=own)
     here = ground.session()
     here.values["PWD"] = ground.folder
     machine = State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
@@ -145,8 +148,8 @@ def described_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> It
         for folder in folders:
             for path in _files(folder, ground):
                 text = ground.where.text(path, MOST_BYTES + 1)
-                if text is not None and len(text) <= MOST_BYTES and _may_name(text, path, own, ground):
-                    yield from _programs(path, text, kind, state, ground, own)
+                if text is not None and len(text) <= MOST_BYTES and _may_name(text, path, ground):
+                    yield from _programs(path, text, kind, state, ground)
 
 
 def _files(folder: str, ground: Ground) -> list[str]:
@@ -154,20 +157,23 @@ def _files(folder: str, ground: Ground) -> list[str]:
     return [posixpath.join(folder, n) for n in named if n in HIDDEN or not n.startswith(".")][:MOST_FILES]
 
 
-def _may_name(text: str, path: str, pythons: tuple[PythonEnvironment, ...], ground: Ground) -> bool:
+def _may_name(text: str, path: str, ground: Ground) -> bool:
     """Whether a text names an environment's folder (as it is, from the home, or from the project's or the file's own folder), or a program
     that finds one.
     """
     if OF_SERVERS.fullmatch(path):
-        homes = [p.prefix.removeprefix(ground.person.home.rstrip("/")) for p in pythons]
-        names = (*(p.prefix for p in pythons), *(f"{h}{own}" for own in homes for h in ("~", "$HOME", "${HOME}")))
-        return any(f"{name}/" in text for name in names) or activates_here(text, path, ground, pythons)
+        homes = [p.prefix.removeprefix(ground.person.home.rstrip("/")) for p in ground.pythons]
+        names = (
+            *(p.prefix for p in ground.pythons),
+            *(f"{h}{own}" for own in homes for h in ("~", "$HOME", "${HOME}")),
+        )
+        return any(f"{name}/" in text for name in names) or activates_here(text, path, ground)
     above = (ground.folder, ground.person.home, posixpath.dirname(path))
     if _RUNS.search(text) or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS]):
         return True
-    if ground.env.get("VIRTUAL_ENV") in {p.prefix for p in pythons} and _STARTS_PYTHON.search(text):
+    if ground.env.get("VIRTUAL_ENV") in {p.prefix for p in ground.pythons} and _STARTS_PYTHON.search(text):
         return True
-    for python in pythons:
+    for python in ground.pythons:
         if python.prefix in text:
             return True
         for folder in above:
@@ -182,16 +188,14 @@ def _leads_to_a_script(name: str, above: tuple[str, ...], ground: Ground) -> boo
     return any(ground.around.kind(posixpath.normpath(posixpath.join(folder, bare))) == "file" for folder in above)
 
 
-def _programs(  # noqa: PLR0917 - what is read, and with what
-    path: str, text: str, kind: StartKind, start: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _programs(path: str, text: str, kind: StartKind, start: State, ground: Ground) -> Iterator[Reached]:
     whole = described(text, path)
     if not isinstance(whole, dict | list):
         return
-    yield from server_steps(path, text, whole, ground, pythons)  # of two ways with one name, the first counts
+    yield from server_steps(path, text, whole, ground)  # of two ways with one name, the first counts
     state = start.copy()
     state.files = [path]
-    reader = _Reader(path, text, ground, pythons)
+    reader = _Reader(path, text, ground)
     for name, its, prefix in reader.programs(whole, "", state):
         reader.count += 1
         if reader.count > MOST_PROGRAMS:
@@ -206,8 +210,8 @@ _QUOTED = late_pattern(r"\"[^\"]*\"|'[^']*'")
 class _Reader:
     """One file: its text tells the lines."""
 
-    def __init__(self, path: str, text: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> None:
-        self.path, self.text, self.ground, self.pythons = path, text, ground, pythons
+    def __init__(self, path: str, text: str, ground: Ground) -> None:
+        self.path, self.text, self.ground = path, text, ground
         self.count = 0
         self.compose = bool(COMPOSE.fullmatch(posixpath.basename(path)))
 
@@ -249,7 +253,7 @@ class _Reader:
             source = named.get("source")
             if not isinstance(source, str) or not source.startswith("/") or source != named.get("target"):
                 continue
-            if any(f"{p.prefix}/".startswith(f"{source.rstrip('/')}/") for p in self.pythons):
+            if any(f"{p.prefix}/".startswith(f"{source.rstrip('/')}/") for p in self.ground.pythons):
                 return True
         return False
 
@@ -261,17 +265,17 @@ class _Reader:
         quoted = any(_QUOTED.fullmatch(v) for _n, v in _pairs(given, whole=True)) if isinstance(given, list) else False
         command = node.get("command") if self.compose and quoted else None
         words = command if isinstance(command, list) else str(command or "").split()
-        return any(str(words[0]).startswith(f"{p.prefix}/bin/python") for p in self.pythons) if words else False
+        return any(str(words[0]).startswith(f"{p.prefix}/bin/python") for p in self.ground.pythons) if words else False
 
     def _environment(self, command: str, state: State) -> str:
         """Return the environment that a text leads to: it is the folder itself, or the Python that runs is in it."""
         bare = _at_home(command.strip(), self.ground)
         place = state.place(bare) if bare else ""
-        named = next((p.prefix for p in self.pythons if place == p.prefix), "")
+        named = next((p.prefix for p in self.ground.pythons if place == p.prefix), "")
         if named or not ("/" in bare or _STARTS_PYTHON.search(bare) or _SCRIPT.search(bare)):
             return named
         found = python_of_text(bare, Line(self.path, self._line(command.partition("\n")[0][:40])), state, self.ground)
-        return own_prefix(found, self.pythons) if found is not None else ""
+        return own_prefix(found, self.ground.pythons) if found is not None else ""
 
     def _given(self, node: dict[str, Described], above: State) -> State:
         """Return the variables that the members of a mapping give its programs."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from core.host.startup.plain import read_assignments, toml_tables
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
-from core.model.facts import PythonEnvironment, StartedPython
+from core.model.facts import StartedPython
 from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground, folders_upward
@@ -29,10 +29,10 @@ MISE_FILES = (
 """Of several in one folder, the last takes precedence (mise's documentation, "Configuration")."""
 
 
-def folder_ways(ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...] = ()) -> Iterator[Reached]:
+def folder_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield the ways of starting that the working folder's files define."""
     for way in (*_direnv(ground, _here(ground, terminal)), *_mise(ground, _here(ground, terminal))):
-        yield replace(way, runs=tuple(_other_python(way, ground, pythons)))
+        yield replace(way, runs=tuple(_other_python(way, ground)))
     yield from _uv(ground, _here(ground, terminal))
 
 
@@ -40,10 +40,10 @@ MOST_PROGRAMS = 20
 """Programs of the folder that are read."""
 
 
-def _other_python(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[StartedPython]:
+def _other_python(way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the Python that these files put first, if it lacks what a program of the folder imports and the active environment has."""
     active = {ground.env.get(n) for n in ("VIRTUAL_ENV", "CONDA_PREFIX")}
-    if not way.state.lines.get("PATH") or not any(p.prefix in active for p in pythons):
+    if not way.state.lines.get("PATH") or not any(p.prefix in active for p in ground.pythons):
         return
     programs = ground.programs(MOST_PROGRAMS)
     for name in ("python", "python3"):
@@ -51,7 +51,7 @@ def _other_python(way: Reached, ground: Ground, pythons: tuple[PythonEnvironment
             its = way.state.copy()
             its.values["PWD"] = ground.folder
             found = python_of_command([name, program], Line(way.at, 1), its, ground)
-            runs = tuple(lacking_pythons(found, replace(way, state=its), ground, pythons)) if found else ()
+            runs = tuple(lacking_pythons(found, replace(way, state=its), ground)) if found else ()
             if runs and runs[0].seems in active:
                 yield runs[0]
                 return

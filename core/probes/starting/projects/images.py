@@ -15,7 +15,7 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import fill
-from core.model.facts import PythonEnvironment, StartedPython
+from core.model.facts import StartedPython
 from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.commands.runners import words_of
 from core.probes.starting.commands.started_code import own_prefix
@@ -33,15 +33,15 @@ _PYTHON = late_pattern(r"python[\d.]*")
 _PAIR = late_pattern(r"(?<!\w)([A-Za-z_]\w*)=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:\\.|[^\s\"'\\])*)")
 
 
-def image_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def image_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each Dockerfile of the working folder that starts an environment's Python, and exports a variable for nothing."""
     names = ground.around.names(ground.folder) if ground.folder not in ("/", "") else ()
     for name in [n for n in names if NAMES.fullmatch(n)][:MOST_FILES]:
         path = posixpath.join(ground.folder, name)
         stage = _last_stage(ground.read(path) or "")
-        yield from _exported_for_nothing(stage, path, ground, pythons)
-        yield from _sourced_by_sh(stage, path, ground, pythons)
-        yield from _activated_for_a_step(stage, path, ground, pythons)
+        yield from _exported_for_nothing(stage, path, ground)
+        yield from _sourced_by_sh(stage, path, ground)
+        yield from _activated_for_a_step(stage, path, ground)
 
 
 _SH_IS_NO_DASH = late_pattern(
@@ -103,16 +103,14 @@ def _started(stage: _Stage) -> list[str]:
     return [w for n in ("ENTRYPOINT", "CMD") if n in stage.starts for w in _command(stage.starts[n].told)]
 
 
-def _sourced_by_sh(
-    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _sourced_by_sh(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
     """Yield a Dockerfile that starts with ``source .../bin/activate`` where /bin/sh reads it, and then a Python by its bare name."""
     start = stage.starts.get("ENTRYPOINT") or stage.starts.get("CMD")
     words = _command(start.told) if start and start.told.startswith("[") else []
     by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else start and start.by_dash
     found = _SOURCES.search(" ".join(words[2:]) if words else start.told) if start and by_sh else None
     place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
-    prefix = next((p.prefix for p in pythons if place and place == ground.where.real_path(p.prefix)), "")
+    prefix = next((p.prefix for p in ground.pythons if place and place == ground.where.real_path(p.prefix)), "")
     if found and start and prefix and "bin" not in stage.path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
         one = StartedPython(
             name="python",
@@ -126,11 +124,9 @@ def _sourced_by_sh(
         yield Reached(kind="task", at=path, state=ground.session(path), runs=(one,))
 
 
-def _activated_for_a_step(
-    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
     """Yield a Dockerfile that activates an environment in a RUN, and then starts the first Python of PATH by its name."""
-    known = [p.prefix for p in pythons if p.kind in ("venv", "conda")]
+    known = [p.prefix for p in ground.pythons if p.kind in ("venv", "conda")]
     prefix, line = next(
         (
             (p, line)
@@ -155,9 +151,7 @@ def _activated_for_a_step(
         yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
 
 
-def _exported_for_nothing(
-    stage: _Stage, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _exported_for_nothing(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
     """Yield a Dockerfile whose RUN exports a variable that no ENV gives the program."""
     lost = {n: its for n, its in stage.exports.items() if n not in stage.given}
     words = _started(stage)
@@ -166,7 +160,7 @@ def _exported_for_nothing(
     state = ground.session(path)
     state.values["PWD"] = ground.folder
     found = python_of_command(words, Line(path, max(s.line for s in stage.starts.values())), state, ground)
-    prefix = own_prefix(found, pythons) if found else ""
+    prefix = own_prefix(found, ground.pythons) if found else ""
     if prefix:
         for name, (value, line) in lost.items():
             state.values.pop(name, None)

@@ -24,16 +24,14 @@ MOST_NEAR, MOST_BYTES = 20, 2 << 20
 """Notebooks of the working folder that are read, and how long each may be: one with many pictures is left out."""
 
 
-def named_notebook_ways(
-    ground: Ground, terminal: State, pythons: tuple[PythonEnvironment, ...], named: tuple[str, ...]
-) -> Iterator[Reached]:
+def named_notebook_ways(ground: Ground, terminal: State, named: tuple[str, ...]) -> Iterator[Reached]:
     """Yield each named notebook with the variables of its kernel.
 
     Its Python may lack what the notebook imports, or its kernel may not be installed. Of the other notebooks in the
     working folder, those are yielded whose kernel lacks a framework, or starts a Python that was removed.
     """
     likely = sorted(
-        (p for p in pythons if p.kind in ("venv", "conda")), key=lambda p: (not p.is_named, not p.is_wanted)
+        (p for p in ground.pythons if p.kind in ("venv", "conda")), key=lambda p: (not p.is_named, not p.is_wanted)
     )
     found = [find_named(n, ground.env, ground.where, ground.folder) for n in named if is_notebook(n)]
     for path in filter(None, found):
@@ -42,7 +40,7 @@ def named_notebook_ways(
             continue
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
         if kernel is not None:
-            yield _in_kernel(path, notebook, kernel, ground, terminal, pythons)
+            yield _in_kernel(path, notebook, kernel, ground, terminal)
         elif seems := _environment_for(notebook, ground, likely):
             one = StartedPython(
                 name=path_text(notebook.kernel), path="", prefix="", seems=seems, why="kernel", source=path_text(path)
@@ -55,7 +53,7 @@ def named_notebook_ways(
             continue
         kernel = kernel_of(notebook.kernel, [p.prefix for p in likely], ground.env, ground.where)
         if kernel is not None and (kernel.file or kernel.python):
-            way = _in_kernel(path, notebook, kernel, ground, terminal, pythons)
+            way = _in_kernel(path, notebook, kernel, ground, terminal)
             # "python3" is what every notebook asks for at first: an environment that has ipykernel runs it, too, where Jupyter or
             # an editor is started with that environment; one without cannot
             asked = notebook.kernel.lower() not in NATIVE
@@ -90,16 +88,9 @@ def _way(path: str, terminal: State, ground: Ground) -> Reached:
     return Reached(kind="notebook", at=path, state=state)
 
 
-def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are started with
-    path: str,
-    notebook: Notebook,
-    kernel: Kernel,
-    ground: Ground,
-    terminal: State,
-    pythons: tuple[PythonEnvironment, ...],
-) -> Reached:
+def _in_kernel(path: str, notebook: Notebook, kernel: Kernel, ground: Ground, terminal: State) -> Reached:
     """Return a notebook with the variables of its kernel, and the Python that lacks what it imports, or is gone."""
-    spec = next((w for w in notebook_ways(ground, terminal, pythons) if w.at == kernel.file), None)
+    spec = next((w for w in notebook_ways(ground, terminal) if w.at == kernel.file), None)
     if spec is not None:
         spec.state.values["PWD"] = ground.where.parent(path)
     there = ground.where.is_file(kernel.python)
@@ -111,12 +102,12 @@ def _in_kernel(  # noqa: PLR0917 - a notebook, its kernel, and what both are sta
         is_gone=not there,
     )
     way = spec or _way(path, terminal, ground)
-    way = Reached(kind="notebook", at=path, state=way.state, prefix=own_prefix(found, pythons))
+    way = Reached(kind="notebook", at=path, state=way.state, prefix=own_prefix(found, ground.pythons))
     known = kernel.python and not notebook.installs
-    runs = lacking_pythons(found, way, ground, pythons, gone_counts=True) if known else ()
+    runs = lacking_pythons(found, way, ground, gone_counts=True) if known else ()
     told = tuple(replace(one, source=path_text(kernel.file or path)) for one in runs)
     if not told and known and not notebook.moves and not _may_move(ground):
-        told = tuple(unsearched(found, way, ground, pythons))
+        told = tuple(unsearched(found, way, ground))
     return replace(way, runs=told)
 
 

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from core.host.startup.plain import json_value
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import path_text
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import lacking_pythons, unsearched
@@ -23,7 +23,7 @@ ALSO_CALLED = {"pytorch": "torch", "tf": "tensorflow", "tf2": "tensorflow"}
 _WORD = re.compile(r"[a-z][a-z0-9]*")
 
 
-def with_promised_programs(ways: Iterator[Reached], ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:  # fmt: skip
+def with_promised_programs(ways: Iterator[Reached], ground: Ground) -> Iterator[Reached]:  # fmt: skip
     """Yield the ways, with the Python that they start where it lacks what they promise."""
     for way in ways:
         promised = _of_kernel(way, ground) if way.kind == "notebook" else _of_launch(way)
@@ -37,8 +37,8 @@ def with_promised_programs(ways: Iterator[Reached], ground: Ground, pythons: tup
         )
         runs = [
             one if not program else replace(one, program=program)
-            for one in (*lacking_pythons(found, way, ground, pythons),)
-            or (unsearched(found, way, ground, pythons) if way.kind == "editor" else ())
+            for one in (*lacking_pythons(found, way, ground),)
+            or (unsearched(found, way, ground) if way.kind == "editor" else ())
         ]
         yield replace(way, runs=tuple(runs))
 

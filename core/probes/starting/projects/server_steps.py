@@ -13,7 +13,6 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.described import Described
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
 from core.probes.starting.commands.command_line import Line, language, python_of_text
 from core.probes.starting.commands.started_code import program_ways
 from core.probes.starting.machine import Ground
@@ -34,18 +33,16 @@ Step = tuple[str, str, str]
 """Name, commands, and the shell that reads them."""
 
 
-def activates_here(text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> bool:
+def activates_here(text: str, path: str, ground: Ground) -> bool:
     """Whether a job activates an environment of the project's folder, by a path from there."""
     if not any(its.fullmatch(path) for its in (_OF_GITHUB, _OF_AZURE, _OF_CIRCLE)):
         return False
-    own = {ground.where.real_path(p.prefix) for p in pythons}
+    own = {ground.where.real_path(p.prefix) for p in ground.pythons}
     places = (posixpath.join(ground.folder, found[1]) for found in _ACTIVATES.finditer(text))
     return any(ground.where.real_path(posixpath.normpath(place)) in own for place in places)
 
 
-def server_steps(
-    path: str, text: str, whole: Described, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def server_steps(path: str, text: str, whole: Described, ground: Ground) -> Iterator[Reached]:
     """Yield the steps that start a Python without what their program imports; none of a file that prepares another Python for all of them."""
     if not isinstance(whole, dict) or _PREPARES.search(text):
         return
@@ -61,7 +58,7 @@ def server_steps(
             shell=language(shell, ground),
             apart=True,
         )
-        yield from (w for w in program_ways(found, way, ground, pythons) if w.runs)
+        yield from (w for w in program_ways(found, way, ground) if w.runs)
 
 
 def _steps_of(path: str, text: str, whole: dict[str, Described]) -> Iterator[Step]:

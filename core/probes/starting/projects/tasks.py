@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
 from core.host.startup.state import UNKNOWN, State, fill
-from core.model.facts import PythonEnvironment, StartLine
+from core.model.facts import StartLine
 from core.probes.starting.commands.command_line import Line, language, python_of_text
 from core.probes.starting.commands.started_code import program_ways
 from core.probes.starting.machine import Ground
@@ -31,7 +31,7 @@ MOST_TASKS = 40
 """Maximum number of commands followed in one file."""
 
 
-def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def task_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the tasks of the working folder; they get this session's variables."""
     if ground.folder in ("/", ""):
         return
@@ -92,7 +92,7 @@ def task_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
                 text=command if alone else "",
                 shell=language(shell, ground) if alone else "",
             )
-            yield from program_ways(found, way, ground, pythons)
+            yield from program_ways(found, way, ground)
 
 
 def _by_sh(read: object, text: str, ground: Ground) -> bool:

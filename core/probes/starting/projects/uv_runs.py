@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import may_come, toml_of
@@ -26,10 +25,10 @@ MOST_PROGRAMS = 20
 NO_PROGRAM = late_pattern(r"setup\.py|conftest\.py|noxfile\.py|tasks\.py|test_.*|.*_test\.py")
 
 
-def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def uv_ways(ground: Ground) -> Iterator[Reached]:
     """Yield ``uv run`` where the project's environment lacks what a program here imports, and the active environment has it."""
     active = ground.where.real_path(ground.env.get("VIRTUAL_ENV") or "/")
-    ours = [p for p in pythons if ground.where.real_path(p.prefix) == active]
+    ours = [p for p in ground.pythons if ground.where.real_path(p.prefix) == active]
     folder = _project(ground)
     if not folder or not ours:
         return
@@ -46,14 +45,14 @@ def uv_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[
             continue
         found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
         way = Reached(kind="task", at=f"{folder}/pyproject.toml: uv run {name}", state=state, argv=("uv", "run", name))
-        runs = tuple(lacking_pythons(found, way, ground, tuple(ours)))
+        runs = tuple(lacking_pythons(found, way, replace(ground, pythons=tuple(ours))))
         if runs:
             stays = not any(may_come(m, folder, ground) for one in runs for m in one.lacks)
             yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
             return
 
 
-def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def saved_python_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the programs of the working folder as they run with the interpreter that the project remembers, if that lacks what they import."""
     for name, runner in RUNNERS.items() if ground.is_in_project else ():
         if not any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in runner.saved):
@@ -72,7 +71,7 @@ def saved_python_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) ->
                 python, prefix_of(python, ground.where, ground.env), ground.where.real_path(prefix), (file,)
             )
             way = Reached(kind="task", at=f"{rows[-1].file}: {name} run {file}", state=state, argv=(name, "run", file))
-            if runs := tuple(lacking_pythons(found, way, ground, pythons)):
+            if runs := tuple(lacking_pythons(found, way, ground)):
                 yield replace(way, runs=runs)
                 return
 

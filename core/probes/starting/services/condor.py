@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 
 from core.host.startup.state import State, is_name
-from core.model.facts import PythonEnvironment
 from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.commands.runners import OF_EACH, words_of
 from core.probes.starting.commands.started_code import program_ways
@@ -23,7 +22,7 @@ ELSEWHERE = ("docker", "container", "vm", "grid")
 """Universes whose jobs run on another system."""
 
 
-def condor_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def condor_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the jobs of the working folder that start a Python."""
     if ground.folder in ("/", ""):
         return
@@ -42,7 +41,7 @@ def condor_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
         ]
         found = python_of_command(words, Line(path, line), state, ground)
         way = Reached(kind="script", at=path, state=state, argv=tuple(words))
-        yield from program_ways(found, way, ground, pythons)
+        yield from program_ways(found, way, ground)
 
 
 def _told(text: str) -> dict[str, tuple[str, int]]:

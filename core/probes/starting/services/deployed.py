@@ -16,7 +16,7 @@ from core.common.syntax_tree import literal_text, statements_of
 from core.host.linux.files import variables_in
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import UNKNOWN, State, is_name
-from core.model.facts import LineForm, PythonEnvironment
+from core.model.facts import LineForm
 from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.commands.runners import words_of
 from core.probes.starting.commands.started_code import program_ways
@@ -32,13 +32,13 @@ MOST_RUNNERS = 8
 SERVICES_PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin"
 
 
-def deployed_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def deployed_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each program of pm2 that starts an environment's Python, and the variables of a runner's jobs."""
-    yield from _pm2(ground, pythons)
+    yield from _pm2(ground)
     yield from _runners(ground)
     yield from _gunicorn(ground)
-    yield from _accelerate(ground, pythons)
-    yield from _first_of_container(ground, pythons)
+    yield from _accelerate(ground)
+    yield from _first_of_container(ground)
 
 
 FIRST = "/proc/1"
@@ -46,7 +46,7 @@ CONTAINERS = ("/.dockerenv", "/run/.containerenv")
 """Files that Docker and Podman put into a container."""
 
 
-def _first_of_container(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _first_of_container(ground: Ground) -> Iterator[Reached]:
     """Yield the program that a container was started with, where it is an environment's: its variables are the image's and those
     that its entry point added, which a shell that somebody opens in the container may lack.
     """
@@ -61,10 +61,10 @@ def _first_of_container(ground: Ground, pythons: tuple[PythonEnvironment, ...]) 
     state = state_of_process("1", env, ground.env)
     found = python_of_command([w for w in words if w], Line(f"{FIRST}/cmdline", 0), state, ground)
     way = Reached(kind="service", at="PID 1", state=state, argv=(found.path,) if found else ())
-    yield from program_ways(found, way, ground, pythons)
+    yield from program_ways(found, way, ground)
 
 
-def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _accelerate(ground: Ground) -> Iterator[Reached]:
     """Yield what ``accelerate launch`` gives by the answers that a person once gave it: the GPUs that a program sees.
 
     Source: Accelerate's documentation, "The Command Line" (gpu_ids), and its launchers, which set CUDA_VISIBLE_DEVICES.
@@ -75,7 +75,9 @@ def _accelerate(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
     for path in (f"{cache}/accelerate/default_config.yaml", f"{cache}/accelerate/default_config.json"):
         text = ground.read(path)
         row = re.search(r"(?m)^[ \t]*\"?gpu_ids\"?:[ \t]*[\"']?(\d[\d, ]*)[\"']?,?[ \t]*$", text) if text else None
-        having = [p for p in pythons if any(ground.around.kind(f"{s}/accelerate") == "folder" for s in p.site_packages)]
+        having = [
+            p for p in ground.pythons if any(ground.around.kind(f"{s}/accelerate") == "folder" for s in p.site_packages)
+        ]
         if text is None or row is None or not having:
             continue
         state = ground.session(path)
@@ -107,7 +109,7 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
         yield Reached(kind="service", at=path, state=state)
 
 
-def _pm2(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _pm2(ground: Ground) -> Iterator[Reached]:
     """Yield the programs of pm2: its saved process list is started again, a project's file is used for the first start."""
     near = [f"{ground.folder}/{name}" for name in ECOSYSTEMS] if ground.folder not in ("/", "") else []
     for path in (*near, ground.at_home(".pm2/dump.pm2")):
@@ -116,12 +118,10 @@ def _pm2(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Rea
         found = json_value(text if path.endswith((".json", ".pm2")) else _as_json(text, posixpath.dirname(path)))
         apps = found.get("apps", [found]) if isinstance(found, dict) else found
         for app in [a for a in apps if isinstance(a, dict)][:MOST_APPS] if isinstance(apps, list) else []:
-            yield from _app(app, text, path, ground, pythons)
+            yield from _app(app, text, path, ground)
 
 
-def _app(
-    app: dict[str, object], text: str, path: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _app(app: dict[str, object], text: str, path: str, ground: Ground) -> Iterator[Reached]:
     def told(*names: str) -> str:
         return next((v for n in names if isinstance(v := app.get(n), str)), "")
 
@@ -141,7 +141,7 @@ def _app(
     found = python_of_command(words, Line(path, _line(text, "script") or 1), state, ground) if words else None
     at = f"{path}: {told('name') or script}"
     way = Reached(kind="service", at=at, state=state, argv=(found.path,) if found else ())
-    yield from program_ways(found, way, ground, pythons)
+    yield from program_ways(found, way, ground)
 
 
 def _line(text: str, name: str) -> int:

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import nodes_of
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, notebook_ways
@@ -44,7 +43,7 @@ ELSEWHERE = late_pattern(r"\bspawner_class\b.*(?:docker|swarm|kube|ecs|yarn|ssh|
 """Spawners that start notebooks in another root or on another machine."""
 
 
-def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def hub_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the kernels as JupyterHub starts them, if it is configured on this machine.
 
     A hub of the machine has the variables of a service: PATH only. One that is configured in the working folder is started there,
@@ -68,16 +67,16 @@ def hub_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator
                 state.unset_variable(name, path, line, "python")
         for name, value, number in given:
             state.export_variable(name, value, path, number, "json")
-        ways = list(notebook_ways(ground, state, pythons))
+        ways = list(notebook_ways(ground, state))
         for way in ways:
             yield replace(way, at=f"{path}: {way.at}")
-        if not ways and path in near and (prefix := _only_one(ground, pythons)):
+        if not ways and path in near and (prefix := _only_one(ground)):
             yield Reached(kind="notebook", at=path, state=state, prefix=prefix)  # a server's own kernel needs no file
 
 
-def _only_one(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> str:
+def _only_one(ground: Ground) -> str:
     """Return the active environment, or else the only one that is here."""
-    own = [p.prefix for p in pythons if p.kind in ("venv", "conda")]
+    own = [p.prefix for p in ground.pythons if p.kind in ("venv", "conda")]
     active = [p for p in own if p in (ground.env.get("VIRTUAL_ENV"), ground.env.get("CONDA_PREFIX"))]
     return active[0] if active else own[0] if len(own) == 1 else ""
 

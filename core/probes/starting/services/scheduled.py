@@ -11,12 +11,11 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.plain import read_crontab
 from core.host.startup.state import State
 from core.host.startup.syntax import parse
-from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground, with_pam
 from core.probes.starting.ways import Reached, environment_in
 
 
-def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def cron_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the person's crontab, and each system crontab that starts an environment or sets a variable."""
     plain = State({}, set())
     usual = {"HOME": ground.person.home, "LOGNAME": ground.person.name, "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
@@ -29,10 +28,10 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         jobs = read_crontab(text, own, state, system=False)
         yield Reached(kind="cron", at=own, state=state)
         for _user, command in jobs:
-            yield from _job(command, own, state, ground, pythons)
+            yield from _job(command, own, state, ground)
     else:
         yield Reached(kind="cron", at=ground.person.name, state=plain)
-    yield from _kept_tables(plain, ground.read(own) if own else None, ground, pythons)
+    yield from _kept_tables(plain, ground.read(own) if own else None, ground)
     for path in ("/etc/crontab", "/etc/anacrontab", *(f"/etc/cron.d/{n}" for n in ground.around.names("/etc/cron.d"))):
         if (text := ground.read(path)) is None:
             continue
@@ -40,13 +39,13 @@ def cron_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         own_format = path == "/etc/anacrontab"
         jobs = read_crontab(text, path, state, system=not own_format, fields=3 if own_format else 5)
         for _user, command in jobs:
-            yield from _job(command, path, state, ground, pythons)
-        prefix = next((p for _user, command in jobs if (p := environment_in(command, pythons))), "")
+            yield from _job(command, path, state, ground)
+        prefix = next((p for _user, command in jobs if (p := environment_in(command, ground.pythons))), "")
         if prefix or any(user == ground.person.name for user, _command in jobs):
             yield Reached(kind="cron", at=path, state=state, prefix=prefix)
         if path == "/etc/crontab":
-            yield from _files(PERIODIC, state, ground, pythons)
-    yield from _files(SPOOLED, plain, ground, pythons)
+            yield from _files(PERIODIC, state, ground)
+    yield from _files(SPOOLED, plain, ground)
 
 
 PERIODIC = ("/etc/cron.hourly", "/etc/cron.daily", "/etc/cron.weekly", "/etc/cron.monthly")
@@ -70,9 +69,7 @@ TABLE_LINE = late_pattern(
 """A line of crontab(5): nothing, a comment, a variable, or a job behind its times."""
 
 
-def _kept_tables(
-    plain: State, installed: str | None, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _kept_tables(plain: State, installed: str | None, ground: Ground) -> Iterator[Reached]:
     """Yield the jobs of the tables in the working folder that start an environment, or a Python that lacks what they import.
 
     The person's own cron reads none of these before crontab(1) gets it: what it says is what the jobs will do.
@@ -86,41 +83,28 @@ def _kept_tables(
             continue
         state = plain.apart()
         for _user, command in read_crontab(text, path, state, system=False):
-            yield from _job(command, path, state, ground, pythons)
+            yield from _job(command, path, state, ground)
 
 
-def _files(
-    folders: tuple[str, ...], plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _files(folders: tuple[str, ...], plain: State, ground: Ground) -> Iterator[Reached]:
     """Yield the scripts in these folders that start an environment."""
     for path in [f"{folder}/{name}" for folder in folders for name in ground.around.names(folder)][:MOST_SCRIPTS]:
-        if (text := ground.read(path)) is not None and any(f"{p.prefix}/" in text for p in pythons):
-            yield from _started(text, (path, 0), path, plain, ground, pythons)
+        if (text := ground.read(path)) is not None and any(f"{p.prefix}/" in text for p in ground.pythons):
+            yield from _started(text, (path, 0), path, plain, ground)
 
 
-def _job(
-    command: str, path: str, plain: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _job(command: str, path: str, plain: State, ground: Ground) -> Iterator[Reached]:
     """Yield a crontab's job that starts an environment, with the variables that its command sets."""
     text = ground.read(path) or ""
     line = text.count("\n", 0, text.find(command)) + 1
     cut = _UNESCAPED.split(command, maxsplit=1)[0]
     written, read = (part.replace("\\%", "%") for part in (command, cut))
     is_cut = parse(read) is None and parse(written) is not None
-    yield from _started(
-        written if is_cut else read, (path, line), f"{path}: {command}", plain, ground, pythons, is_cut=is_cut
-    )
+    yield from _started(written if is_cut else read, (path, line), f"{path}: {command}", plain, ground, is_cut=is_cut)
 
 
-def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
-    text: str,
-    at: tuple[str, int],
-    name: str,
-    plain: State,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    *,
-    is_cut: bool = False,
+def _started(
+    text: str, at: tuple[str, int], name: str, plain: State, ground: Ground, *, is_cut: bool = False
 ) -> Iterator[Reached]:
     from core.probes.starting.commands.command_line import (
         Line,
@@ -138,4 +122,4 @@ def _started(  # noqa: PLR0917 - what is started, where it stands, and with what
         if is_cut:
             found = replace(found, ended_at=f"{at[0]}:{at[1]}", ended_by="percent")
         way = Reached(kind="cron", at=name, state=state, argv=(found.path,), text=text, shell=language(shell, ground))
-        yield from program_ways(found, way, ground, pythons)
+        yield from program_ways(found, way, ground)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
-from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.commands.command_line import Line, python_without_shell
 from core.probes.starting.commands.runners import words_of
@@ -24,7 +23,7 @@ Setting = list[tuple[int, str]]
 """The lines of a setting, each with its number."""
 
 
-def supervised_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def supervised_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each supervisord program that starts an environment's Python."""
     near = (ground.folder, posixpath.join(ground.folder, "etc"), ground.person.home)
     own = [f"{folder}/supervisord.conf" for folder in near if folder != "/"]
@@ -35,12 +34,10 @@ def supervised_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
             state = ground.session()
         else:
             state = State({"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}, {"PATH"})
-        yield from _programs(path, text, state, ground, pythons)
+        yield from _programs(path, text, state, ground)
 
 
-def _programs(
-    path: str, text: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _programs(path: str, text: str, state: State, ground: Ground) -> Iterator[Reached]:
     files = [(path, _sections(text))]
     for pattern in _setting_text(files[0][1].get("include", {}), "files").split():
         files += [(each, _sections(ground.read(each) or "")) for each in _matching(pattern, path, ground)]
@@ -69,7 +66,7 @@ def _programs(
                 words[0] = path or words[0]
             found = python_without_shell(words, Line(file, row[0][0]), its, ground)
             way = Reached(kind="service", at=f"{file}: {name}", state=its, argv=(found.path,) if found else ())
-            yield from program_ways(found, way, ground, pythons)
+            yield from program_ways(found, way, ground)
 
 
 def _sections(text: str) -> dict[str, dict[str, Setting]]:

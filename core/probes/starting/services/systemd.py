@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.host.startup.units import Row, Unit, apply_unit, specifiers, unit_rows
-from core.model.facts import PythonEnvironment
 from core.probes.starting.machine import Ground, login_state, with_systemd
 from core.probes.starting.services.confinement import confinements
 from core.probes.starting.ways import Reached, environment_in
@@ -23,7 +22,7 @@ MAY_START_PYTHON = late_pattern(r"/home/|/opt/|/srv/|python|\.py\b|\.sh\b")
 """In the command of a service of the system."""
 
 
-def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def service_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the person's own services, and those of the system that start an environment."""
     data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
     user = (ground.config("systemd/user"), "/etc/systemd/user", f"{data}/systemd/user")
@@ -37,7 +36,7 @@ def service_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
     machines = (f"{RUN}/systemd/transient", f"{RUN}/systemd/system", "/usr/lib/systemd/system", "/lib/systemd/system")
     for folders, further, own in ((user, packaged, True), (system, machines, False)):
         for name, path in (*_units(ground, folders), *_packaged(ground, folders, further)):
-            yield from _service(name, path, (*folders, *further), ground, pythons, own=own)
+            yield from _service(name, path, (*folders, *further), ground, own=own)
 
 
 def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
@@ -87,9 +86,7 @@ def _packaged(ground: Ground, folders: tuple[str, ...], further: tuple[str, ...]
             yield name, f"{folder}/{file}"
 
 
-def _service(
-    name: str, path: str, folders: tuple[str, ...], ground: Ground, pythons: tuple[PythonEnvironment, ...], *, own: bool
-) -> Iterator[Reached]:
+def _service(name: str, path: str, folders: tuple[str, ...], ground: Ground, *, own: bool) -> Iterator[Reached]:
     text = ground.read(path)
     if not text:  # masked
         return
@@ -110,13 +107,13 @@ def _service(
             state.files.append(file)
             rows += unit_rows(its, file)
     unit = apply_unit(rows, state, ground.around, known, own=own)
-    prefix = environment_in(unit.command, pythons)
+    prefix = environment_in(unit.command, ground.pythons)
     mine = own or unit.user == person.name
     at = posixpath.join(posixpath.dirname(path), name)
     way = Reached(kind="service", at=at, state=state, prefix=prefix, argv=tuple(unit.command.split()))
     started = None
     if mine or prefix or MAY_START_PYTHON.search(unit.command):
-        started = next(_started(unit, way, ground, pythons, own=own), None)
+        started = next(_started(unit, way, ground, own=own), None)
     if mine or prefix or started:
         found = started or way
         confined = tuple(confinements(unit, found.prefix, ground, own=own)) if found.prefix else ()
@@ -148,9 +145,7 @@ def _drop_ins(name: str, folders: tuple[str, ...], ground: Ground) -> list[str]:
     return [path for _name, path in sorted(found.items())]
 
 
-def _started(
-    unit: Unit, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...], *, own: bool
-) -> Iterator[Reached]:
+def _started(unit: Unit, way: Reached, ground: Ground, *, own: bool) -> Iterator[Reached]:
     """Follow what a service starts, through its scripts; yield the way to the Python that finally runs."""
     # imported late: most people have no such service
     from core.probes.programs.follow import find_named
@@ -169,9 +164,9 @@ def _started(
     its_own = found is not None and bool(found.arguments) and tuple(words[-len(found.arguments) :]) == found.arguments
     here = unit.folder or (ground.person.home if own else "/")  # systemd.exec(5), "WorkingDirectory="
     moved = any(key in unit.settings for key in ("RootDirectory", "RootImage"))
-    absent = without_program(found, here, way, ground, pythons) if found and its_own and not moved else None
+    absent = without_program(found, here, way, ground) if found and its_own and not moved else None
     if absent:
         yield replace(way, prefix=way.prefix or absent.seems, runs=(absent,))
         return
-    for its in program_ways(found, way, ground, pythons):
+    for its in program_ways(found, way, ground):
         yield its if its.prefix else replace(its, prefix=way.prefix)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.facts import StartedPython, path_text
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
@@ -39,7 +39,7 @@ NOT_YET = ("conda", "python", "py")
 """What stands for no interpreter in particular."""
 
 
-def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def chosen_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each editor whose settings name a Python that lacks a framework which a program of the working folder imports."""
     if not ground.is_in_project or ground.folder.rstrip("\\").count("\\") < 1:
         return
@@ -56,14 +56,14 @@ def chosen_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
                     source=f"{chosen.at}:{chosen.line}" if chosen.line else chosen.at,
                     sure=one.sure and chosen.sure,
                 )
-                for one in _lacking(chosen.python, program, way, ground, pythons)
+                for one in _lacking(chosen.python, program, way, ground)
             )
             if runs:
                 yield replace(way, runs=runs)
                 break
 
 
-def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Reached:
+def with_notebooks(way: Reached, python: str, ground: Ground) -> Reached:
     """Return a kernel's way, with its Python where that is gone, or lacks what a notebook of the working folder imports that asks for the
     kernel.
     """
@@ -78,7 +78,7 @@ def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[Pyt
         notebook = read_notebook(path, ground.where)
         if notebook is None or notebook.installs or notebook.kernel.lower() != name.lower():
             continue
-        lacking = _lacking(python, path, at_work, ground, pythons, gone_counts=True)
+        lacking = _lacking(python, path, at_work, ground, gone_counts=True)
         # a dead "python3" of the person's does not matter to an environment that has that kernel itself
         replaced = name.lower() in NATIVE and not ground.where.is_file(python)
         if runs := tuple(
@@ -88,9 +88,7 @@ def with_notebooks(way: Reached, python: str, ground: Ground, pythons: tuple[Pyt
     return way
 
 
-def launched(
-    way: Reached, python: str, program: str, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Reached:
+def launched(way: Reached, python: str, program: str, ground: Ground) -> Reached:
     """Return the way of a debugger's configuration, with its Python if that lacks what its program imports.
 
     A Python that was removed counts only if its path is in the working folder: other files often name the Python of
@@ -101,26 +99,24 @@ def launched(
     state = way.state.copy()
     state.values["PWD"] = ground.folder
     own = is_inside("windows", python, ground.folder)
-    runs = _lacking(python, program, replace(way, state=state), ground, pythons, gone_counts=own)
+    runs = _lacking(python, program, replace(way, state=state), ground, gone_counts=own)
     return replace(way, runs=tuple(runs))
 
 
 def _lacking(
-    python: str,
-    program: str,
-    way: Reached,
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    *,
-    gone_counts: bool = False,
+    python: str, program: str, way: Reached, ground: Ground, *, gone_counts: bool = False
 ) -> Iterator[StartedPython]:
     """Yield what a Python lacks of the frameworks that a program imports; ``gone_counts``: one that is gone lacks all."""
     found = python_of_line(f'"{python}" "{program}"', Place(way.at), way.state, ground)
-    if found is None or (found.is_gone and not gone_counts) or (prefix_among(found, pythons) and not found.prefix):
+    if (
+        found is None
+        or (found.is_gone and not gone_counts)
+        or (prefix_among(found, ground.pythons) and not found.prefix)
+    ):
         return
     frameworks = {row.module for row in module_table().modules}
     its = Reached(kind=way.kind, at=way.at, state=way.state, argv=(found.path, *found.arguments))
-    for one in lacking_pythons(found, its, ground, pythons, gone_counts=gone_counts):
+    for one in lacking_pythons(found, its, ground, gone_counts=gone_counts):
         if frameworks.intersection(one.lacks):
             yield one
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.syntax_tree import is_main, statements_of, walk
-from core.model.facts import PythonEnvironment, RegisteredStart
+from core.model.facts import RegisteredStart
 from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
@@ -26,9 +26,7 @@ from core.probes.starting.windows.command_words import words_of_line
 MOST_FOLDERS, MOST_SCRIPTS = 40, 60
 
 
-def double_click_ways(
-    ground: Ground, pythons: tuple[PythonEnvironment, ...], registered: tuple[RegisteredStart, ...]
-) -> Iterator[Reached]:
+def double_click_ways(ground: Ground, registered: tuple[RegisteredStart, ...]) -> Iterator[Reached]:
     """Yield the double click on the first script whose imports the chosen environment lacks."""
     chosen = next((r for r in registered if r.kind == "association"), None)
     words = words_of_line(chosen.command) if chosen else []
@@ -42,7 +40,7 @@ def double_click_ways(
         if found is None:
             return
         way = Reached(kind="launcher", at=path, state=state, argv=(found.path, *found.arguments))
-        if runs := tuple(lacking_pythons(found, way, ground, pythons)):
+        if runs := tuple(lacking_pythons(found, way, ground)):
             yield replace(way, runs=tuple(replace(one, source=chosen.key) for one in runs))
             return
 

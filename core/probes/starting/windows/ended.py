@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
+from core.model.facts import StartedPython, StartLine, path_text
 from core.model.paths import is_inside
 from core.probes.python.search.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands.command_line import StartedFile
@@ -27,12 +27,10 @@ from core.probes.starting.ways import Reached
 from core.probes.starting.windows.in_code_page import not_in_code_page
 
 
-def ended_starts(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield what ends this start, with the environment that it would have run in."""
     if found.ended_by in NOT_REACHED:
-        yield from _not_reached(found, way, ground, pythons)
+        yield from _not_reached(found, way, ground)
         return
     if found.ended_at and way.prefix:
         its, source = _its_python(found, way, ground), path_text(found.ended_at)
@@ -43,32 +41,30 @@ def ended_starts(
             if found.ended_by == "blank"
             else replace(its, name="python", source=source, fault="without call")
         )
-    if lost := _lost_here(found, way, ground, pythons):
+    if lost := _lost_here(found, way, ground):
         yield lost
         return
     if found.is_gone and not found.opens_store:
         named = found.launcher or found.path
-        owner = next((p.prefix for p in pythons if is_inside("windows", named, p.prefix)), "")
+        owner = next((p.prefix for p in ground.pythons if is_inside("windows", named, p.prefix)), "")
         if owner:
             yield StartedPython(
                 name=path_text(found.path), path="", prefix="", seems=owner, why="lies in it", source=path_text(named)
             )
-    yield from _folder_not_searched(found, way, ground, pythons)
-    yield from _not_of_this_account(found, way, ground, pythons)
-    yield from not_in_code_page(found, way, ground, pythons)
+    yield from _folder_not_searched(found, way, ground)
+    yield from _not_of_this_account(found, way, ground)
+    yield from not_in_code_page(found, way, ground)
 
 
 NOT_REACHED = ("exits", "no command", "not read", "policy")
 """Why a start does not come to its Python, whichever that is."""
 
 
-def _not_reached(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _not_reached(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the end of a start before its Python, if an environment here has what the program imports."""
     goes_on = found.first.lower().endswith("activate.ps1")
     gone = replace(found, prefix="", real="", is_gone=True, by_name=False, launcher="")
-    one = next(lacking_pythons(found if goes_on else gone, way, ground, pythons, gone_counts=True), None)
+    one = next(lacking_pythons(found if goes_on else gone, way, ground, gone_counts=True), None)
     own = way.prefix if found.ended_by == "no command" else ""
     if seems := own or (one.seems if one else ""):
         yield StartedPython(
@@ -104,9 +100,7 @@ UNATTENDED = ("task", "service")
 """Starts whose folder nobody chooses but who made them; without one it is System32."""
 
 
-def _lost_here(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> StartedPython | None:
+def _lost_here(found: StartedFile, way: Reached, ground: Ground) -> StartedPython | None:
     """Return the end of a start whose Python, or program, is named without a folder, and lies elsewhere than where it starts."""
     here = way.state.values.get("PWD") or ""
     elsewhere = folder_of_another_drive(way.state)
@@ -126,7 +120,7 @@ def _lost_here(
     if not meant:
         return None
     python = ntpath.normpath(ntpath.join(meant, named)) if found.relative else found.path
-    owner = way.prefix or next((p.prefix for p in pythons if is_inside("windows", python, p.prefix)), "")
+    owner = way.prefix or next((p.prefix for p in ground.pythons if is_inside("windows", python, p.prefix)), "")
     return StartedPython(
         name=path_text(named),
         path=path_text(python),
@@ -139,14 +133,12 @@ def _lost_here(
     ) if owner else None  # fmt: skip
 
 
-def _folder_not_searched(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _folder_not_searched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     interpreter = read_interpreter(way.prefix, found.path, ground.where) if way.prefix and not found.is_gone else None
     pth = own_pth(interpreter, ground.where) if interpreter else ""
     if not pth:
         return
-    program, lacks = program_and_lacks(found, way, ground, pythons)
+    program, lacks = program_and_lacks(found, way, ground)
     folder = ntpath.dirname(program)
     beside = tuple(n for n in lacks if any(_there(folder, n, tail, ground) for tail in (".py", "\\__init__.py")))
     if beside:
@@ -209,15 +201,13 @@ OF_AN_ACCOUNT = ("APPDATA", "PYTHONUSERBASE", "LOCALAPPDATA")
 """Variables by which Python finds the packages of a person (PEP 370)."""
 
 
-def _not_of_this_account(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def _not_of_this_account(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the modules that a program of another account lacks, and would have with the person's variables."""
     its, mine = ({n.upper(): v for n, v in env.items()} for env in (way.state.values, ground.env))
-    home = next((p for p in pythons if p.prefix == way.prefix), None)
+    home = next((p for p in ground.pythons if p.prefix == way.prefix), None)
     if way.kind not in UNATTENDED or home is None or found.is_gone or its.get("APPDATA") == mine.get("APPDATA"):
         return
-    program, lacks = program_and_lacks(found, way, ground, pythons)
+    program, lacks = program_and_lacks(found, way, ground)
     if not lacks:
         return
     state = way.state.copy()
@@ -225,7 +215,7 @@ def _not_of_this_account(
     own_variables = {n: v for n, v in ground.env.items() if n.upper() in OF_AN_ACCOUNT}
     state.values |= own_variables
     state.exported |= set(own_variables)
-    _program, then = program_and_lacks(found, replace(way, state=state), ground, pythons)
+    _program, then = program_and_lacks(found, replace(way, state=state), ground)
     own = tuple(n for n in lacks if n not in then)
     folder = next((f for f in home.site_packages if not is_inside("windows", f, home.prefix)), "")
     if own and folder:

@@ -16,7 +16,7 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, last_name, literal_text, nodes_of, statements_of
 from core.common.versions import version_tuple
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.facts import StartedPython, path_text
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import options_of_python, program_file
@@ -36,12 +36,10 @@ UTF_8_MODE = (3, 15)
 """The first release that writes UTF-8 wherever it is not told otherwise (PEP 686)."""
 
 
-def not_in_code_page(
-    found: StartedFile, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[StartedPython]:
+def not_in_code_page(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the environment's Python if its program prints a letter that the file, or the pipe, which gets the output cannot have."""
     program = program_file(found)
-    home = next((p for p in pythons if p.prefix == way.prefix and p.prefix), None)
+    home = next((p for p in ground.pythons if p.prefix == way.prefix and p.prefix), None)
     source = _sent_away(program, found, way, ground) if home and program.lower().endswith((".py", ".pyw")) else ""
     encoding = _encoding(found, way, ground) if source and home and version_tuple(home.version)[:2] < UTF_8_MODE else ""
     if not encoding or home is None:
@@ -125,12 +123,12 @@ MOST_PROGRAMS, MOST_BYTES = 40, 1 << 20
 SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
 
 
-def unreadable_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def unreadable_files(ground: Ground) -> Iterator[Reached]:
     """Yield the programs of the working folder that open a file in UTF-8 without an encoding, where the code page cannot read it."""
     state = ground.session()
     encoding = _code_page(state, ground) if ground.folder and ground.folder != ground.person.home else ""
-    homes = [p for p in pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
-    names = ground.around.names(ground.folder) if encoding and homes and len(homes) == len(pythons) else ()
+    homes = [p for p in ground.pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
+    names = ground.around.names(ground.folder) if encoding and homes and len(homes) == len(ground.pythons) else ()
     scripts = (ground.read(ntpath.join(ground.folder, n)) or "" for n in names if n.lower().endswith(OF_SHELLS))
     if any(SETS_UTF_8.search(text) for text in scripts):
         return

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.host.startup.state import State
-from core.model.facts import LineForm, PythonEnvironment, StartedPython, StartLine
+from core.model.facts import LineForm, StartedPython, StartLine
 from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
@@ -31,26 +31,22 @@ class _WithoutBlanks(State):
         State.set_variable(self, name, value, file, line, form)
 
 
-def with_kept_blanks(
-    one: StartedPython, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> StartedPython:
+def with_kept_blanks(one: StartedPython, way: Reached, ground: Ground) -> StartedPython:
     """Return a start that ends, with the line that would lead to a Python that has what the program imports, were it read as it is meant."""
     if one.why != "imports":
         return one
-    row = next((r for r in _kept(way.state) if _would_help(r, one, way, ground, pythons)), None)
+    row = next((r for r in _kept(way.state) if _would_help(r, one, way, ground)), None)
     return replace(one, misset=row) if row else one
 
 
-def _would_help(
-    row: StartLine, one: StartedPython, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> bool:
+def _would_help(row: StartLine, one: StartedPython, way: Reached, ground: Ground) -> bool:
     state = _WithoutBlanks(dict(ground.env), set(ground.env), separator=";", at=(row.file, row.line))
     state.values["PWD"] = ground.folder
     found = python_of_batch(way.at, state, ground)
-    if found is None or found.is_gone or prefix_among(found, pythons) in ("", one.prefix):
+    if found is None or found.is_gone or prefix_among(found, ground.pythons) in ("", one.prefix):
         return False
     its = Reached(kind=way.kind, at=way.at, state=state, prefix="", argv=way.argv)
-    return not any(True for _lack in lacking_pythons(found, its, ground, pythons))
+    return not any(True for _lack in lacking_pythons(found, its, ground))
 
 
 def _kept(state: State) -> Iterator[StartLine]:

@@ -22,7 +22,7 @@ MOST_PROGRAMS, MOST_MODULES, MOST_BYTES = 20, 60, 1 << 19
 _SETS = late_pattern(r"(?i)\b(?:set|export|env:)[ \t\"]{0,9}(?:HOME|USER|LOGNAME)\b")
 
 
-def posix_variables(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def posix_variables(ground: Ground) -> Iterator[Reached]:
     """Yield the programs of the working folder that ask for such a variable as they start, or whose packages do."""
     absent = frozenset(n for n in OF_LINUX if not variable_in(ground.env, n))
     if not absent or not ground.folder or ground.folder == ground.person.home:
@@ -35,7 +35,8 @@ def posix_variables(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> I
         text = ground.where.text(path, MOST_BYTES) or ""
         roots = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)}
         home = next(
-            (p for p in pythons if all(has_module(p, r, ground) for r in roots if _is_installed(r, p, ground))), None
+            (p for p in ground.pythons if all(has_module(p, r, ground) for r in roots if _is_installed(r, p, ground))),
+            None,
         )
         asks = _asks(path, text, home, absent, ground) if home else None
         if home and asks:

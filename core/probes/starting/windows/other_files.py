@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.host.windows.environment import expand_variables
-from core.model.facts import PythonEnvironment, StartKind
+from core.model.facts import StartKind
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.runners import words_of
 from core.probes.starting.machine import Ground
@@ -40,7 +40,7 @@ _VALUE = late_pattern(r"(?i)<(executable|arguments|startarguments|workingdirecto
 _ENV = late_pattern(r"(?i)<env\s{1,9}name=\"([^\"]{1,99})\"\s{1,9}value=\"([^\"]{0,800})\"")
 
 
-def other_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def other_files(ground: Ground) -> Iterator[Reached]:
     """Yield the files of the working folder in these languages that start an environment's Python, or one that lacks what its program imports."""
     readers: tuple[tuple[str, Callable[[str, str, State, Ground], StartedFile | None]], ...] = (
         (".sh", _of_bash),
@@ -58,7 +58,7 @@ def other_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Itera
             if found is not None and not found.is_gone:
                 kind: StartKind = "service" if ending == ".xml" else "script"
                 way = Reached(kind=kind, at=path, state=state, argv=(path,), text=" ".join(found.arguments))
-                yield from way_to(found, way, ground, pythons)
+                yield from way_to(found, way, ground)
 
 
 def _of_bash(text: str, path: str, state: State, ground: Ground) -> StartedFile | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import path_text
 from core.probes.starting.commands.lacking_modules import has_module
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
@@ -22,7 +22,7 @@ SPEAKS_OF_CUDA = late_pattern(r"(?i)nvidia|cuda|cudnn|cublas|torch")
 _IMPORTED = late_pattern(r"(?m)^(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_]\w*))")
 
 
-def own_path_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def own_path_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the programs that do so, if every program of the folder that imports such a framework does."""
     if not ground.is_in_project:
         return
@@ -36,7 +36,7 @@ def own_path_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Ite
             continue
         if not (SETS_PATH.search(text) and SPEAKS_OF_CUDA.search(text)):
             return
-        homes = [p.prefix for p in pythons if all(has_module(p, m, ground) for m in modules)]
+        homes = [p.prefix for p in ground.pythons if all(has_module(p, m, ground) for m in modules)]
         found += [(path, homes[0])] if len(homes) == 1 else []
     for path, prefix in found:
         state = ground.session(path)

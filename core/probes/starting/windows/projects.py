@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from functools import partial
 
 from core.host.startup.state import State
-from core.model.facts import PythonEnvironment
 from core.probes.python.environment import read_settings
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
@@ -28,7 +27,7 @@ from core.probes.starting.windows.starters import way_to
 MOST_TASKS = 40
 
 
-def project_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def project_ways(ground: Ground) -> Iterator[Reached]:
     """Yield what the folder's files of editors start. They are often another machine's: a Python that is gone is not told."""
     if not ground.is_in_project:
         return
@@ -46,16 +45,14 @@ def project_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         for number, its in enumerate(read(text, path, state, ground) if text is not None else ()):
             found = _started(its, path, ground) if number < MOST_TASKS else None
             if found is not None and not found.is_gone:
-                yield from way_to(
-                    found, Reached(kind="task", at=f"{path}: {its.name}", state=its.state), ground, pythons
-                )
+                yield from way_to(found, Reached(kind="task", at=f"{path}: {its.name}", state=its.state), ground)
 
 
-def launching_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def launching_ways(ground: Ground) -> Iterator[Reached]:
     """Yield what the folder's own programs, and npm's scripts, start."""
     if not ground.folder or ground.folder == ground.person.home:
         return
-    own = pythons[0].executable if len(pythons) == 1 else ""
+    own = ground.pythons[0].executable if len(ground.pythons) == 1 else ""
     readers: list[tuple[str, Reader]] = [(n, partial(launching_calls, own_python=own)) for n in launching_files(ground)]
     readers += [(n, node_calls) for n in node_files(ground)]
     readers.append(("package.json", npm_scripts))
@@ -73,20 +70,18 @@ def launching_ways(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> It
             its.begin()
             found = commands_of_line(command, Place(path, line), its, ground)
             if found is not None and not found.is_gone:
-                yield from way_to(
-                    found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground, pythons
-                )
+                yield from way_to(found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground)
         if name.endswith(".py"):
-            yield from _by_name(text, path, state, ground, pythons)
+            yield from _by_name(text, path, state, ground)
 
 
-def _by_name(
-    text: str, path: str, state: State, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _by_name(text: str, path: str, state: State, ground: Ground) -> Iterator[Reached]:
     """Yield what a program starts as ``python`` without a shell: that is the Python which its environment was made from, whatever is active."""
-    settings = (read_settings(ground.read(ntpath.join(p.prefix, "pyvenv.cfg"))) for p in pythons if p.kind == "venv")
+    settings = (
+        read_settings(ground.read(ntpath.join(p.prefix, "pyvenv.cfg"))) for p in ground.pythons if p.kind == "venv"
+    )
     made_from = {its["home"] for its in settings if its and its.get("home")}
-    if len(made_from) != 1 or any(p.kind == "conda" for p in pythons):
+    if len(made_from) != 1 or any(p.kind == "conda" for p in ground.pythons):
         return
     (base,) = made_from
     for line, command, by_shell in named_pythons_started(text, ground):
@@ -98,7 +93,7 @@ def _by_name(
         found = python_of_line(f'"{file}" {rest}', Place(path, line), its, ground)
         if found is not None:
             way = Reached(kind="task", at=f"{path}: {command}, line {line}", state=its, text=command)
-            yield from (w for w in way_to(found, way, ground, pythons) if w.runs)
+            yield from (w for w in way_to(found, way, ground) if w.runs)
 
 
 def _started(its: Configured, path: str, ground: Ground) -> StartedFile | None:

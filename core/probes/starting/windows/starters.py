@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from core.common.variable_names import variable_in
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
-from core.model.facts import PythonEnvironment, RegisteredStart, StartKind, Variable
+from core.model.facts import RegisteredStart, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import lacking_pythons, script_folder
@@ -43,35 +43,28 @@ STARTS_PYTHON = re.compile(
 
 
 def starter_ways(
-    ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
-    registered: tuple[RegisteredStart, ...],
-    variables: tuple[Variable, ...],
+    ground: Ground, registered: tuple[RegisteredStart, ...], variables: tuple[Variable, ...]
 ) -> Iterator[Reached]:
     """Yield each way by which Windows starts a Python. ``variables``: those of every scope, as the registry has them."""
     for one in registered:
-        yield from _registered(one, ground, pythons, variables)
-    yield from _tasks(ground, pythons, variables)
-    yield from _shortcuts(ground, pythons)
+        yield from _registered(one, ground, variables)
+    yield from _tasks(ground, variables)
+    yield from _shortcuts(ground)
 
 
-def _way(
-    way: Reached, command: str, at: Place, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def _way(way: Reached, command: str, at: Place, ground: Ground) -> Iterator[Reached]:
     """Yield a way whose command leads to a Python of this machine, or to one that lacks what the program imports."""
     if STARTS_PYTHON.search(command):
-        yield from way_to(python_of_line(command, at, way.state, ground), way, ground, pythons)
+        yield from way_to(python_of_line(command, at, way.state, ground), way, ground)
 
 
-def way_to(
-    found: StartedFile | None, way: Reached, ground: Ground, pythons: tuple[PythonEnvironment, ...]
-) -> Iterator[Reached]:
+def way_to(found: StartedFile | None, way: Reached, ground: Ground) -> Iterator[Reached]:
     """Yield the way that leads to a Python of this machine, or to one that lacks what the program imports; nothing for any other."""
     if found is None:
         return
-    prefix = prefix_among(found, pythons)
+    prefix = prefix_among(found, ground.pythons)
     its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
-    runs = (*ended_starts(found, its, ground, pythons), *lacking_pythons(found, its, ground, pythons))
+    runs = (*ended_starts(found, its, ground), *lacking_pythons(found, its, ground))
     if prefix or runs:
         yield replace(its, runs=runs, folder=script_folder(found, way.state, ground))
 
@@ -79,9 +72,7 @@ def way_to(
 # --- the registry --------------------------------------------------------------------------------------------------------
 
 
-def _registered(
-    one: RegisteredStart, ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
-) -> Iterator[Reached]:
+def _registered(one: RegisteredStart, ground: Ground, variables: tuple[Variable, ...]) -> Iterator[Reached]:
     if one.kind in ("prompt", "association", "policy") or not STARTS_PYTHON.search(one.command):
         return
     mine = one.kind == "logon" or ntpath.basename(one.account).lower() == ground.person.name.lower() != ""
@@ -98,7 +89,7 @@ def _registered(
     state.values["PWD"] = one.folder or _system_folder(env)
     command = expand_variables(one.command, env)
     kind: StartKind = "service" if one.kind == "service" else "launcher"
-    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground, pythons)
+    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground)
 
 
 def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:
@@ -117,9 +108,7 @@ def _system_folder(env: dict[str, str]) -> str:
 # --- tasks ---------------------------------------------------------------------------------------------------------------
 
 
-def _tasks(
-    ground: Ground, pythons: tuple[PythonEnvironment, ...], variables: tuple[Variable, ...]
-) -> Iterator[Reached]:
+def _tasks(ground: Ground, variables: tuple[Variable, ...]) -> Iterator[Reached]:
     r"""Yield the actions of the tasks that are enabled: each file below System32\Tasks is one.
 
     One of the system's accounts gets the machine's variables, without the person's.
@@ -143,7 +132,7 @@ def _tasks(
                 state.files.append(path)
                 filled, folder_of_it = (expand_variables(t, env) for t in (command, where))
                 state.values["PWD"] = folder_of_it or _system_folder(env)
-                yield from _way(Reached(kind="task", at=path, state=state), filled, Place(path), ground, pythons)
+                yield from _way(Reached(kind="task", at=path, state=state), filled, Place(path), ground)
 
 
 def actions_of_task(data: bytes) -> list[tuple[str, str, str]]:
@@ -186,7 +175,7 @@ def _text(parent: Element, name: str) -> str:
 # --- shortcuts -----------------------------------------------------------------------------------------------------------
 
 
-def _shortcuts(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _shortcuts(ground: Ground) -> Iterator[Reached]:
     """Yield the shortcuts that start a Python."""
     for path in shortcut_files(ground.env, ground.around.names):
         link = read_shortcut(ground.where.read(path, MOST_BYTES) or b"")
@@ -196,4 +185,4 @@ def _shortcuts(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterat
         state = ground.session(path)
         state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
         command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
-        yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground, pythons)
+        yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground)

@@ -44,7 +44,6 @@ from core.probes.starting.windows.starters import starter_ways
 
 def windows_ways(
     ground: Ground,
-    pythons: tuple[PythonEnvironment, ...],
     registered: tuple[RegisteredStart, ...] = (),
     variables: tuple[Variable, ...] = (),
     apart: Callable[..., Iterator[Reached]] = in_turn,
@@ -56,20 +55,20 @@ def windows_ways(
     ground = replace(ground, refuses_scripts=any(one.kind == "policy" for one in registered))
     yield from apart(
         lambda: prompt_ways(ground, registered),
-        lambda: _kernels(ground, pythons),
-        lambda: _activations(ground, pythons),
+        lambda: _kernels(ground),
+        lambda: _activations(ground),
         lambda: _editors(ground),
-        lambda: _launches(ground, pythons),
-        lambda: chosen_ways(ground, pythons),
-        lambda: own_path_ways(ground, pythons),
-        lambda: _batch_files(ground, pythons),
-        lambda: project_ways(ground, pythons),
-        lambda: launching_ways(ground, pythons),
-        lambda: other_files(ground, pythons),
-        lambda: unreadable_files(ground, pythons),
-        lambda: posix_variables(ground, pythons),
-        lambda: starter_ways(ground, pythons, registered, variables),
-        lambda: double_click_ways(ground, pythons, registered),
+        lambda: _launches(ground),
+        lambda: chosen_ways(ground),
+        lambda: own_path_ways(ground),
+        lambda: _batch_files(ground),
+        lambda: project_ways(ground),
+        lambda: launching_ways(ground),
+        lambda: other_files(ground),
+        lambda: unreadable_files(ground),
+        lambda: posix_variables(ground),
+        lambda: starter_ways(ground, registered, variables),
+        lambda: double_click_ways(ground, registered),
     )
 
 
@@ -77,24 +76,24 @@ def _give(state: State, name: str, value: str, file: str, line: int) -> None:
     give(state, name, value, Place(file, line), form="json")
 
 
-def _kernels(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _kernels(ground: Ground) -> Iterator[Reached]:
     join = ground.where.join
     homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := variable_in(ground.env, name))]
-    homes += [join(p.prefix, "share", "jupyter") for p in pythons]
+    homes += [join(p.prefix, "share", "jupyter") for p in ground.pythons]
     for kernel in kernels_in(homes, ground):
         state = ground.session()
         state.files.append(kernel.path)
         for variable, value, line in kernel.variables:
             filled = fill(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
             _give(state, variable, filled, kernel.path, line)
-        prefix = next((p.prefix for p in pythons if kernel.path.lower().startswith(p.prefix.lower() + "\\")), "")
+        prefix = next((p.prefix for p in ground.pythons if kernel.path.lower().startswith(p.prefix.lower() + "\\")), "")
         way = Reached(kind="notebook", at=kernel.path, state=state, prefix=prefix)
-        yield with_notebooks(way, next(iter(kernel.argv), "").replace("/", "\\"), ground, pythons)
+        yield with_notebooks(way, next(iter(kernel.argv), "").replace("/", "\\"), ground)
 
 
-def _activations(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _activations(ground: Ground) -> Iterator[Reached]:
     join = ground.where.join
-    for python in pythons:
+    for python in ground.pythons:
         state = ground.session()
         if python.kind == "venv":
             python_of_batch(join(python.prefix, "Scripts", "activate.bat"), state, ground)
@@ -132,7 +131,7 @@ def _editors(ground: Ground) -> Iterator[Reached]:
         yield Reached(kind="editor", at=path, state=state)
 
 
-def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _launches(ground: Ground) -> Iterator[Reached]:
     """Yield the configurations of the working folder's launch.json that start Python.
 
     Without ``envFile`` the Python extension reads the folder's .env
@@ -160,11 +159,11 @@ def _launches(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterato
         python = row.get("python")
         named = _filled(python, state, ground) if isinstance(python, str) else ""
         way = Reached(
-            kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=_prefix_in(named, pythons)
+            kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=_prefix_in(named, ground.pythons)
         )
         program = row.get("program")
         started = _filled(program, state, ground).replace("/", "\\") if isinstance(program, str) else ""
-        yield launched(way, named.replace("/", "\\"), started, ground, pythons)
+        yield launched(way, named.replace("/", "\\"), started, ground)
 
 
 def _filled(value: str, state: State, ground: Ground) -> str:
@@ -172,7 +171,7 @@ def _filled(value: str, state: State, ground: Ground) -> str:
     return filled_by_editor(value, lambda name: _known(state, name), ground)
 
 
-def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iterator[Reached]:
+def _batch_files(ground: Ground) -> Iterator[Reached]:
     """Yield the batch files and the scripts of PowerShell of the working folder that start an environment's Python, or one that lacks what their program imports.
 
     Many name a Python of another machine: one that is gone is told where no other batch file, which it does not call, starts an environment.
@@ -193,12 +192,12 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         if found is None or (found.relative and not found.ended_at and not folder_of_another_drive(state)):
             continue
         called |= {f for f in state.files if f != path}
-        way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, pythons), argv=(path,))
+        way = Reached(kind="script", at=path, state=state, prefix=prefix_among(found, ground.pythons), argv=(path,))
         if (found.is_gone and not found.launcher) or found.ended_by == "exits":
             gone.append((found, way))
             continue
-        runs = (*ended_starts(found, way, ground, pythons), *lacking_pythons(found, way, ground, pythons))
-        runs = tuple(with_kept_blanks(one, way, ground, pythons) for one in runs)
+        runs = (*ended_starts(found, way, ground), *lacking_pythons(found, way, ground))
+        runs = tuple(with_kept_blanks(one, way, ground) for one in runs)
         whole |= {path} if way.prefix and not runs else set()
         if way.prefix or runs:
             yield replace(way, runs=runs, folder=script_folder(found, state, ground))
@@ -206,11 +205,11 @@ def _batch_files(ground: Ground, pythons: tuple[PythonEnvironment, ...]) -> Iter
         if way.at in called or whole - set(way.state.files):
             continue
         runs = (
-            *ended_starts(found, way, ground, pythons),
-            *lacking_pythons(found, way, ground, pythons, gone_counts=True),
+            *ended_starts(found, way, ground),
+            *lacking_pythons(found, way, ground, gone_counts=True),
         )
         if runs:
-            yield replace(way, runs=tuple(with_kept_blanks(one, way, ground, pythons) for one in runs))
+            yield replace(way, runs=tuple(with_kept_blanks(one, way, ground) for one in runs))
 
 
 def _prefix_in(text: str, pythons: tuple[PythonEnvironment, ...]) -> str:
