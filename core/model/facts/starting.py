@@ -92,6 +92,37 @@ INTERPRETER = "sys.executable"
 """The name of a line that names the Python which a program runs in, as a path."""
 
 
+StartReason = Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports", "kernel"]
+StartFault = Literal[
+    "",
+    "without call",
+    "folder not searched",
+    "variable not read",
+    "pth files not read",
+    "not in this folder",
+    "not of this account",
+    "opens the Store",
+    "no source",
+    "activation ends",
+    "no shell",
+    "no conda",
+    "percent",
+    "blank",
+    "own packages",
+    "program not there",
+    "not searched",
+    "exits",
+    "no command",
+    "not read",
+    "policy",
+    "variable not set",
+    "tool not in PATH",
+    "not in code page",
+    "file not in code page",
+    "not of Windows",
+]
+
+
 class StartedPython(Frozen, frozen=True, kw_only=True):
     """The Python that this way starts, if it appears to be an environment's."""
 
@@ -103,7 +134,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """The environment of this file; empty if it belongs to none."""
     seems: str
     """The environment that appears to be meant."""
-    why: Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports", "kernel"]
+    why: StartReason
     """The evidence for that. name: its name. imports: it has what the program imports, and the Python that runs does not.
     kernel: it has what a notebook imports, and the notebook's kernel is not there."""
     source: str = ""
@@ -114,34 +145,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Of imports: the modules that the Python lacks."""
     sure: bool = True
     """Whether the same Python runs wherever the way is started; a name may lead elsewhere once an environment is activated."""
-    fault: Literal[
-        "",
-        "without call",
-        "folder not searched",
-        "variable not read",
-        "pth files not read",
-        "not in this folder",
-        "not of this account",
-        "opens the Store",
-        "no source",
-        "activation ends",
-        "no shell",
-        "no conda",
-        "percent",
-        "blank",
-        "own packages",
-        "program not there",
-        "not searched",
-        "exits",
-        "no command",
-        "not read",
-        "policy",
-        "variable not set",
-        "tool not in PATH",
-        "not in code page",
-        "file not in code page",
-        "not of Windows",
-    ] = ""
+    fault: StartFault = ""
     """What ends it, other than a Python that is another or gone.
 
     - no source: the shell that reads ``source`` (file and line) has no command of this name, and so does not come to this Python

@@ -10,8 +10,9 @@ from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State, fill
-from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind
+from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind, path_text
 from core.model.facts.base import Frozen
+from core.model.facts.starting import StartFault, StartReason
 from core.probes.starting.compositors import read_compositor
 from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
@@ -42,6 +43,33 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """The language of that shell."""
     apart: bool = False
     """It does not get this session's PATH: nobody activates an environment before it."""
+
+
+def ended_start(
+    prefix: str,
+    name: str,
+    path: str,
+    fault: StartFault = "",
+    why: StartReason = "imports",
+    *,
+    source: str = "",
+    program: str = "",
+    lacks: tuple[str, ...] = (),
+    command: str = "",
+) -> StartedPython:
+    """Return the Python of the environment ``prefix`` at whose start something goes wrong (see the fields of ``StartedPython``)."""
+    return StartedPython(
+        name=path_text(name),
+        path=path_text(path),
+        prefix=prefix,
+        seems=prefix,
+        why=why,
+        source=path_text(source),
+        program=path_text(program),
+        lacks=lacks,
+        command=command,
+        fault=fault,
+    )
 
 
 def desktop_session(ground: Ground) -> State:

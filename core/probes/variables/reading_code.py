@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, caught_types, is_environ, last_name, literal_text
@@ -65,6 +66,20 @@ class Read(Frozen, frozen=True):
 
     variable: str
     case: Case = ""
+
+
+class _At(NamedTuple):
+    """Where a statement stands."""
+
+    scope: Scope
+    at_import: bool = False
+    """Whether it runs as the module is imported."""
+    caught: bool = False
+    """Whether a handler catches what its conversions raise, and goes on."""
+
+    def within(self, runs: bool) -> _At:
+        """Return the same for a part that runs only if ``runs``."""
+        return self._replace(at_import=self.at_import and runs)
 
 
 class Helper(Frozen, frozen=True):
@@ -158,7 +173,7 @@ class _Module:
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef) and (helper := self._helper(node)):
                 self.helpers[node.name] = helper
-        found = [*_Walk(self).block(self.tree.body, {}, at_import=True)]
+        found = [*_Walk(self).block(self.tree.body, _At({}, at_import=True))]
         for value in found:
             if value.variable in self.asked and not value.required:
                 continue
@@ -182,7 +197,7 @@ class _Module:
         parameters = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
         inner = _Walk(self, parameters=frozenset(parameters))
         scope: Scope = {p: (Read(f"={p}"),) for p in parameters}
-        found = [v for v in inner.block(function.body, scope, at_import=False) if v.variable[:1] in "=?"]
+        found = [v for v in inner.block(function.body, _At(scope)) if v.variable[:1] in "=?"]
         asked, compared = self.asked, self.compared
         self.asked = {a for a in asked if a[:1] not in "=?"}
         self.compared = {n: w for n, w in compared.items() if n[:1] not in "=?"}
@@ -204,83 +219,77 @@ class _Walk:
         self.further: set[int] = set()
         """Identities of the conditions that are branches of another one."""
 
-    def block(
-        self, body: list[ast.stmt], scope: Scope, *, at_import: bool, caught: bool = False
-    ) -> Iterator[CodeValue]:
+    def block(self, body: list[ast.stmt], at: _At) -> Iterator[CodeValue]:
         for node in body:
-            yield from self._statement(node, scope, at_import=at_import, caught=caught)
+            yield from self._statement(node, at)
 
     def _statement(  # noqa: C901, PLR0912 - one case for each kind of statement
-        self, node: ast.stmt, scope: Scope, *, at_import: bool, caught: bool
+        self, node: ast.stmt, at: _At
     ) -> Iterator[CodeValue]:
         match node:
             case ast.FunctionDef() | ast.AsyncFunctionDef():
                 own = {a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)}
                 for default in (*node.args.defaults, *(d for d in node.args.kw_defaults if d), *node.decorator_list):
-                    yield from self._expression(default, scope, at_import=at_import, caught=caught)
-                inner = {n: r for n, r in scope.items() if n not in own}
-                yield from self.block(node.body, inner, at_import=False)
+                    yield from self._expression(default, at)
+                inner = {n: r for n, r in at.scope.items() if n not in own}
+                yield from self.block(node.body, _At(inner))
             case ast.ClassDef():
-                yield from self.block(node.body, dict(scope), at_import=at_import, caught=caught)
+                yield from self.block(node.body, at._replace(scope=dict(at.scope)))
             case ast.Try():
                 catches = any(_continues_after_failure(h) for h in node.handlers)
-                yield from self.block(node.body, scope, at_import=at_import, caught=caught or catches)
+                yield from self.block(node.body, at._replace(caught=at.caught or catches))
                 for handler in node.handlers:
-                    yield from self.block(handler.body, scope, at_import=False, caught=caught)
+                    yield from self.block(handler.body, at.within(False))
                 for block in (node.orelse, node.finalbody):
-                    yield from self.block(block, scope, at_import=at_import, caught=caught)
+                    yield from self.block(block, at)
             case ast.If():
-                yield from self._if(node, scope, at_import=at_import, caught=caught)
+                yield from self._if(node, at)
             case ast.Assert():
-                yield from self._accepted_words(
-                    node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=True
-                )
-                yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
+                yield from self._accepted_words(node.test, node.lineno, at, wanted=True)
+                yield from self._expression(node.test, at)
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
                 | ast.AnnAssign(target=ast.Name(id=name), value=ast.expr() as value)
             ):
-                yield from self._expression(value, scope, at_import=at_import, caught=caught)
+                yield from self._expression(value, at)
                 self.texts[name] = self.module.text(value) or ""
-                reads = self._reads(value, scope)
+                reads = self._reads(value, at.scope)
                 if reads:
-                    scope[name] = reads
+                    at.scope[name] = reads
                 else:
-                    scope.pop(name, None)
+                    at.scope.pop(name, None)
             case ast.Assign(targets=[ast.Attribute(value=ast.Name(id="self"), attr=name)], value=value):
-                yield from self._expression(value, scope, at_import=at_import, caught=caught)
-                scope[f"self.{name}"] = self._reads(value, scope)
+                yield from self._expression(value, at)
+                at.scope[f"self.{name}"] = self._reads(value, at.scope)
             case ast.For() | ast.While() | ast.With():
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr):
-                        yield from self._expression(part, scope, at_import=at_import, caught=caught)
+                        yield from self._expression(part, at)
                     elif isinstance(part, ast.withitem):
-                        yield from self._expression(part.context_expr, scope, at_import=at_import, caught=caught)
+                        yield from self._expression(part.context_expr, at)
                 body = [*node.body, *getattr(node, "orelse", [])]
-                yield from self.block(body, scope, at_import=at_import and isinstance(node, ast.With), caught=caught)
+                yield from self.block(body, at.within(isinstance(node, ast.With)))
             case _:
                 for part in ast.iter_child_nodes(node):
                     if isinstance(part, ast.expr):
-                        yield from self._expression(part, scope, at_import=at_import, caught=caught)
+                        yield from self._expression(part, at)
 
-    def _if(self, node: ast.If, scope: Scope, *, at_import: bool, caught: bool) -> Iterator[CodeValue]:
-        yield from self._expression(node.test, scope, at_import=at_import, caught=caught)
-        if not caught:
-            yield from self._modules_asked(node, scope)
+    def _if(self, node: ast.If, at: _At) -> Iterator[CodeValue]:
+        yield from self._expression(node.test, at)
+        if not at.caught:
+            yield from self._modules_asked(node, at.scope)
         if any(isinstance(n, ast.Raise) for n in node.body):
-            yield from self._accepted_words(
-                node.test, scope, node.lineno, at_import=at_import, caught=caught, wanted=False
-            )
-        if ends_with_raise(node.body) and not caught:
-            for read, takes in self._required(node.test, scope):
+            yield from self._accepted_words(node.test, node.lineno, at, wanted=False)
+        if ends_with_raise(node.body) and not at.caught:
+            for read, takes in self._required(node.test, at.scope):
                 yield CodeValue(
-                    variable=read.variable, takes=takes, line=node.lineno, at_import=at_import, required=True
+                    variable=read.variable, takes=takes, line=node.lineno, at_import=at.at_import, required=True
                 )
-        if id(node) not in self.further and not caught:
-            yield from self._left_over(node, scope, at_import=at_import)
-        plain = self._is_asked_alone(node.test, scope)
+        if id(node) not in self.further and not at.caught:
+            yield from self._left_over(node, at)
+        plain = self._is_asked_alone(node.test, at.scope)
         for block in (node.body, node.orelse):
-            yield from self.block(block, scope, at_import=at_import and plain, caught=caught)
+            yield from self.block(block, at.within(plain))
 
     def _required(self, test: ast.expr, scope: Scope) -> Iterator[tuple[Read, Takes]]:
         """Yield the paths that are absent wherever a condition holds because of them: ``not isfile(X)``, ``X and not isfile(X)``."""
@@ -300,7 +309,7 @@ class _Walk:
                         for asked in (*question.args[:1], own):
                             yield from ((read, takes) for read in self._reads(asked, scope))
 
-    def _left_over(self, node: ast.If, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+    def _left_over(self, node: ast.If, at: _At) -> Iterator[CodeValue]:
         """Yield the words of ``if X == "a": ... elif X in ("b", "c"): ... else: raise``."""
         tests, last = [node.test], node.orelse
         while len(last) == 1 and isinstance(last[0], ast.If):
@@ -314,14 +323,14 @@ class _Walk:
             match test:
                 case ast.Compare(left=left, ops=[ast.Eq() | ast.In()], comparators=[right]):
                     words = self.module.words(right) or tuple(w for w in (self.module.text(right),) if w)
-                    reads |= {*self._reads(left, scope)} or {Read("")}
+                    reads |= {*self._reads(left, at.scope)} or {Read("")}
                     found |= {*words}
                     if not words:
                         return
                 case _:
                     return
         if len(reads) == 1 and (read := reads.pop()).variable:
-            yield _value(read, "words", node.lineno, tuple(sorted(found)), at_import=at_import)
+            yield _value(read, "words", node.lineno, tuple(sorted(found)), at_import=at.at_import)
 
     def _modules_asked(self, node: ast.If, scope: Scope) -> Iterator[CodeValue]:
         """Yield the modules without which a branch for a switch that is on ends: ``if X: try: import m except ImportError: raise``."""
@@ -361,43 +370,41 @@ class _Walk:
                 return True
         return bool(self._reads(test, scope))
 
-    def _accepted_words(
-        self, test: ast.expr, scope: Scope, line: int, *, at_import: bool, caught: bool, wanted: bool
-    ) -> Iterator[CodeValue]:
+    def _accepted_words(self, test: ast.expr, line: int, at: _At, *, wanted: bool) -> Iterator[CodeValue]:
         """Yield the words of ``if X not in (...): raise`` and ``assert X in (...)``."""
         parts = test.values if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) else [test]
         for part in parts:
             match part:
                 case ast.Compare(left=left, ops=[ast.In() | ast.NotIn() as way], comparators=[right]) if (
-                    isinstance(way, ast.In) is wanted and not caught
+                    isinstance(way, ast.In) is wanted and not at.caught
                 ):
                     words = self.module.words(right)
-                    for read in self._reads(left, scope) if words else ():
-                        yield _value(read, "words", line, words or (), at_import=at_import)
+                    for read in self._reads(left, at.scope) if words else ():
+                        yield _value(read, "words", line, words or (), at_import=at.at_import)
 
-    def _expression(self, root: ast.expr, scope: Scope, *, at_import: bool, caught: bool) -> Iterator[CodeValue]:
+    def _expression(self, root: ast.expr, at: _At) -> Iterator[CodeValue]:
         match root:
             case ast.Lambda():
-                at_import, caught = False, False
+                at = _At(at.scope)
             case ast.IfExp(test=test):
-                yield from self._expression(test, scope, at_import=at_import, caught=caught)
-                plain = self._is_asked_alone(test, scope)
+                yield from self._expression(test, at)
+                plain = self._is_asked_alone(test, at.scope)
                 for part in (root.body, root.orelse):
-                    yield from self._expression(part, scope, at_import=at_import and plain, caught=caught)
+                    yield from self._expression(part, at.within(plain))
                 return
             case ast.Compare(left=left, comparators=[right], ops=[way]):
-                self._note_comparison(left, right, way, scope)
+                self._note_comparison(left, right, way, at.scope)
             case ast.Call():
-                self._note_question(root, scope)
-                if not caught:
-                    yield from self._call(root, scope, at_import=at_import)
-            case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as table, slice=key) if not caught:
+                self._note_question(root, at.scope)
+                if not at.caught:
+                    yield from self._call(root, at)
+            case ast.Subscript(value=ast.Dict() | ast.Name() | ast.Attribute() as table, slice=key) if not at.caught:
                 name = f"{last_name(table)}[]"
                 words = self.module.lists.get(name) or self.module.words(table)
                 if isinstance(root.ctx, ast.Load) and words:
-                    for read in self._reads(key, scope):
+                    for read in self._reads(key, at.scope):
                         self.module.looked_up.add((read.variable, root.lineno))
-                        yield _value(read, "words", root.lineno, words, at_import=at_import)
+                        yield _value(read, "words", root.lineno, words, at_import=at.at_import)
         for child in ast.iter_child_nodes(root):
             inner: ast.AST = (
                 child.value
@@ -407,7 +414,7 @@ class _Walk:
                 else child
             )
             if isinstance(inner, ast.expr):
-                yield from self._expression(inner, scope, at_import=at_import, caught=caught)
+                yield from self._expression(inner, at)
 
     def _note_comparison(self, left: ast.expr, right: ast.expr, way: ast.cmpop, scope: Scope) -> None:
         if isinstance(way, ast.In | ast.NotIn):
@@ -423,26 +430,26 @@ class _Walk:
         if last_name(call.func) in CHECKS:
             self.module.asked |= {r.variable for a in asked for r in self._reads(a, scope)}
 
-    def _call(self, call: ast.Call, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+    def _call(self, call: ast.Call, at: _At) -> Iterator[CodeValue]:
         called = last_name(call.func)
         first = argument(call, "name", 0)
         takes = CONVERSIONS.get(_OWN.sub(r"\1", called))
         if helper := self.module.helpers.get(called) if isinstance(call.func, ast.Name) else None:
-            yield from self._by_helper(call, helper, scope, at_import=at_import)
+            yield from self._by_helper(call, helper, at)
         elif called in self.module.functions and _OWN.match(called):
             return  # It does more than convert.
         elif takes in ("whole number", "number") and len(call.args) > (1 if called == "int" else 2):
             return  # a number in another base, or another kind of conversion
         elif takes == "words":
             if (name := _constant_name(first)) and (words := self._enumerated(call)):
-                yield CodeValue(variable=name, takes="words", line=call.lineno, words=words, at_import=at_import)
+                yield CodeValue(variable=name, takes="words", line=call.lineno, words=words, at_import=at.at_import)
         else:
             its, words = self._taken(call, called, takes)
             if its is None and (name := _constant_name(first)) and (told := _told_kind(call)):
                 yield CodeValue(variable=name, takes=told, line=call.lineno, at_import=False)
-            reads = self._reads(first, scope) if its else ()
+            reads = self._reads(first, at.scope) if its else ()
             for read in reads or (_named(first, called) if takes else ()):
-                yield _value(read, its or "words", call.lineno, words, at_import=at_import)
+                yield _value(read, its or "words", call.lineno, words, at_import=at.at_import)
 
     def _taken(self, call: ast.Call, called: str, takes: Takes | None) -> tuple[Takes | None, tuple[str, ...]]:
         """Return what a function accepts as its first argument, and the accepted words."""
@@ -457,12 +464,12 @@ class _Walk:
             return "words", self.module.lists[called]  # the value of an enumeration
         return takes, ()
 
-    def _by_helper(self, call: ast.Call, helper: Helper, scope: Scope, *, at_import: bool) -> Iterator[CodeValue]:
+    def _by_helper(self, call: ast.Call, helper: Helper, at: _At) -> Iterator[CodeValue]:
         given = argument(call, helper.name, helper.parameter)
-        reads = self._reads(given, scope) if helper.of_value else _named_by(self.module.text(given))
+        reads = self._reads(given, at.scope) if helper.of_value else _named_by(self.module.text(given))
         for read in reads:
             its = Read(read.variable, helper.case or read.case)
-            yield _value(its, helper.takes, call.lineno, helper.words, at_import=at_import)
+            yield _value(its, helper.takes, call.lineno, helper.words, at_import=at.at_import)
 
     def _enumerated(self, call: ast.Call) -> tuple[str, ...]:
         at = 2 if last_name(call.func) == "env_with_choices" else None

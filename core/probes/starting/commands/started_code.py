@@ -47,7 +47,7 @@ from core.probes.starting.commands.unseen_activations import (
 )
 from core.probes.starting.machine import Ground, login_state
 from core.probes.starting.projects.launching_code import named_pythons_started
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 
 MOST_DEPTH = 4
 """Steps from a listed requirement to what it brings."""
@@ -79,16 +79,8 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
 
 def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
     """Return the environment's Python to which a way of starting does not come."""
-    return StartedPython(
-        name=found.first or posixpath.basename(found.path),
-        path=path_text(found.path),
-        prefix=prefix,
-        seems=prefix,
-        why="activated",
-        source=path_text(found.ended_at),
-        program=path_text(program_file(found)),
-        fault=found.ended_by,
-    )
+    name, program = found.first or posixpath.basename(found.path), program_file(found)
+    return ended_start(prefix, name, found.path, found.ended_by, "activated", source=found.ended_at, program=program)
 
 
 def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -101,17 +93,7 @@ def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[Sta
     lost = not_searched(found, way, ground, home)
     if lost:
         program, option, lacks, folder = lost
-        yield StartedPython(
-            name=option,
-            path=path_text(found.path),
-            prefix=home.prefix,
-            seems=home.prefix,
-            why="imports",
-            source=path_text(folder),
-            program=path_text(program),
-            lacks=lacks,
-            fault="not searched",
-        )
+        yield ended_start(home.prefix, option, found.path, "not searched", source=folder, program=program, lacks=lacks)
 
 
 def _started_by_it(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -145,16 +127,7 @@ def _without_variables(found: StartedFile, way: Reached, ground: Ground) -> Iter
         file = next((p for p in places if sets.search(ground.read(p) or "")), "")
         handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
         if (file or name in ground.env) and not handed_on:
-            yield StartedPython(
-                name=name,
-                path=path_text(found.path),
-                prefix=home.prefix,
-                seems=home.prefix,
-                why="imports",
-                source=path_text(source),
-                program=path_text(file),
-                fault="variable not set",
-            )
+            yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program=file)
             return
 
 
@@ -186,16 +159,8 @@ def _without_its_tool(found: StartedFile, way: Reached, ground: Ground) -> Itera
         own = posixpath.join(home.prefix, "bin", tool)
         read = any(re.fullmatch(reader, n) for n in names)
         if read and ground.where.is_file(own) and not find_named(tool, {"PATH": path}, ground.where, "/"):
-            yield StartedPython(
-                name=tool,
-                path=path_text(found.path),
-                prefix=home.prefix,
-                seems=home.prefix,
-                why="imports",
-                source=path_text(posixpath.dirname(own)),
-                program=path_text(place),
-                fault="tool not in PATH",
-            )
+            folder = posixpath.dirname(own)
+            yield ended_start(home.prefix, tool, found.path, "tool not in PATH", source=folder, program=place)
             return
 
 
@@ -243,16 +208,8 @@ def without_program(
         prefix = next((p.seems for p in lacking_pythons(found, replace(way, state=state), ground)), "")
     if not prefix or not meant:
         return None
-    return StartedPython(
-        name=program,
-        path=path_text(found.path),
-        prefix=path_text(found.prefix),
-        seems=prefix,
-        why="imports",
-        source=path_text(here),
-        program=path_text(meant),
-        fault="program not there",
-    )
+    one = ended_start(prefix, program, found.path, "program not there", source=here, program=meant)
+    return replace(one, prefix=path_text(found.prefix))
 
 
 def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
@@ -376,18 +333,9 @@ def _with_own_packages(found: StartedFile, way: Reached, ground: Ground) -> Iter
         relevant = tuple(n for n in relevant if n in frameworks)
     having = [p for p in homes if relevant and all(has_module(p, n, ground) for n in relevant)]
     if having:
-        yield StartedPython(
-            name=ground.where.name(program),
-            path=path_text(having[0].executable),
-            prefix="",
-            seems=having[0].prefix,
-            why="imports",
-            source=path_text(program),
-            program=path_text(program),
-            lacks=relevant,
-            command=found.tool,
-            fault="own packages",
-        )
+        name, python = ground.where.name(program), having[0]
+        one = ended_start(python.prefix, name, python.executable, "own packages", source=program, program=program)
+        yield replace(one, prefix="", lacks=relevant, command=found.tool)
 
 
 def _is_not_beside(found: StartedFile, seems: PythonEnvironment, ground: Ground) -> bool:

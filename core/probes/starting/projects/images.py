@@ -15,12 +15,11 @@ import msgspec
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value
 from core.host.startup.state import fill
-from core.model.facts import StartedPython
 from core.probes.starting.commands.command_line import Line, python_of_command
 from core.probes.starting.commands.runners import words_of
 from core.probes.starting.commands.started_code import own_prefix
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 
 NAMES = late_pattern(r"(?:Dockerfile|Containerfile)(?:\.[\w-]+)?|[\w-]+\.Dockerfile", re.IGNORECASE)
 MOST_FILES = 8
@@ -112,15 +111,8 @@ def _sourced_by_sh(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached
     place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
     prefix = next((p.prefix for p in ground.pythons if place and place == ground.where.real_path(p.prefix)), "")
     if found and start and prefix and "bin" not in stage.path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
-        one = StartedPython(
-            name="python",
-            path=f"{prefix}/bin/python",
-            prefix=prefix,
-            seems=prefix,
-            why="activated",
-            source=f"{path}:{start.line}",
-            fault="no source",
-        )
+        at = f"{path}:{start.line}"
+        one = ended_start(prefix, "python", f"{prefix}/bin/python", "no source", "activated", source=at)
         yield Reached(kind="task", at=path, state=ground.session(path), runs=(one,))
 
 
@@ -139,15 +131,8 @@ def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[
     words = _started(stage)
     names_it = f"{prefix}/bin" in stage.path or re.search(r"\$\{?(?!PATH\b)\w", stage.path)
     if prefix and not names_it and words and _PYTHON.fullmatch(words[0]):
-        ends = StartedPython(
-            name=words[0],
-            path=f"{prefix}/bin/python",
-            prefix=prefix,
-            seems=prefix,
-            why="activated",
-            source=f"{path}:{line}",
-            fault="activation ends",
-        )
+        at = f"{path}:{line}"
+        ends = ended_start(prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at)
         yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
 
 

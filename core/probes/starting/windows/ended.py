@@ -23,7 +23,7 @@ from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import program_file
 from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 from core.probes.starting.windows.in_code_page import not_in_code_page
 
 
@@ -34,10 +34,9 @@ def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
         return
     if found.ended_at and way.prefix:
         its, source = _its_python(found, way, ground), path_text(found.ended_at)
+        first = path_text(found.first)
         yield (
-            replace(
-                its, name=found.first.partition(" ")[0], source=source, program=path_text(found.first), fault="blank"
-            )
+            replace(its, name=first.partition(" ")[0], source=source, program=first, fault="blank")
             if found.ended_by == "blank"
             else replace(its, name="python", source=source, fault="without call")
         )
@@ -67,26 +66,12 @@ def _not_reached(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     one = next(lacking_pythons(found if goes_on else gone, way, ground, gone_counts=True), None)
     own = way.prefix if found.ended_by == "no command" else ""
     if seems := own or (one.seems if one else ""):
-        yield StartedPython(
-            name=path_text(found.first),
-            path=path_text(found.path),
-            prefix=seems,
-            seems=seems,
-            why="lies in it",
-            source=path_text(found.ended_at),
-            program=path_text(program_file(found)),
-            fault=found.ended_by,
-        )
+        source, program = found.ended_at, program_file(found)
+        yield ended_start(seems, found.first, found.path, found.ended_by, "lies in it", source=source, program=program)
 
 
 def _its_python(found: StartedFile, way: Reached, ground: Ground) -> StartedPython:
-    return StartedPython(
-        name=ground.where.name(found.path),
-        path=path_text(found.path),
-        prefix=way.prefix,
-        seems=way.prefix,
-        why="lies in it",
-    )
+    return ended_start(way.prefix, ground.where.name(found.path), found.path, why="lies in it")
 
 
 def folder_of_another_drive(state: State) -> str:
@@ -121,16 +106,9 @@ def _lost_here(found: StartedFile, way: Reached, ground: Ground) -> StartedPytho
         return None
     python = ntpath.normpath(ntpath.join(meant, named)) if found.relative else found.path
     owner = way.prefix or next((p.prefix for p in ground.pythons if is_inside("windows", python, p.prefix)), "")
-    return StartedPython(
-        name=path_text(named),
-        path=path_text(python),
-        prefix=owner,
-        seems=owner,
-        why="lies in it",
-        source=path_text(here),
-        program=path_text(meant),
-        fault="not in this folder",
-    ) if owner else None  # fmt: skip
+    if not owner:
+        return None
+    return ended_start(owner, named, python, "not in this folder", "lies in it", source=here, program=meant)
 
 
 def _folder_not_searched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:

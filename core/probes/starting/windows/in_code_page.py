@@ -21,7 +21,7 @@ from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import options_of_python, program_file
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 from core.probes.starting.windows.batch_variables import value_of
 
 OF_SHELLS = (".bat", ".cmd", ".ps1", ".sh")
@@ -47,16 +47,14 @@ def not_in_code_page(found: StartedFile, way: Reached, ground: Ground) -> Iterat
     place = ntpath.normpath(ntpath.join(ground.here(way.state), program))
     text = ground.where.text(place, 1 << 19) or ""
     for line, letter in _printed(text, encoding) if not _CHOOSES.search(text) else ():
-        yield StartedPython(
-            name=letter,
-            path=path_text(found.path),
-            prefix=home.prefix,
-            seems=home.prefix,
-            why="imports",
-            source=path_text(source),
-            program=path_text(f"{place}:{line}"),
+        yield ended_start(
+            home.prefix,
+            letter,
+            found.path,
+            "not in code page",
+            source=source,
+            program=f"{place}:{line}",
             command=encoding,
-            fault="not in code page",
         )
         return
 
@@ -137,16 +135,15 @@ def unreadable_files(ground: Ground) -> Iterator[Reached]:
         opens = _opened(text, path, ground) if "open(" in text or "read_text(" in text else ()
         for line, file in opens:
             if _is_utf_8_alone(ground.where.read(file, MOST_BYTES + 1) or b"", encoding):
-                its = StartedPython(
-                    name=ground.where.name(file),
-                    path=path_text(homes[0].executable),
-                    prefix=homes[0].prefix,
-                    seems=homes[0].prefix,
-                    why="imports",
-                    source=path_text(f"{path}:{line}"),
-                    program=path_text(file),
+                name, python, source = ground.where.name(file), homes[0].executable, f"{path}:{line}"
+                its = ended_start(
+                    homes[0].prefix,
+                    name,
+                    python,
+                    "file not in code page",
+                    source=source,
+                    program=file,
                     command=encoding,
-                    fault="file not in code page",
                 )
                 yield Reached(
                     kind="script", at=path_text(path), state=ground.session(path), prefix=homes[0].prefix, runs=(its,)

@@ -10,11 +10,11 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_main, statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, StartedPython, path_text
+from core.model.facts import PythonEnvironment, path_text
 from core.probes.python.text.module_text import absolute_name, modules_imported
 from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 from core.probes.starting.windows.in_code_page import OF_SHELLS
 
 OF_LINUX = ("HOME", "USER", "LOGNAME")
@@ -40,16 +40,7 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
         )
         asks = _asks(path, text, home, absent, ground) if home else None
         if home and asks:
-            its = StartedPython(
-                name=asks[0],
-                path=path_text(home.executable),
-                prefix=home.prefix,
-                seems=home.prefix,
-                why="imports",
-                source=path_text(asks[1]),
-                program=path_text(path),
-                fault="not of Windows",
-            )
+            its = ended_start(home.prefix, asks[0], home.executable, "not of Windows", source=asks[1], program=path)
             yield Reached(
                 kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
             )
