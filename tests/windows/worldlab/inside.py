@@ -48,6 +48,7 @@ from tests.windows.worldlab.held_out_12 import HELD_OUT_12
 from tests.windows.worldlab.held_out_13 import HELD_OUT_13
 from tests.windows.worldlab.held_out_14 import HELD_OUT_14
 from tests.windows.worldlab.held_out_15 import HELD_OUT_15
+from tests.windows.worldlab.held_out_16 import HELD_OUT_16
 from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.more import MORE_SCENES
@@ -68,6 +69,7 @@ LATER = (
     *HELD_OUT_13,
     *HELD_OUT_14,
     *HELD_OUT_15,
+    *HELD_OUT_16,
 )
 ONLY = "CONVALESCE_LAB_ONLY"
 """Variable that ends each scene early: "oracle" after the real program was asked, "scan" before a cure is carried out."""
