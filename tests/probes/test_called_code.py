@@ -328,6 +328,76 @@ def __getattr__(name):
     return name
 """,
 }
+INSTALLED |= {
+    "wrapped/__init__.py": """
+import functools
+
+def counted(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        kwargs = dict([("more", 1)] + list(kwargs.items()))
+        try:
+            return function(*args, **kwargs)
+        except KeyError:
+            raise
+
+    return inner
+
+def named(word):
+    def decorate(function):
+        @functools.wraps(function)
+        def inner(*args, **kwargs):
+            return function(*args, **kwargs)
+        return inner
+    return decorate
+
+def renamed(function):
+    def inner(*args, **kwargs):
+        kwargs["depth"] = kwargs.pop("layers", 1)
+        return function(*args, **kwargs)
+    return inner
+
+def filtered(function):
+    def inner(*args, **kwargs):
+        kwargs = {k: v for k, v in kwargs.items() if k == "depth"}
+        return function(*args, **kwargs)
+    return inner
+
+class Base:
+    def __init__(self, depth=1):
+        self.depth = depth
+
+class Left(Base):
+    def walk(self):
+        import silence_runtime
+
+class Right(Base):
+    def walk(self):
+        pass
+
+class Both(Left, Right):
+    pass
+
+class Later(Right, Left):
+    pass
+
+@named("a")
+def sized(depth=1):
+    pass
+
+@counted
+def fast(depth=1, more=0):
+    pass
+
+@renamed
+def deep(depth=1):
+    pass
+
+@filtered
+def plain(depth=1):
+    pass
+""",
+}
 INSTALLED["generated_before/__init__.py"] = INSTALLED["generated/__init__.py"].replace('"2.10"', '"2.0"')
 PUT_BACK = "import collections, collections.abc\nsetattr(collections, 'Mapping', collections.abc.Mapping)\n"
 ABSENT = ("absent", "silence_runtime", "")
@@ -390,6 +460,14 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "one that is tried": ("import speech\ntry:\n    from collections import Mapping\nexcept ImportError:\n    from collections.abc import Mapping\n", None),
     "a name that a release gave up": ("from pydantic import BaseSettings\n", ("no name", "pydantic", "BaseSettings")),
     "one that it computes": ("from pydantic import BaseModel\n", None),
+    "a decorator hands the keyword on": ("import wrapped\nwrapped.fast(layers=2)\n", ("no parameter", "wrapped", "layers")),
+    "one that is made by a call": ("import wrapped\nwrapped.sized(layers=2)\n", ("no parameter", "wrapped", "layers")),
+    "one that takes the keyword": ("import wrapped\nwrapped.fast(depth=2)\nwrapped.sized(depth=2)\n", None),
+    "one that puts another in its place": ("import wrapped\nwrapped.deep(layers=2)\n", None),
+    "one that leaves some out": ("import wrapped\nwrapped.plain(layers=2)\n", None),
+    "a base that two bases have": ("import wrapped\nwrapped.Both(layers=2)\n", ("no parameter", "wrapped", "layers")),
+    "the first of two bases": ("import wrapped\nwrapped.Both().walk()\n", ABSENT),
+    "not the second": ("import wrapped\nwrapped.Later().walk()\n", None),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip
 

@@ -219,6 +219,19 @@ def test_each_way_in_which_a_models_file_is_of_no_use_has_its_own_words(kind: st
     assert ("interrupted" in found.why) is (kind in ("cut", "empty"))
 
 
+def test_a_whole_model_that_torch_refuses() -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="torch 2.8.0", name="net.pt", path="/w/net.pt", state="damaged", runs=False,
+        detail="net.Net", called="/w/main.py:2", model="objects",
+    )  # fmt: skip
+    seen = replace(m.wheel_machine(), framework_tools=(one,))
+    (found,) = damaged_models(seen)
+    assert (found.severity, found.cause) == (Severity.WARNING, "requirement_broken")
+    assert all(word in found.title for word in ("/w/main.py:2", "/w/net.pt", "weights_only"))
+    assert "net.Net" in found.why
+    assert not [*what_calls_lack(seen), *unfit_tools(seen)]
+
+
 @pytest.mark.parametrize(
     ("name", "package", "cause"),
     [("accelerate", "", "requirement_broken"), ("ffmpeg", "ffmpeg", "system_library_missing")],

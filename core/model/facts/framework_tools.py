@@ -40,7 +40,8 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     is what stands there."""
     opened: bool = False
     """It is a library that the program itself opens by ctypes."""
-    model: Literal["", "cut", "empty", "page", "pointer"] = ""
-    """It is a file of a model, of the person's and of no package. page: a web page or an answer in words. pointer: of Git LFS, without the file itself."""
+    model: Literal["", "cut", "empty", "page", "pointer", "objects"] = ""
+    """It is a file of a model, of the person's and of no package. page: a web page or an answer in words. pointer: of Git LFS, without the file
+    itself. objects: whole, but ``called`` loads it in a way that refuses its objects; ``detail`` is the class of one."""
     source: str = ""
     """The evidence that the reader uses it."""

@@ -20,6 +20,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
+from core.probes.python.programs.checkpoints import refused_checkpoints
 from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.python.programs.program_folder import texts_of_programs
@@ -50,6 +51,7 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
                     yield from _missing_build_tools(builder, reader, python, request, where)
             yield from _missing_programs(python, request, where)
         yield from lacking_for_calls(python, request, where)
+        yield from refused_checkpoints(python, request, where)
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
         for tool in known_tools() if where.system == "linux" else ():

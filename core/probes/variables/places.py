@@ -22,9 +22,9 @@ from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
 from core.probes.python.locations import working_folder
+from core.probes.python.programs.checkpoints import whole_objects_loaded
 from core.probes.python.programs.program_folder import PROGRAMS, texts_below
 from core.probes.sysroot import Sysroot
-from core.probes.variables.checkpoints import whole_objects_loaded
 from core.probes.variables.locales import asks_for_the_locale, lacks_locale
 
 MOST_FLAGS = 1 << 16
@@ -189,9 +189,9 @@ def _whole_objects(contract: Contract, env: Mapping[str, str], where: Sysroot) -
     """Yield a program that loads whole objects, which a variable forbids; ``holds``: the class of one."""
     if re.fullmatch(contract.pattern, env.get(contract.variable, "").strip()):
         for path, text in _own_programs(env, where).items():
-            if found := whole_objects_loaded(path, text, where):
+            if found := whole_objects_loaded(path, text, where, by_word=True):
                 yield NamedPlace(
-                    variable=contract.variable, path=path_text(path), state="file", holds=(path_text(found),)
+                    variable=contract.variable, path=path_text(path), state="file", holds=(path_text(found.holds),)
                 )
                 return
 

@@ -60,7 +60,8 @@ def _is_of_a_package(tool: UnfitTool) -> bool:
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
     """A file of a model is cut off, or a pointer or a page is there in its place: whatever loads it fails."""
     for home in environment_views(seen):
-        mine = [t for t in home.tools if t.model]
+        yield from (_refused(home, t) for t in home.tools if t.model == "objects")
+        mine = [t for t in home.tools if t.model not in ("", "objects")]
         if not mine:
             continue
         one = mine[0]
@@ -82,6 +83,26 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
                 cure, _("It belongs to the model {name} of the hub.", name=model[1].replace("--", "/")) if model else ""
             ),
         )
+
+
+def _refused(home: EnvironmentView, one: UnfitTool) -> Finding:
+    return make_finding(
+        Step.FRAMEWORKS,
+        min(home.severity, WARNING),
+        "model-objects",
+        _("{call} loads {path} with {reader} in {prefix}, which refuses it: weights_only is True where a call does not say it.", call=one.called, path=one.path, reader=one.reader, prefix=home.python.prefix),
+        cause="requirement_broken",
+        why=_("The file holds whole objects ({name}), and not tensors alone. PyTorch loads such files only if it is told to, since 2.6.", name=one.detail),
+        evidence=[
+            observation(one.path, one.detail, _("classes that the file names")),
+            home.concerns("torch"),
+        ],
+        subject=one.path,
+        fix=manual_fix(
+            _("If you trust the file, write weights_only=False in this call"),
+            _("Such a file runs code as it is loaded. Save model.state_dict() instead, and nobody has to trust it."),
+        ),
+    )  # fmt: skip
 
 
 def _words_about_model(one: UnfitTool) -> tuple[str, str, str]:
@@ -140,7 +161,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
     """A program calls what needs another package, or a program of the system's, that is not there."""
     for home in environment_views(seen):
         for one in seen.framework_tools or ():
-            if one.prefix != home.python.prefix or not one.called or one.opened or _ends_there(home, one):
+            if one.prefix != home.python.prefix or not one.called or one.opened or one.model or _ends_there(home, one):
                 continue
             empty = one.looked[0] if one.state == "damaged" and one.looked else ""
             yield make_finding(

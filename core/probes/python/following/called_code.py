@@ -14,6 +14,7 @@ from typing import NamedTuple
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
 from core.probes.python.following.dotted_modules import DottedModules, Module, package_of
+from core.probes.python.following.handed_on import hands_on
 from core.probes.python.text.bound_names import stored_names
 from core.probes.python.text.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
 from core.probes.python.text.module_text import absolute_name, modules_imported
@@ -304,7 +305,7 @@ class CalledCode:
             return None
         where, node, left = found
         if isinstance(node, ast.FunctionDef):
-            return Callee(where, node, name) if not left and _runs_as_it_is(node) else None
+            return Callee(where, node, name) if not left and self._runs_as_it_is(node, where) else None
         its = Class(where, node)
         if not left:
             return self.constructor(its, name)
@@ -335,7 +336,11 @@ class CalledCode:
             )
         for one in line:
             if (own := _method(one.node, "__init__")) is not None:
-                return Callee(one.scope, own, name, its, one, is_bound=True) if _runs_as_it_is(own) else None
+                return (
+                    Callee(one.scope, own, name, its, one, is_bound=True)
+                    if self._runs_as_it_is(own, one.scope)
+                    else None
+                )
         return None
 
     def method(self, its: Class, wanted: str, *, by_class: bool = False, behind: Class | None = None) -> Callee | None:
@@ -358,36 +363,60 @@ class CalledCode:
             if (own := _method(one.node, wanted)) is not None:
                 words = _decorators(own)
                 bound = "staticmethod" not in words and (not by_class or "classmethod" in words)
-                return Callee(one.scope, own, name, its, one, is_bound=bound) if _runs_as_it_is(own) else None
+                return (
+                    Callee(one.scope, own, name, its, one, is_bound=bound)
+                    if self._runs_as_it_is(own, one.scope)
+                    else None
+                )
         return None
 
-    def bases_in_order(self, its: Class) -> list[Class] | None:
-        """Return a class and its bases, each class before its own bases; None if that is not certain.
+    def bases_in_order(self, its: Class, links: int = 0) -> list[Class] | None:
+        """Return a class and its bases in the order in which Python asks them; None if that is not certain.
 
-        It is not certain if a base is unknown, if two paths lead to the same base, or if a metaclass, ``__new__`` or
-        an unknown decorator may change the objects.
+        It is not certain if a base is unknown, or if a metaclass, ``__new__`` or an unknown decorator may change the objects.
+        Source: https://docs.python.org/3/howto/mro.html.
         """
-        found, todo, seen = list[Class](), [its], set[int]()
-        while todo:
-            one = todo.pop(0)
-            if id(one.node) in seen:
-                return None  # the order of a diamond is not simply that of the text
-            seen.add(id(one.node))
-            plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(one.node))
-            if not plain or _makes_objects(one.node) or _metaclass(one.node):
+        plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(its.node))
+        if not plain or _makes_objects(its.node) or _metaclass(its.node) or links > MOST_LINKS:
+            return None
+        lines: list[list[Class]] = []
+        for base in its.node.bases:
+            chain = chain_of(base.value if isinstance(base, ast.Subscript) else base)
+            if chain and chain[-1] in _PLAIN_BASES:
+                continue
+            above = self.class_at(its.scope, its.scope.modules, chain) if chain else None
+            line = self.bases_in_order(above, links + 1) if above else None
+            if line is None:
                 return None
-            found.append(one)
-            inner: list[Class] = []
-            for base in one.node.bases:
-                chain = chain_of(base.value if isinstance(base, ast.Subscript) else base)
-                if chain and chain[-1] in _PLAIN_BASES:
-                    continue
-                above = self.class_at(one.scope, one.scope.modules, chain) if chain else None
-                if above is None or len(found) > MOST_LINKS:
-                    return None
-                inner.append(above)
-            todo = [*inner, *todo]
+            lines.append(line)
+        lines.append([line[0] for line in lines])
+        found = [its]
+        while lines := [line for line in lines if line]:
+            later = {id(c.node) for line in lines for c in line[1:]}
+            first = next((line[0] for line in lines if id(line[0].node) not in later), None)
+            if first is None:
+                return None
+            found.append(first)
+            lines = [line[1:] if line[0].node is first.node else line for line in lines]
         return found
+
+    def _runs_as_it_is(self, node: ast.FunctionDef, scope: Scope) -> bool:
+        """Whether a call runs the body at once, with the keywords that it gives: no generator, and no decorator that may take some."""
+        own = (n for top in node.body for n in _own(top))
+        return all(self._keeps_keywords(d, scope) for d in node.decorator_list) and not any(
+            isinstance(n, ast.Yield | ast.YieldFrom) for n in own
+        )
+
+    def _keeps_keywords(self, decorator: ast.expr, scope: Scope) -> bool:
+        chain = chain_of(uncalled(decorator))
+        if not chain or chain[-1] in _KEEPS_PARAMETERS:
+            return bool(chain)
+        if chain[0] in scope.modules:
+            found = self.defined_at(".".join((scope.modules[chain[0]], *chain[1:])))
+            maker = found[1] if found and not found[2] else None
+        else:
+            maker = scope.definitions.get(chain[0]) if len(chain) == 1 else None
+        return isinstance(maker, ast.FunctionDef) and hands_on(maker, called=isinstance(decorator, ast.Call))
 
     @staticmethod
     def _fields(line: list[Class]) -> tuple[str, ...] | None:
@@ -446,21 +475,6 @@ def given_values(its: Callee, call: ast.Call, value: Callable[[ast.expr], object
     return {name: its for name, its in found.items() if its is not UNKNOWN}
 
 
-def takes_out(node: ast.FunctionDef, name: str) -> bool:
-    """Whether a function may take something out of what its ``**`` parameter got, or put another in its place."""
-    for n in walk(node):
-        match n:
-            case ast.Name(id=its, ctx=ast.Store() | ast.Del()) if its == name:
-                return True
-            case ast.Subscript(value=ast.Name(id=its), ctx=ast.Del()) if its == name:
-                return True
-            case ast.Attribute(value=ast.Name(id=its), attr="pop" | "popitem" | "clear") if its == name:
-                return True
-            case ast.Call(args=several) if any(isinstance(a, ast.Name) and a.id == name for a in several):
-                return True  # another function may
-    return False
-
-
 def sure_calls(node: ast.AST | None, judge: Callable[[ast.expr], bool | None]) -> Iterator[ast.Call]:
     """Yield each call that evaluating an expression surely makes, in order; ``judge``: the truth of a condition, if it is known."""
     match node:
@@ -500,12 +514,6 @@ def quoted_words(node: ast.expr) -> list[str]:
 
 
 # --- what a definition says -------------------------------------------------------------------------------------------
-
-
-def _runs_as_it_is(node: ast.FunctionDef) -> bool:
-    """Whether a call runs the body at once: no unknown decorator, no generator."""
-    own = (n for top in node.body for n in _own(top))
-    return _decorators(node) <= _KEEPS_PARAMETERS and not any(isinstance(n, ast.Yield | ast.YieldFrom) for n in own)
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:

@@ -25,9 +25,9 @@ from core.probes.python.following.called_code import (
     parameters,
     quoted_words,
     sure_calls,
-    takes_out,
 )
 from core.probes.python.following.followed_frame import Ended, Frame, Steps
+from core.probes.python.following.handed_on import takes_out
 from core.probes.python.text.bound_names import stored_names
 from core.probes.python.text.evaluation import truth_of, value_of
 

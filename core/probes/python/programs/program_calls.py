@@ -7,7 +7,7 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.syntax_tree import is_main, parsed
@@ -150,31 +150,32 @@ def _is_empty(path: str, where: Sysroot) -> bool:
     return about is not None and where.is_file(path) and not about.st_size
 
 
-def _is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, call: Call, texts: Collection[str]) -> bool:
-    """Whether some program calls a function beside its definition and such a call, or hands it on; or a decorator does."""
+def is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, spelt: str, texts: Collection[str]) -> bool:
+    """Whether some program calls a function beside its definition and such a call, or hands it on; or a decorator does.
+
+    ``spelt``: the pattern of the call.
+    """
     name = re.escape(function.name)
     used = re.compile(rf"(?<!def )(?<![\w\"'-]){name}\s*\(|[(,=]\s*(?:\w+\.)*{name}\s*[,)\n]")
     special = function.name.startswith("__")
-    return special or bool(function.decorator_list) or any(used.search(re.sub(call.spelt, "", text)) for text in texts)
+    return special or bool(function.decorator_list) or any(used.search(re.sub(spelt, "", text)) for text in texts)
 
 
-def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:
-    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none, and what it needs.
-    ``texts``: of all programs of the folder.
+def text_that_runs(text: str, may_run: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> str:
+    """Return a program with empty lines in the place of what stands in conditions, ``try``, comments and functions that do not run; empty
+    where it cannot be parsed.
     """
-    if call.unless and re.search(call.unless, text):
-        return 0, ""
     tree = parsed(text)
     if tree is None:
-        return 0, ""
+        return ""
     lines = text.splitlines(keepends=True)
     for node in ast.walk(tree):
         open_parts: list[ast.stmt] = []
         match node:
             case ast.If(test=test) if not is_main(test):
                 open_parts = [*node.body, *node.orelse]
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if not call.reader or not _is_called(node, call, texts):
-                open_parts = node.body  # without a reader it may be for what is not installed
+            case ast.FunctionDef() | ast.AsyncFunctionDef() if not may_run(node):
+                open_parts = node.body
             case ast.Try():
                 open_parts = [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse]
             case ast.Expr(value=ast.Constant()):
@@ -182,7 +183,16 @@ def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:
         for part in open_parts:
             for n in range(part.lineno - 1, min(part.end_lineno or part.lineno, len(lines))):
                 lines[n] = "\n"
-    left = "".join("\n" if line.lstrip().startswith("#") else line for line in lines)
+    return "".join("\n" if line.lstrip().startswith("#") else line for line in lines)
+
+
+def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:
+    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none, and what it needs.
+    ``texts``: of all programs of the folder. Without a reader a function may be for what is not installed.
+    """
+    if call.unless and re.search(call.unless, text):
+        return 0, ""
+    left = text_that_runs(text, lambda f: bool(call.reader) and is_called(f, call.spelt, texts))
     found = re.search(call.spelt, left)
     if found is None:
         return 0, ""
