@@ -19,9 +19,10 @@ from core.host.linux.files import (
     session_variables,
     tegra_of,
 )
+from core.host.linux.host import LinuxFacts
 from core.loader import read_image
 from core.loader.files import OtherRoot, path_under_root
-from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, System, Variable, path_text
+from core.model.facts import Machine, PciDevice, Variable, path_text
 
 PROGRAMS = ("/bin/sh", "/usr/bin/env", "/sbin/init", "/usr/lib/systemd/systemd")
 """Programs of nearly every system, whose headers tell its processor."""
@@ -44,17 +45,12 @@ class _Inside:
         return Path(path_under_root(self._root, f"/{name}"))
 
 
-class OtherRootHost:
+class OtherRootHost(LinuxFacts):
     """A Linux system below a folder. Its variables are those of its files; no process of it is known."""
 
     def __init__(self, folder: Path) -> None:
         self._root = OtherRoot(folder.resolve())
         self._inside = _Inside(self._root)
-
-    @property
-    def system(self) -> System:
-        """Always "linux"."""
-        return "linux"
 
     @property
     def root(self) -> Path:
@@ -116,18 +112,6 @@ class OtherRootHost:
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Controllers from its /sys/bus/pci, where that is mounted, too; else None."""
         return pci_devices(self._inside) or None
-
-    def registered_starts(self) -> tuple[RegisteredStart, ...]:
-        """Empty: Linux has no such list."""
-        return ()
-
-    def registered_pythons(self) -> tuple[str, ...]:
-        """Empty: Linux has no such list."""
-        return ()
-
-    def signature(self, _path: str) -> Signature:
-        """Empty: libraries for Linux have none."""
-        return ""
 
     def run(self, _argv: Sequence[str], **_options: Unpack[RunOptions]) -> CompletedProcess:
         """Run nothing: its programs are another system's."""

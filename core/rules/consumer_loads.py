@@ -18,7 +18,7 @@ from core.model.facts import Attempt, Call, CudnnCopy, How, LibraryFile, Load, R
 from core.model.findings import Evidence
 from core.model.paths import file_name, form_of, normalise, parent
 from core.rules.counter import CounterOutcome, judge_failures
-from core.rules.snapshot_queries import copy_at, cudnn_mapped, is_of_environment, main_resolution
+from core.rules.snapshot_queries import copy_at, cudnn_mapped, is_of_environment, main_resolution, python_of
 from core.rules.wording import Concern, concern_row, observation
 
 
@@ -416,10 +416,9 @@ def by_importance(seen: Snapshot) -> list[ConsumerLoad]:
 
 def environment_rank(seen: Snapshot, prefix: str) -> int:
     """Return 0 for an environment that was named, 1 for an active one, 2 for the default one, 3 for any other."""
-    system = seen.machine.system
-    python = next((p for p in seen.pythons or () if normalise(system, p.prefix) == normalise(system, prefix)), None)
-    ways = python.ways if python and prefix else ()
-    if python and prefix and python.is_named:
+    python = python_of(seen, prefix) if prefix else None
+    ways = python.ways if python else ()
+    if python and python.is_named:
         return 0
     if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
         return 1

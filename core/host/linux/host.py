@@ -33,17 +33,33 @@ from core.model.facts import Machine, PciDevice, RegisteredStart, Signature, Sys
 assert sys.platform != "win32"  # for mypy; code that does not need Linux itself is in files.py
 
 
-class LinuxHost:
-    """The running Linux system. ``root`` and ``environ`` are parameters for tests."""
-
-    def __init__(self, root: Path = Path("/"), environ: Mapping[bytes, bytes] | None = None) -> None:
-        self._root = root
-        self._environ = dict(os.environb if environ is None else environ)
+class LinuxFacts:
+    """What holds on every Linux system."""
 
     @property
     def system(self) -> System:
         """Always "linux"."""
         return "linux"
+
+    def registered_starts(self) -> tuple[RegisteredStart, ...]:
+        """Empty: Linux has no such registry."""
+        return ()
+
+    def registered_pythons(self) -> tuple[str, ...]:
+        """Empty: Linux has no such registry."""
+        return ()
+
+    def signature(self, _path: str) -> Signature:
+        """Empty: Linux libraries have no signature."""
+        return ""
+
+
+class LinuxHost(LinuxFacts):
+    """The running Linux system. ``root`` and ``environ`` are parameters for tests."""
+
+    def __init__(self, root: Path = Path("/"), environ: Mapping[bytes, bytes] | None = None) -> None:
+        self._root = root
+        self._environ = dict(os.environb if environ is None else environ)
 
     @property
     def root(self) -> Path:
@@ -116,18 +132,6 @@ class LinuxHost:
     def pci_devices(self) -> tuple[PciDevice, ...] | None:
         """Display and 3D controllers from /sys/bus/pci; None if it cannot be listed."""
         return pci_devices(self._root)
-
-    def registered_starts(self) -> tuple[RegisteredStart, ...]:
-        """Empty: Linux has no such registry."""
-        return ()
-
-    def registered_pythons(self) -> tuple[str, ...]:
-        """Empty: Linux has no such registry."""
-        return ()
-
-    def signature(self, _path: str) -> Signature:
-        """Empty: Linux libraries have no signature."""
-        return ""
 
     def run(self, argv: Sequence[str], **options: Unpack[RunOptions]) -> CompletedProcess:
         """Run a program; see ``Host.run``."""

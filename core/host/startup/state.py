@@ -96,6 +96,11 @@ class State(msgspec.Struct):
             self.reads,
         )
 
+    def take(self, its: State) -> None:
+        """Become what another state is, but for its counts."""
+        self.values, self.exported, self.open, self.aliases = its.values, its.exported, its.open, its.aliases
+        self.files, self.lines, self.gone, self.ignored = its.files, its.lines, its.gone, its.ignored
+
     def begin(self) -> None:
         """Follow another start from here: what was read for an earlier one does not count."""
         self.reads = [0]

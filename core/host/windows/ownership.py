@@ -47,7 +47,15 @@ class _AclHeader(ctypes.Structure):
 @functools.cache
 def _library(name: str) -> ctypes.WinDLL:
     """Load a library of Windows once: an environment has ten thousand files, and each asks a dozen times."""
-    return ctypes.WinDLL(name)
+    its = ctypes.WinDLL(name)
+    if name == "kernel32":
+        its.LocalFree.argtypes = (ctypes.c_void_p,)
+    if name == "advapi32":
+        its.GetNamedSecurityInfoW.argtypes = (
+            *(wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p),
+            *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
+        )
+    return its
 
 
 def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
@@ -61,17 +69,12 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
     """
     advapi, kernel = _library("advapi32"), _library("kernel32")
     owner, dacl, whole = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
-    advapi.GetNamedSecurityInfoW.argtypes = (
-        *(wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p),
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
-    )
     error = advapi.GetNamedSecurityInfoW(
         *(path, _FILE_OBJECT, _OWNER | _DACL, ctypes.byref(owner), None),
         *(ctypes.byref(dacl), None, ctypes.byref(whole)),
     )
     if error:
         raise OSError(None, ctypes.FormatError(error), path, error)
-    kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     try:
         mine = _text(owner)
         if not dacl.value:
@@ -114,7 +117,6 @@ def _text(sid: ctypes.c_void_p) -> str:
     """Return a security identifier in text form."""
     advapi, kernel = _library("advapi32"), _library("kernel32")
     advapi.ConvertSidToStringSidW.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
-    kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     out = wintypes.LPWSTR()
     if not sid.value or not advapi.ConvertSidToStringSidW(sid, ctypes.byref(out)):
         return "unknown"
@@ -126,6 +128,13 @@ def _text(sid: ctypes.c_void_p) -> str:
 
 def own_account() -> str:
     """Return the security identifier of the account that this process runs as; empty if Windows does not say."""
+    room = ctypes.create_string_buffer(256)
+    is_told = _tell_of_token(1, room)  # TokenUser
+    return _text(ctypes.cast(room, ctypes.POINTER(ctypes.c_void_p)).contents) if is_told else ""
+
+
+def _tell_of_token(what: int, room: ctypes.Array[ctypes.c_char] | wintypes.DWORD) -> bool:
+    """Put into ``room`` what this process's token says (TOKEN_INFORMATION_CLASS of winnt.h); return whether it does."""
     advapi, kernel = _library("advapi32"), _library("kernel32")
     kernel.GetCurrentProcess.restype = wintypes.HANDLE
     kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
@@ -134,13 +143,12 @@ def own_account() -> str:
         *(wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p),
         *(wintypes.DWORD, ctypes.c_void_p),
     )
-    token, length, room = wintypes.HANDLE(), wintypes.DWORD(), ctypes.create_string_buffer(256)
+    token, length = wintypes.HANDLE(), wintypes.DWORD()
     if not advapi.OpenProcessToken(kernel.GetCurrentProcess(), 0x8, ctypes.byref(token)):
-        return ""
+        return False
     try:
-        if not advapi.GetTokenInformation(token, 1, room, len(room), ctypes.byref(length)):  # TokenUser
-            return ""
-        return _text(ctypes.cast(room, ctypes.POINTER(ctypes.c_void_p)).contents)
+        size = ctypes.sizeof(room)
+        return bool(advapi.GetTokenInformation(token, what, ctypes.byref(room), size, ctypes.byref(length)))
     finally:
         kernel.CloseHandle(token)
 
@@ -150,32 +158,13 @@ def consents_for_itself() -> bool:
 
     Any other account elevates to a different account (TokenElevationType of winnt.h: 3 is TokenElevationTypeLimited).
     """
-    advapi, kernel = _library("advapi32"), _library("kernel32")
-    kernel.GetCurrentProcess.restype = wintypes.HANDLE
-    kernel.CloseHandle.argtypes = (wintypes.HANDLE,)
-    advapi.OpenProcessToken.argtypes = (wintypes.HANDLE, wintypes.DWORD, ctypes.c_void_p)
-    advapi.GetTokenInformation.argtypes = (
-        *(wintypes.HANDLE, ctypes.c_int, ctypes.c_void_p),
-        *(wintypes.DWORD, ctypes.c_void_p),
-    )
-    token, kind, length = wintypes.HANDLE(), wintypes.DWORD(), wintypes.DWORD()
-    if not advapi.OpenProcessToken(kernel.GetCurrentProcess(), 0x8, ctypes.byref(token)):
-        return False
-    try:
-        ok = advapi.GetTokenInformation(token, 18, ctypes.byref(kind), ctypes.sizeof(kind), ctypes.byref(length))
-        return bool(ok) and kind.value in (2, 3)  # full or limited: an administrator under UAC
-    finally:
-        kernel.CloseHandle(token)
+    kind = wintypes.DWORD()
+    return _tell_of_token(18, kind) and kind.value in (2, 3)  # full or limited: an administrator under UAC
 
 
 def is_protected(path: str) -> bool:
     """Whether a folder's access list is its own, with nothing inherited."""
     advapi, kernel = _library("advapi32"), _library("kernel32")
-    kernel.LocalFree.argtypes = (ctypes.c_void_p,)
-    advapi.GetNamedSecurityInfoW.argtypes = (
-        *(wintypes.LPCWSTR, ctypes.c_int, wintypes.DWORD, ctypes.c_void_p, ctypes.c_void_p),
-        *(ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p),
-    )
     advapi.GetSecurityDescriptorControl.argtypes = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
     whole, control, revision = ctypes.c_void_p(), wintypes.WORD(), wintypes.DWORD()
     if advapi.GetNamedSecurityInfoW(path, _FILE_OBJECT, _DACL, None, None, None, None, ctypes.byref(whole)):
@@ -200,7 +189,6 @@ def make_protected(path: str, sddl: str = MACHINE_HISTORY) -> None:
         _fields_ = (("length", wintypes.DWORD), ("descriptor", ctypes.c_void_p), ("inherit", wintypes.BOOL))
 
     advapi, kernel = _library("advapi32"), ctypes.WinDLL("kernel32", use_last_error=True)
-    kernel.LocalFree.argtypes = (ctypes.c_void_p,)
     kernel.CreateDirectoryW.argtypes = (wintypes.LPCWSTR, ctypes.c_void_p)
     advapi.ConvertStringSecurityDescriptorToSecurityDescriptorW.argtypes = (
         *(wintypes.LPCWSTR, wintypes.DWORD),

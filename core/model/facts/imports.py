@@ -40,6 +40,11 @@ class StartCode(Frozen, frozen=True, kw_only=True):
     stubs: tuple[str, ...] = ()
     """Link-time stubs of the driver's libraries that it loads into every program, as far as its text tells."""
 
+    @property
+    def place(self) -> str:
+        """Its file, and its line where there is one."""
+        return f"{self.source}:{self.line}" if self.line else self.source
+
 
 class FoundModule(Frozen, frozen=True, kw_only=True):
     """What ``import NAME`` finds in one environment, in one way of starting."""

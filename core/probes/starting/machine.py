@@ -59,6 +59,10 @@ class Ground(msgspec.Struct, frozen=True):
         """Return a small file's text; None if there is none."""
         return self.around.read(path)
 
+    def read_file(self, path: str) -> str | None:
+        """Return the text of a small regular file; None if it is none."""
+        return self.read(path) if self.around.kind(path) == "file" else None
+
     def at_home(self, *parts: str) -> str:
         """Return a path below the person's home folder."""
         return posixpath.join(self.person.home, *parts)
@@ -79,6 +83,12 @@ class Ground(msgspec.Struct, frozen=True):
         if self.where.system == "windows":
             return [n for n in names if n.lower().endswith((".py", ".pyw"))][:most]
         return [n for n in names if n.endswith(".py")][:most]
+
+    def script_texts(self) -> Iterator[str]:
+        """Yield the texts of the scripts of shells in the working folder."""
+        for name in self.around.names(self.folder):
+            if name.lower().endswith((".bat", ".cmd", ".ps1", ".sh")):
+                yield self.read(self.where.join(self.folder, name)) or ""
 
     def here(self, state: State) -> str:
         """Return the folder that is current in a state: this session's, until a command changes it."""

@@ -82,7 +82,7 @@ def start_code_ways(ground: Ground) -> Iterator[Reached]:
     """
     for python in ground.pythons:
         for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
-            text = ground.read(path) if ground.around.kind(path) == "file" else None
+            text = ground.read_file(path)
             state = ground.session(path)
             for name, value, line in variable_lines(text or "", PathNames(path, env=ground.env)):
                 if name not in ground.env and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
@@ -240,7 +240,7 @@ def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]
     for folder in folders_upward(ground.folder):
         for name, section in INI_FILES:
             path = f"{folder}/{name}"
-            text = ground.read(path) if ground.around.kind(path) == "file" else None
+            text = ground.read_file(path)
             if text is None:
                 continue
             if name == "pyproject.toml":

@@ -26,7 +26,7 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             for name, value in code.sets:
                 if python is None or name != HIDING_VARIABLES[0] or not hides_all(value, count):
                     continue
-                where = f"{code.source}:{code.line}" if code.line else code.source
+                where = code.place
                 yield make_finding(
                     Step.DRIVER,
                     ERROR if works else WARNING,
@@ -64,7 +64,7 @@ def stub_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             continue
         for code in search.start_code:
             for stub in code.stubs:
-                where = f"{code.source}:{code.line}" if code.line else code.source
+                where = code.place
                 yield make_finding(
                     Step.DRIVER,
                     ERROR if works else WARNING,

@@ -37,7 +37,7 @@ def path_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             if not lost:
                 continue
             names = join_names([file_name("windows", each) for each in lost])
-            where = f"{code.source}:{code.line}" if code.line else code.source
+            where = code.place
             yield make_finding(
                 Step.FRAMEWORKS,
                 home.severity,

@@ -348,8 +348,7 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
     found = _read(text, path, its, ground, depth, arguments=tuple(words[1:]))
     if found is None or not found.prefix:
         return started
-    state.values, state.exported, state.open, state.aliases = its.values, its.exported, its.open, its.aliases
-    state.files, state.lines, state.gone, state.ignored = its.files, its.lines, its.gone, its.ignored
+    state.take(its)
     return msgspec.structs.replace(found, by_name=started.by_name)
 
 

@@ -78,7 +78,7 @@ def _kept_tables(plain: State, installed: str | None, ground: Ground) -> Iterato
         return
     named = [n for n in ground.around.names(ground.folder) if TABLE_NAME.fullmatch(n)]
     for path in [posixpath.join(ground.folder, n) for n in named][:MOST_TABLES]:
-        text = ground.read(path) if ground.around.kind(path) == "file" else None
+        text = ground.read_file(path)
         if text is None or text == installed or not all(TABLE_LINE.fullmatch(row) for row in text.splitlines()):
             continue
         state = plain.apart()

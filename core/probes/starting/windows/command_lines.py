@@ -21,6 +21,7 @@ from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
+from core.probes.starting.projects.launching_code import one_line
 from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
 from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within
 from core.probes.starting.windows.command_words import (
@@ -534,7 +535,7 @@ def _shell(words: list[str], at: Place, state: State, ground: Ground, depth: int
     rest = [*([first] if first else []), *words[options + 1 :]]
     if len(rest) == 1:
         return commands_of_line(rest[0], at, state, ground, depth)
-    return commands_of_line(" ".join(f'"{w}"' if " " in w or not w else w for w in rest), at, state, ground, depth)
+    return commands_of_line(one_line(rest, ground), at, state, ground, depth)
 
 
 def prefix_among(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:

@@ -101,10 +101,8 @@ def _without_utf(name: str) -> str:
 
 def _printed(text: str, encoding: str) -> Iterator[tuple[int, str]]:
     """Yield the letters that a program prints and that an encoding has not, outside ``try``, with their lines."""
-    nodes = list(nodes_of(text))
-    guarded = {id(n) for t in nodes if isinstance(t, ast.Try) for part in t.body for n in ast.walk(part)}
-    for node in nodes:
-        if not (isinstance(node, ast.Call) and last_name(node.func) == "print") or id(node) in guarded:
+    for node in _unguarded(text):
+        if not (isinstance(node, ast.Call) and last_name(node.func) == "print"):
             continue
         if any(k.arg == "file" for k in node.keywords):
             continue
@@ -117,6 +115,13 @@ def _printed(text: str, encoding: str) -> Iterator[tuple[int, str]]:
                         yield node.lineno, letter
 
 
+def _unguarded(text: str) -> Iterator[ast.AST]:
+    """Yield the nodes of a program outside ``try``."""
+    nodes = list(nodes_of(text))
+    guarded = {id(n) for t in nodes if isinstance(t, ast.Try) for part in t.body for n in ast.walk(part)}
+    return (node for node in nodes if id(node) not in guarded)
+
+
 MOST_PROGRAMS, MOST_BYTES = 40, 1 << 20
 SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
 
@@ -126,11 +131,11 @@ def unreadable_files(ground: Ground) -> Iterator[Reached]:
     state = ground.session()
     encoding = _code_page(state, ground) if ground.folder and ground.folder != ground.person.home else ""
     homes = [p for p in ground.pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
-    names = ground.around.names(ground.folder) if encoding and homes and len(homes) == len(ground.pythons) else ()
-    scripts = (ground.read(ntpath.join(ground.folder, n)) or "" for n in names if n.lower().endswith(OF_SHELLS))
-    if any(SETS_UTF_8.search(text) for text in scripts):
+    if not encoding or not homes or len(homes) != len(ground.pythons):
         return
-    for path in [ntpath.join(ground.folder, n) for n in names if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]:
+    if any(SETS_UTF_8.search(text) for text in ground.script_texts()):
+        return
+    for path in (ntpath.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, 1 << 19) or ""
         opens = _opened(text, path, ground) if "open(" in text or "read_text(" in text else ()
         for line, file in opens:
@@ -171,9 +176,7 @@ def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:
     names = PathNames(path, folder=ground.folder)
     for statement in statements_of(text):
         names.follow(statement)
-    nodes = list(nodes_of(text))
-    guarded = {id(n) for t in nodes if isinstance(t, ast.Try) for part in t.body for n in ast.walk(part)}
-    for node in nodes:
+    for node in _unguarded(text):
         match node:
             case ast.Call(func=ast.Name(id="open"), args=[file, *_]) if _is_read(node):
                 pass
@@ -181,7 +184,7 @@ def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:
                 pass
             case _:
                 continue
-        place = names.value_of(file) if id(node) not in guarded else None
+        place = names.value_of(file)
         if place and ground.where.is_file(place := ntpath.normpath(ntpath.join(ground.folder, place))):
             yield node.lineno, place
 

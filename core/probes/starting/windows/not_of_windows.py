@@ -15,7 +15,6 @@ from core.probes.python.text.module_text import absolute_name, modules_imported
 from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
-from core.probes.starting.windows.in_code_page import OF_SHELLS
 
 OF_LINUX = ("HOME", "USER", "LOGNAME")
 MOST_PROGRAMS, MOST_MODULES, MOST_BYTES = 20, 60, 1 << 19
@@ -27,11 +26,9 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
     absent = frozenset(n for n in OF_LINUX if not variable_in(ground.env, n))
     if not absent or not ground.folder or ground.folder == ground.person.home:
         return
-    names = ground.around.names(ground.folder)
-    scripts = (ground.read(ntpath.join(ground.folder, n)) or "" for n in names if n.lower().endswith(OF_SHELLS))
-    if any(_SETS.search(text) for text in scripts):
+    if any(_SETS.search(text) for text in ground.script_texts()):
         return
-    for path in [ntpath.join(ground.folder, n) for n in names if n.lower().endswith((".py", ".pyw"))][:MOST_PROGRAMS]:
+    for path in (ntpath.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, MOST_BYTES) or ""
         roots = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)}
         home = next(
