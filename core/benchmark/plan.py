@@ -70,11 +70,7 @@ def _rank(want: ConsumerRequirement, request: ProbeRequest) -> tuple[bool, bool,
 
 
 def _library(
-    stem: str,
-    python: PythonEnvironment | None,
-    seen: Snapshot,
-    resolutions: tuple[Resolution, ...],
-    where: Sysroot,
+    stem: str, python: PythonEnvironment | None, seen: Snapshot, resolutions: tuple[Resolution, ...], where: Sysroot
 ) -> tuple[str, ...]:
     """Return candidates for NVRTC or cuBLAS: from the search, in the same environment, then on the machine.
 

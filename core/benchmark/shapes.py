@@ -106,11 +106,7 @@ class Problem(Frozen, frozen=True, kw_only=True):
     def untimed(self) -> Timing:
         """Return the row of a report that says what was computed, without a time."""
         return Timing(
-            shape=self.shape.text,
-            label=self.shape.label,
-            type=self.type,
-            direction=self.direction,
-            layout=self.layout,
+            shape=self.shape.text, label=self.shape.label, type=self.type, direction=self.direction, layout=self.layout
         )
 
     @property

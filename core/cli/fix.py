@@ -57,10 +57,7 @@ class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 def run_fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     scan = ScanOptions(
-        pythons=tuple(options.python),
-        thorough=options.thorough,
-        trials=options.trials,
-        at_once=options.trials,
+        pythons=tuple(options.python), thorough=options.thorough, trials=options.trials, at_once=options.trials
     )
     for source in (options.cudnn, options.source):
         if source and not Path(source).exists():
@@ -213,11 +210,7 @@ class _NotPrepared(NamedTuple):
 
 
 def _prepare(
-    proposal: Proposal,
-    report: Report,
-    shop: RepairContext,
-    options: argparse.Namespace,
-    tell: Callable[[str], None],
+    proposal: Proposal, report: Report, shop: RepairContext, options: argparse.Namespace, tell: Callable[[str], None]
 ) -> Proposal | _NotPrepared:
     """Prepare the change of packages, after consent to download them; or return why not."""
     sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)

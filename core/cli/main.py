@@ -41,10 +41,7 @@ def main(argv: Sequence[str] | None = None, *, without_command: Callable[[], int
             return OK
         except streams.UnwritableError as e:
             streams.discard_stream(sys.stdout)
-            print(
-                "convalesce: " + _("standard output cannot be written: {strerror}.", strerror=e),
-                file=sys.stderr,
-            )
+            print("convalesce: " + _("standard output cannot be written: {strerror}.", strerror=e), file=sys.stderr)
             return FAILED
 
 

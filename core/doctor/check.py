@@ -21,12 +21,7 @@ from core.report.redact import Cleaner
 
 
 def check_machine(
-    host: Host,
-    options: ScanOptions,
-    *,
-    limit: float,
-    policy: Policy | None,
-    full_names: bool,
+    host: Host, options: ScanOptions, *, limit: float, policy: Policy | None, full_names: bool
 ) -> tuple[Outcome, Report | None]:
     """Examine the machine and return the outcome, with the report that it was made of.
 

@@ -262,10 +262,7 @@ def headline_sentence(head: Headline) -> str:
     if head.kind == "works" and head.framework:
         if head.proved:
             return _(
-                "{framework} in {who} computes on your {gpu}.",
-                framework=head.framework,
-                who=who,
-                gpu=head.gpu or "GPU",
+                "{framework} in {who} computes on your {gpu}.", framework=head.framework, who=who, gpu=head.gpu or "GPU"
             )
         return _("Every library that {framework} in {who} asks for was found.", framework=head.framework, who=who)
     if head.kind == "works" and head.who:

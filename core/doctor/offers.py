@@ -12,12 +12,7 @@ if TYPE_CHECKING:
 
 
 CURED_IN_PLACE: frozenset[Cause] = frozenset(
-    {
-        "cudnn_sublibrary_missing",
-        "corrupt_or_truncated_file",
-        "mixed_cudnn_sublibraries",
-        "dll_wrong_architecture",
-    }
+    {"cudnn_sublibrary_missing", "corrupt_or_truncated_file", "mixed_cudnn_sublibraries", "dll_wrong_architecture"}
 )
 """Causes in a copy's own files: the same release, placed in the same folder, completes it."""
 
@@ -27,12 +22,7 @@ CURED_BY_NEWER: frozenset[Cause] = frozenset({"zlibwapi_missing"})
 CURED_BY_A_SET: frozenset[Cause] = (
     CURED_IN_PLACE
     | CURED_BY_NEWER
-    | {
-        "cudnn_not_installed",
-        "cudnn_major_mismatch",
-        "cudnn_cuda_major_mismatch",
-        "cudnn_minor_too_old",
-    }
+    | {"cudnn_not_installed", "cudnn_major_mismatch", "cudnn_cuda_major_mismatch", "cudnn_minor_too_old"}
 )
 """Causes that a complete cuDNN can cure; the rehearsal decides whether the named one does."""
 

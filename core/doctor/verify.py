@@ -42,13 +42,7 @@ class ProgramStart:
 
 
 def verify(
-    finding: Finding,
-    before: Report,
-    changes: tuple[Change, ...],
-    *,
-    session: Host,
-    inherited: Host,
-    examine: Examine,
+    finding: Finding, before: Report, changes: tuple[Change, ...], *, session: Host, inherited: Host, examine: Examine
 ) -> tuple[str, tuple[VerifiedFor, ...]]:
     """Look again; return what is not cured in one sentence (or an empty text), and for which ways of starting it is.
 

@@ -215,9 +215,7 @@ def torch_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
     if (
         seen.torch_cuda == "none"
         and reading.marks
-        & {
-            *("torch-not-compiled", "cpu-fallback", "no-device", "cpu-build", "bnb-setup", "xformers-built-for"),
-        }
+        & {*("torch-not-compiled", "cpu-fallback", "no-device", "cpu-build", "bnb-setup", "xformers-built-for")}
         and not reading.marks & {"maker-amd", "maker-apple", "maker-intel", "macos"}
     ):
         yield _say("framework_cpu_only_build", "proved", _("PyTorch without CUDA"), seen.torch, _source(seen))

@@ -135,10 +135,7 @@ Fields = dict[str, dict[str, Any]]
 
 
 def judge_causes(
-    reading: ParsedText,
-    seen: Snapshot | None,
-    findings: tuple[Finding, ...],
-    failures: list[Finding] | None,
+    reading: ParsedText, seen: Snapshot | None, findings: tuple[Finding, ...], failures: list[Finding] | None
 ) -> Judgement:
     """Compare a text with a machine and its findings (worst first, as in a Report).
 

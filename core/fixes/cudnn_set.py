@@ -89,10 +89,7 @@ def _check_set(found: tuple[Member, ...], source: str, wanted: SetRequirement) -
     wrong = [m.name for m in members if m.name in recorded and m.sha256 and m.sha256 != recorded[m.name].sha256]
     if wrong:
         raise ArchiveError(
-            _(
-                "{name} does not match the wheel's own list of hashes (RECORD); the file is damaged.",
-                name=wrong[0],
-            )
+            _("{name} does not match the wheel's own list of hashes (RECORD); the file is damaged.", name=wrong[0])
         )
     title = (
         _("cuDNN {version} for CUDA {cuda}", version=copy.version, cuda=copy.cuda_major)

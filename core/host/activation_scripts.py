@@ -110,10 +110,7 @@ def fish_activation(steps: Steps) -> str:
     for name, text in sorted(steps.items()):
         check_steps(name, text)
         had, old = f"_CONVALESCE_HAD_{name}", f"_CONVALESCE_OLD_{name}"
-        rows += [
-            f"set -g {had} ''",
-            f'if set -q {name}; set -g {had} x; set -g {old} "${name}"; end',
-        ]
+        rows += [f"set -g {had} ''", f'if set -q {name}; set -g {had} x; set -g {old} "${name}"; end']
         for step in text.split("\n"):
             rows += _fish(name, *step.partition(" ")[::2])
     return "".join(f"{row}\n" for row in rows)

@@ -36,11 +36,7 @@ def read_assignment(text: str, name: str) -> Value | None:
         return None
     if len(rows) > 1:
         raise ChangeError(
-            _(
-                "{name} is assigned on {count} lines; remove the extra lines by hand first.",
-                name=name,
-                count=len(rows),
-            )
+            _("{name} is assigned on {count} lines; remove the extra lines by hand first.", name=name, count=len(rows))
         )
     whole = re.fullmatch(
         rf"(\s*(?:export\s+)?{re.escape(name)}=)([\"']?)([^\"'\\$`#*\r\n]*)\2(\s*)", lines[rows[0]], re.DOTALL

@@ -121,10 +121,7 @@ def _required_versions(file: Layout) -> Iterator[tuple[Want, int]]:
         name, inner = names.at(library), at + first
         for _one in range(count):
             _hash, flags, index, word, further = struct.unpack_from("<IHHII", data, inner)
-            yield (
-                Want(library=name, version=names.at(word), weak=bool(flags & WEAK_VERSION)),
-                index & 0x7FFF,
-            )
+            yield (Want(library=name, version=names.at(word), weak=bool(flags & WEAK_VERSION)), index & 0x7FFF)
             inner += further
             if not further:
                 break

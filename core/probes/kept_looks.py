@@ -73,12 +73,7 @@ def kept_look(
         )
 
     kept = earlier_or_new(
-        key,
-        name,
-        Kept,
-        read,
-        lambda k: bool(k.identity),
-        holds=lambda k: k.identity == _identity(k.places, known),
+        key, name, Kept, read, lambda k: bool(k.identity), holds=lambda k: k.identity == _identity(k.places, known)
     )
     for message, values in kept.forms:
         remember_form(message, values)

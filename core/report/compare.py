@@ -212,11 +212,7 @@ def _frameworks(s: Snapshot) -> Iterator[FactRow]:
             False: _("passed: {reached} on the processor", reached=_(t.reached)),
             None: _("passed: {reached}", reached=_(t.reached)),
         }[t.gpu]
-        words = (
-            passed,
-            t.cuda and f"CUDA {t.cuda}",
-            t.cudnn and f"cuDNN {t.cudnn}",
-        )
+        words = (passed, t.cuda and f"CUDA {t.cuda}", t.cudnn and f"cuDNN {t.cudnn}")
         yield (
             (step, TRIED_TEXT, t.framework),
             ", ".join(filter(None, (*words, translate_fact(t.problem).split("\n")[0], translate_fact(t.ended)))),

@@ -189,10 +189,7 @@ def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
             why=_(
                 "Windows replaces variables only in values of the kind REG_EXPAND_SZ, so the loader does not find the folders of these entries."
             ),
-            evidence=[
-                *(observation(text, folder, v.source) for text, folder in entries),
-                *missed,
-            ],
+            evidence=[*(observation(text, folder, v.source) for text, folder in entries), *missed],
             subject=f"{v.scope} PATH",
             fix=manual_fix(_("Store PATH as REG_EXPAND_SZ"), restart="program"),
             remedy=ExpandVariables(variable=v.name, scope="user" if v.scope == "user" else "machine"),

@@ -33,9 +33,7 @@ def horizon_evidence(name: Family) -> Evidence:
     known = horizon_of(name)
     newest = ".".join(map(str, known.newest))
     return observation(
-        _("Newest that is known"),
-        f"{_(FAMILY_NAMES[name])} {newest}",
-        _("tables of {date}", date=known.known_until),
+        _("Newest that is known"), f"{_(FAMILY_NAMES[name])} {newest}", _("tables of {date}", date=known.known_until)
     )
 
 

@@ -37,8 +37,7 @@ def _not_run_finding(one: Execution) -> Finding:
         evidence=[observation(_("Who"), join_names(at.writers))] if at and at.writers else [],
         subject=one.path,
         fix=manual_fix(
-            _("Test it anyway"),
-            _("Run Convalesce as the account that uses it, without administrator rights."),
+            _("Test it anyway"), _("Run Convalesce as the account that uses it, without administrator rights.")
         ),
     )
 

@@ -15,13 +15,7 @@ from core.model.remedies import Remedy
 from core.model.steps import Severity, Step
 from core.rules.snapshot_queries import limit_rows
 
-ERROR, WARNING, UNKNOWN, NOTE, GOOD = (
-    Severity.ERROR,
-    Severity.WARNING,
-    Severity.UNKNOWN,
-    Severity.NOTE,
-    Severity.GOOD,
-)
+ERROR, WARNING, UNKNOWN, NOTE, GOOD = (Severity.ERROR, Severity.WARNING, Severity.UNKNOWN, Severity.NOTE, Severity.GOOD)
 
 CONCERNS_LABEL = N_("Concerns")
 

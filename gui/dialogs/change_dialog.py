@@ -194,14 +194,7 @@ class FixDialog(ChangeDialog):
     """A finding's fix: planned and rehearsed at once; carried out only when the person confirms."""
 
     def __init__(
-        self,
-        finding: Finding,
-        report: Report,
-        controller: Controller,
-        theme: Theme,
-        parent: QWidget,
-        *,
-        source: str,
+        self, finding: Finding, report: Report, controller: Controller, theme: Theme, parent: QWidget, *, source: str
     ) -> None:
         title = finding.fix.title if finding.fix else finding.title
         super().__init__(shown_text(title), controller, theme, parent)

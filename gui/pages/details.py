@@ -25,12 +25,7 @@ CARD_SPACING = 12
 
 def make_details(step: Step, report: Report, theme: Theme) -> QWidget | None:
     """Return the table of a step, or None if there are no observations."""
-    makers = {
-        Step.DRIVER: _driver,
-        Step.TOOLKIT: _toolkits,
-        Step.CUDNN: _cudnn,
-        Step.ENVIRONMENT: _environment,
-    }
+    makers = {Step.DRIVER: _driver, Step.TOOLKIT: _toolkits, Step.CUDNN: _cudnn, Step.ENVIRONMENT: _environment}
     if step is Step.FRAMEWORKS:
         return _frameworks(report, theme)
     maker = makers.get(step)

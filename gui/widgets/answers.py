@@ -29,10 +29,7 @@ class AnswerRows(QWidget):
             button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
             button.setAccessibleName(f"{number}. {shown_text(words)}")
             QShortcut(
-                QKeySequence(str(number)),
-                self,
-                button.click,
-                context=Qt.ShortcutContext.WidgetWithChildrenShortcut,
+                QKeySequence(str(number)), self, button.click, context=Qt.ShortcutContext.WidgetWithChildrenShortcut
             )
             said = plain_label(words, selectable=False)
             said.setBuddy(button)

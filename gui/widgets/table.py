@@ -30,13 +30,7 @@ class RowTable(QTreeView):
     """A read-only table. Ctrl+C copies the selected row; a click on a column's header sorts by it."""
 
     def __init__(
-        self,
-        name: str,
-        columns: tuple[str, ...],
-        rows: tuple[TableRow, ...],
-        theme: Theme,
-        *,
-        paths: tuple[int, ...],
+        self, name: str, columns: tuple[str, ...], rows: tuple[TableRow, ...], theme: Theme, *, paths: tuple[int, ...]
     ) -> None:
         super().__init__()
         self._rows = model = RowModel(columns, rows, theme, paths=paths, parent=self)

@@ -7,13 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QSettings, Signal
-from PySide6.QtGui import (
-    QCloseEvent,
-    QGuiApplication,
-    QKeySequence,
-    QResizeEvent,
-    QShortcut,
-)
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 
 from core.common.i18n import _

@@ -49,10 +49,7 @@ def product_lines(problem: Problem, at: tuple[int, int, int, int]) -> Iterator[L
             p, over = divmod(h + shape.pad - i, shape.stride)
             q, beside = divmod(v + shape.pad - j, shape.stride)
             if not over and not beside and 0 <= p < shape.output_size and 0 <= q < shape.output_size:
-                yield (
-                    _line(y, (n, first, p, q), 1, filters),
-                    _line(w, (first, inside, i, j), 0, filters),
-                )
+                yield (_line(y, (n, first, p, q), 1, filters), _line(w, (first, inside, i, j), 0, filters))
     else:
         k, c, i, j = at
         channel = k // filters * per + c

@@ -18,19 +18,7 @@ from core.host.startup.assignments import ASSIGNMENT, ShellAssignments
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN, State, at_most
-from core.host.startup.syntax import (
-    NAME,
-    Block,
-    Case,
-    Chain,
-    Function,
-    If,
-    Loop,
-    Node,
-    Simple,
-    line_of,
-    parse,
-)
+from core.host.startup.syntax import NAME, Block, Case, Chain, Function, If, Loop, Node, Simple, line_of, parse
 from core.host.startup.zsh_arrays import AT_A_PLACE
 
 MOST_FILES = 200

@@ -28,15 +28,7 @@ from core.loader.linux.policy import LdSo, hwcaps_folders, ld_so_policy
 from core.model.facts import Attempt, How, Outcome, Resolution, path_text
 from core.model.path_list import LIBRARY_VARIABLE, searched_entries
 
-__all__ = [
-    "LdSo",
-    "LibrarySearch",
-    "LoadedFile",
-    "hwcaps_folders",
-    "judge_library",
-    "ld_so_policy",
-    "library_closure",
-]
+__all__ = ["LdSo", "LibrarySearch", "LoadedFile", "hwcaps_folders", "judge_library", "ld_so_policy", "library_closure"]
 
 MAX_LIBRARIES = 2000
 """Number of libraries at which ``library_closure`` stops, in case of a hostile set of dependencies."""

@@ -105,15 +105,7 @@ from core.model.facts.loading import (
     is_part_of,
     split_id,
 )
-from core.model.facts.machine import (
-    Changeable,
-    Execution,
-    Machine,
-    ProbeError,
-    Program,
-    Unexamined,
-    marker_facts,
-)
+from core.model.facts.machine import Changeable, Execution, Machine, ProbeError, Program, Unexamined, marker_facts
 from core.model.facts.snapshot import Snapshot
 from core.model.facts.starting import (
     INTERPRETER,

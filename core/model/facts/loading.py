@@ -128,10 +128,7 @@ WORDS = {
         fact_text("the Python environment {prefix}"),
         fact_text("the Python environment {prefix} ({framework})"),
     ),
-    "conda": (
-        fact_text("the conda environment {prefix}"),
-        fact_text("the conda environment {prefix} ({framework})"),
-    ),
+    "conda": (fact_text("the conda environment {prefix}"), fact_text("the conda environment {prefix} ({framework})")),
     "store": (
         fact_text("the Microsoft Store's Python {prefix}"),
         fact_text("the Microsoft Store's Python {prefix} ({framework})"),

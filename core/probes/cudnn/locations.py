@@ -32,17 +32,7 @@ DEFAULT_FOLDERS = (
 BUNDLING_FRAMEWORKS = late_pattern(r"torch|tensorflow|jax.*|onnxruntime|ctranslate2|cupy|paddle|mxnet|cntk|.*\.libs")
 """Names in site-packages that may carry their own cuDNN."""
 
-INNER_FOLDERS = (
-    "",
-    "lib",
-    "libs",
-    "bin",
-    "capi",
-    ".data/lib",
-    ".data/bin",
-    "cuda",
-    "base",
-)
+INNER_FOLDERS = ("", "lib", "libs", "bin", "capi", ".data/lib", ".data/bin", "cuda", "base")
 """Folders of such a package that are examined."""
 
 OVERRIDE_VARIABLES = ("CUDNN_PATH", "CUDNN_HOME", "CUDNN_ROOT", "CUDA_PATH", "CUDA_HOME", "CUDA_ROOT", "CONDA_PREFIX")

@@ -242,13 +242,7 @@ def _starts(answer: DriverAnswers) -> bool:
 
 def _ask_cuda(query: DriverQuery, request: ProbeRequest, env: Mapping[str, str]) -> ChildAnswer[DriverEvent]:
     return ask_child(
-        ask_cuda,
-        query,
-        DriverEvent,
-        host=request.host,
-        env=env,
-        timeout=CUDA_TIMEOUT_SECONDS,
-        watch=request.watch,
+        ask_cuda, query, DriverEvent, host=request.host, env=env, timeout=CUDA_TIMEOUT_SECONDS, watch=request.watch
     )
 
 

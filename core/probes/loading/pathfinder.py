@@ -10,12 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from core.model.facts import Frozen
 from core.probes.sysroot import Sysroot
 
-FOLDERS = {
-    "nvJitLink": "nvjitlink",
-    "cublasLt": "cublas",
-    "cudart": "cuda_runtime",
-    "nvrtc": "cuda_nvrtc",
-}
+FOLDERS = {"nvJitLink": "nvjitlink", "cublasLt": "cublas", "cudart": "cuda_runtime", "nvrtc": "cuda_nvrtc"}
 """Folder of a library's wheel below nvidia, where it has not the library's name."""
 
 TOOLKIT_VARIABLES = ("CUDA_HOME", "CUDA_PATH")

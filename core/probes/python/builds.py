@@ -107,8 +107,7 @@ OWN_FOLDERS = {
     "onnxruntime-gpu": ("onnxruntime/capi",),
 }
 _BRINGS = late_pattern(
-    r"(lib)?(cudnn|cublas|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)[-.\w]*\.(so|dll)",
-    re.I,
+    r"(lib)?(cudnn|cublas|cudart|cufft|curand|cusolver|cusparse|nvrtc|nvjitlink|zlibwapi)[-.\w]*\.(so|dll)", re.I
 )
 
 

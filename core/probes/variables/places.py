@@ -10,14 +10,7 @@ from typing import Literal
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.contracts import (
-    OFFLINE,
-    Contract,
-    flags_in_file,
-    hub_cache,
-    named_places,
-    variable_contracts,
-)
+from core.knowledge.contracts import OFFLINE, Contract, flags_in_file, hub_cache, named_places, variable_contracts
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec

@@ -39,13 +39,7 @@ CONVERSIONS: dict[str, Takes] = {
 OPENED: dict[str, Takes] = {"open": "file", "listdir": "folder", "scandir": "folder", "chdir": "folder"}
 """Functions that require the path to exist."""
 
-ASKED: dict[str, Takes] = {
-    "is_file": "file",
-    "isfile": "file",
-    "is_dir": "folder",
-    "isdir": "folder",
-    "exists": "path",
-}
+ASKED: dict[str, Takes] = {"is_file": "file", "isfile": "file", "is_dir": "folder", "isdir": "folder", "exists": "path"}
 """Questions about a path; where a denial is followed by a ``raise``, the path must be there."""
 
 LEVELS = ("CRITICAL", "FATAL", "ERROR", "WARN", "WARNING", "INFO", "DEBUG", "NOTSET")

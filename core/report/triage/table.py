@@ -198,10 +198,7 @@ def triage_text(table: TriageTable) -> str:
             for o in table.outliers[:MAX_SHOWN]
         ]
     for one in table.apart:
-        lines += [
-            "",
-            _("More frequent on machines with {cause} than on healthy ones", cause=printable(one.cause)),
-        ]
+        lines += ["", _("More frequent on machines with {cause} than on healthy ones", cause=printable(one.cause))]
         lines += difference_lines(one.differences)
     return "\n".join(lines) + "\n"
 

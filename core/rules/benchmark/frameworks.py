@@ -8,14 +8,7 @@ from core.common.i18n import _
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
 from core.model.steps import Step
-from core.rules.benchmark.wording import (
-    folders_of,
-    gpu_name,
-    gpu_runs,
-    not_as_predicted,
-    prediction_rows,
-    run_concerns,
-)
+from core.rules.benchmark.wording import folders_of, gpu_name, gpu_runs, not_as_predicted, prediction_rows, run_concerns
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, observation

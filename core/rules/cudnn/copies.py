@@ -61,10 +61,7 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
             _("Deep-learning programs need it on an NVIDIA GPU. Most Python frameworks include it."),
             "" if usable else _("Without a working GPU, nothing needs it."),
         ),
-        evidence=[
-            *_searched_places(seen),
-            *installed_programs(seen, "cudnn"),
-        ],
+        evidence=[*_searched_places(seen), *installed_programs(seen, "cudnn")],
         fix=manual_fix(
             _("Install a framework that includes cuDNN, or cuDNN itself"),
             _(

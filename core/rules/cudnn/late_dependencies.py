@@ -225,22 +225,14 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
         Step.FRAMEWORKS,
         ERROR,
         "cpp-runtime-missing",
-        _(
-            "Microsoft's C++ runtime ({names}) cannot be found for {framework}.",
-            names=names,
-            framework=c.loaded_by,
-        ),
+        _("Microsoft's C++ runtime ({names}) cannot be found for {framework}.", names=names, framework=c.loaded_by),
         cause="vc_runtime_missing",
         why=_(
             "The framework's own DLLs import it. Windows then reports that a module could not be found "
             "(error 126), and names the framework's DLL, which exists."
         ),
         evidence=[
-            observation(
-                _("Required"),
-                gone[0].name,
-                _("imported by {wanted_by}", wanted_by=gone[0].wanted_by),
-            ),
+            observation(_("Required"), gone[0].name, _("imported by {wanted_by}", wanted_by=gone[0].wanted_by)),
             *candidate_evidence(gone[0]),
             *listed_as_installed,
         ],

@@ -71,10 +71,7 @@ def _too_old_title(version: str | None, major: str, who: str) -> str:
     if not version:
         return _("The GPU driver is too old for CUDA {major}, which {who} uses.", major=major, who=who)
     return _(
-        "The GPU driver {version} is too old for CUDA {major}, which {who} uses.",
-        version=version,
-        major=major,
-        who=who,
+        "The GPU driver {version} is too old for CUDA {major}, which {who} uses.", version=version, major=major, who=who
     )
 
 
@@ -339,10 +336,7 @@ def _gpu_row(gpu: Gpu) -> Evidence:
 
 
 def _compiler_rows(gpu: Gpu, cuda: str, source: str, nvcc: str) -> list[Evidence]:
-    return [
-        _gpu_row(gpu),
-        observation(_("Compiler"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=cuda), source),
-    ]
+    return [_gpu_row(gpu), observation(_("Compiler"), _("{nvcc} of CUDA {version}", nvcc=nvcc, version=cuda), source)]
 
 
 RULES = (driver_too_old, machine_code, toolkit_compiler)

@@ -107,10 +107,7 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         Step.DRIVER,
         ERROR,
         "node-wrong",
-        _(
-            "A device file of the GPU is missing: {paths}.",
-            paths=join_names(row.wanted.path for row in missing),
-        )
+        _("A device file of the GPU is missing: {paths}.", paths=join_names(row.wanted.path for row in missing))
         if len(missing) == len(wrong)
         else _(
             "A device file of the GPU does not lead to the driver: {paths}.",

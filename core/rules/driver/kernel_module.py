@@ -273,10 +273,7 @@ def _other_driver(other: str, release: str) -> list[str]:
             _("Restart the computer, and check: lsmod | grep nouveau prints nothing."),
         ]
     return [
-        _(
-            "Install NVIDIA's driver for your distribution; it disables {other}. Then restart the computer.",
-            other=other,
-        )
+        _("Install NVIDIA's driver for your distribution; it disables {other}. Then restart the computer.", other=other)
     ]
 
 

@@ -85,10 +85,7 @@ def compiler_off(seen: Snapshot) -> Iterator[Finding]:
             "(CUDA_ERROR_JIT_COMPILATION_DISABLED). Others run.",
             status=COMPILER_OFF,
         ),
-        evidence=[
-            *map(variable_row, values),
-            *(concern_row(u) for u in users),
-        ],
+        evidence=[*map(variable_row, values), *(concern_row(u) for u in users)],
         subject=names[0],
         fix=manual_fix(
             _("Remove the variable where it is set"), *(shell_command("unset", n) for n in names), restart="terminal"

@@ -238,10 +238,7 @@ def _without_library(home: EnvironmentView, fault: EnvironmentFault) -> Fix:
 def _look_at(path: str) -> Fix:
     """Return the advice on start-up code."""
     return manual_fix(
-        _("Correct the start-up code, or remove it"),
-        path,
-        _("python -S starts without it."),
-        restart="program",
+        _("Correct the start-up code, or remove it"), path, _("python -S starts without it."), restart="program"
     )
 
 

@@ -16,10 +16,7 @@ from core.rules.frameworks.fit import PASSES_OVER, code_fits, gpu_side
 from core.rules.snapshot_queries import effective_variable
 from core.rules.wording import NOTE, WARNING, make_finding, observation, variable_row
 
-CHOOSING = (
-    (r"jax", ("JAX_CUDA_VISIBLE_DEVICES",)),
-    (r"tensorflow.*|tf-nightly", ("TF_MIN_GPU_MULTIPROCESSOR_COUNT",)),
-)
+CHOOSING = ((r"jax", ("JAX_CUDA_VISIBLE_DEVICES",)), (r"tensorflow.*|tf-nightly", ("TF_MIN_GPU_MULTIPROCESSOR_COUNT",)))
 """Variables with which a framework itself leaves out GPUs: jax/_src/xla_bridge.py (jax_cuda_visible_devices), and
 tensorflow/core/common_runtime/gpu/gpu_device.cc (GetMinGPUMultiprocessorCount).
 """

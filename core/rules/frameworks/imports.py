@@ -525,9 +525,4 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
             )  # fmt: skip
 
 
-RULES = (
-    shadowed_modules,
-    hidden_standard_library,
-    packages_for_another_python,
-    empty_packages,
-)
+RULES = (shadowed_modules, hidden_standard_library, packages_for_another_python, empty_packages)

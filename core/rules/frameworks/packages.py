@@ -14,12 +14,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
-from core.rules.frameworks.environment_view import (
-    FRAMEWORKS,
-    EnvironmentView,
-    environment_views,
-    is_asked_for,
-)
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views, is_asked_for
 from core.rules.frameworks.fit import framework_tables, gpu_side
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 

@@ -168,10 +168,7 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
         title,
         cause="installation_interrupted" if other else "corrupt_or_truncated_file",
         why=why,
-        evidence=[
-            *(_row(f, _found_instead(home, f)) for f in files[:20]),
-            _concerned(home, one),
-        ],
+        evidence=[*(_row(f, _found_instead(home, f)) for f in files[:20]), _concerned(home, one)],
         subject=home.python.prefix,
         fix=reinstall_package(home.seen, home.python, one.distribution, one.version),
         remedy=PutPackageBack(

@@ -74,10 +74,7 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
             title,
             cause="corrupt_or_truncated_file",
             why=join_sentences(why, _("Programs that load it fail, others do not.")),
-            evidence=[
-                *map(_model_row, mine[:8]),
-                home.concerns(one.reader.partition(" ")[0]),
-            ],
+            evidence=[*map(_model_row, mine[:8]), home.concerns(one.reader.partition(" ")[0])],
             subject=one.path,
             fix=manual_fix(
                 cure, _("It belongs to the model {name} of the hub.", name=model[1].replace("--", "/")) if model else ""

@@ -267,10 +267,7 @@ def _bad_variable(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | 
         why=_("The line that reads the variable fails with this value."),
         about=f.variable,
         subject=f.variable,
-        cure=Cure(
-            without_value(home.seen.machine.system, f.variable),
-            Unset(variable=f.variable),
-        ),
+        cure=Cure(without_value(home.seen.machine.system, f.variable), Unset(variable=f.variable)),
     )
 
 

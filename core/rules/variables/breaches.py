@@ -37,11 +37,7 @@ Source: Microsoft, "Naming Files, Paths, and Namespaces".
 
 def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return how a value violates a contract, in one sentence; empty if it complies, or if that is unknown."""
-    wrong = _(
-        "The variable {name} is {value}, which is not a valid value.",
-        name=contract.variable,
-        value=repr(value),
-    )
+    wrong = _("The variable {name} is {value}, which is not a valid value.", name=contract.variable, value=repr(value))
     if around := _kept_around(contract, value, seen):
         return around
     match contract.kind:

@@ -9,9 +9,7 @@ from core.common.i18n import N_, _
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.causes import Cause
-from core.knowledge.contracts import (
-    Contract,
-)
+from core.knowledge.contracts import Contract
 from core.model.facts import Snapshot, Toolkit, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside, normalise

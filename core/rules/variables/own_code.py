@@ -9,12 +9,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _
 from core.common.text import join_names
-from core.knowledge.contracts import (
-    Contract,
-    ContractKind,
-    settings_files,
-    variable_contracts,
-)
+from core.knowledge.contracts import Contract, ContractKind, settings_files, variable_contracts
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.model.steps import Step
@@ -58,9 +53,7 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
             source=f"{row.files[0]}:{row.line}",
         )
         wrong = _(
-            "The variable {name} is {value}, which is not a valid value.",
-            name=row.variable,
-            value=repr(value.value),
+            "The variable {name} is {value}, which is not a valid value.", name=row.variable, value=repr(value.value)
         )
         if row.takes == "own cache":
             wrong = _(

@@ -14,11 +14,7 @@ from core.model.facts import Distribution
 from core.probes.python.following.absence import Absence
 from core.probes.python.following.called_code import CalledCode, sure_calls
 from core.probes.python.following.calls import Calls
-from core.probes.python.following.dotted_modules import (
-    NONE,
-    DottedModules,
-    Module,
-)
+from core.probes.python.following.dotted_modules import NONE, DottedModules, Module
 from core.probes.python.following.endings import Endings
 from core.probes.python.following.followed_frame import Ended, Frame, Steps
 from core.probes.python.search.modules import ModuleSearch

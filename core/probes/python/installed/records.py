@@ -357,11 +357,7 @@ def _needers(paths: Iterable[str], where: Sysroot) -> dict[str, str]:
 
 def _damaged_file(one: ListedLibrary, state: Literal["missing", "size differs", "hash differs"]) -> DamagedFile:
     return DamagedFile(
-        path=one.path,
-        distribution=one.what.name,
-        version=one.what.version,
-        state=state,
-        recorded=one.row.size,
+        path=one.path, distribution=one.what.name, version=one.what.version, state=state, recorded=one.row.size
     )
 
 

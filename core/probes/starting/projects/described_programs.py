@@ -326,11 +326,7 @@ def _plain(key: str) -> str:
 
 def _at_home(text: str, ground: Ground) -> str:
     told = re.sub(r"(?:^|(?<=[\s=:]))~(?=/)|\$HOME\b|\$\{HOME\}", lambda _m: ground.person.home, text)
-    return re.sub(
-        _FOLDER,
-        lambda _m: ground.folder,
-        told,
-    )
+    return re.sub(_FOLDER, lambda _m: ground.folder, told)
 
 
 def _is_command(node: Described) -> bool:

@@ -23,10 +23,7 @@ from core.host.startup.units import Row, Unit, quoted_words
 from core.model.facts import Confinement, ConfinementKind, path_text
 from core.probes.starting.machine import Ground
 
-NODES = {
-    "/dev/nvidiactl": ("nvidia", "nvidiactl", "nvidia-frontend"),
-    "/dev/nvidia-uvm": ("nvidia-uvm",),
-}
+NODES = {"/dev/nvidiactl": ("nvidia", "nvidiactl", "nvidia-frontend"), "/dev/nvidia-uvm": ("nvidia-uvm",)}
 """Device node that CUDA opens -> the groups of devices (/proc/devices) that it can belong to, by release of the driver."""
 LEAST_ADDRESSES = 8 << 30
 """Bytes of address space with which CUDA does not start."""
@@ -61,12 +58,7 @@ def _is_true(row: Row | None) -> bool:
 def _of(row: Row, kind: ConfinementKind, path: str = "", needed: str = "") -> Confinement:
     told = f"{row.key}={row.value}"
     return Confinement(
-        kind=kind,
-        setting=told,
-        file=row.file,
-        line=row.line,
-        path=path_text(path),
-        needed=path_text(needed),
+        kind=kind, setting=told, file=row.file, line=row.line, path=path_text(path), needed=path_text(needed)
     )
 
 

@@ -233,13 +233,7 @@ class ModuleRun(Expressions):
                     raise Left(UNKNOWN)
                 if isinstance(part, ast.Break | ast.Continue):
                     raise LoopEnd(ends=True)
-                if isinstance(part, ast.Call) and last_name(part.func) in (
-                    "exit",
-                    "_exit",
-                    "execv",
-                    "execve",
-                    "abort",
-                ):
+                if isinstance(part, ast.Call) and last_name(part.func) in ("exit", "_exit", "execv", "execve", "abort"):
                     raise Left(UNKNOWN)
 
     def _forget(self, body: Iterable[ast.AST], scope: dict[str, Any]) -> None:

@@ -37,15 +37,8 @@ from core.rules.frameworks.ended.queries import (
     precedes_own,
     requirers,
 )
-from core.rules.frameworks.environment_view import (
-    FRAMEWORKS,
-    EnvironmentView,
-    unmet_requirements,
-)
-from core.rules.frameworks.imports import (
-    removal_remedy,
-    stop_shadowing,
-)
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, unmet_requirements
+from core.rules.frameworks.imports import removal_remedy, stop_shadowing
 from core.rules.frameworks.requirements import releases_that_fit
 from core.rules.wording import manual_fix
 

@@ -30,12 +30,7 @@ from core.rules.frameworks.ended.queries import (
     precedes_own,
     requirers,
 )
-from core.rules.frameworks.environment_view import (
-    FRAMEWORKS,
-    EnvironmentView,
-    is_asked_for,
-    unmet_requirements,
-)
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, is_asked_for, unmet_requirements
 from core.rules.frameworks.finding_ids import ENDED_ID
 from core.rules.frameworks.imports import (
     before_the_packages,

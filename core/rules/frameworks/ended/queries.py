@@ -8,12 +8,7 @@ from core.knowledge.modules import GivenUp, distribution_of, given_up, module_ta
 from core.model.facts import EndedImport
 from core.model.facts.imports import PACKAGES
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.rules.frameworks.environment_view import (
-    EnvironmentView,
-    asked_of,
-    first_of_each,
-    is_asked_for,
-)
+from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, is_asked_for
 
 
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:

@@ -37,13 +37,7 @@ from core.rules.frameworks.advice import (
     reinstall_package,
 )
 from core.rules.frameworks.environment_view import missing_packages
-from core.rules.frameworks.libraries.lacks import (
-    TENSORRT,
-    Lack,
-    cuda_majors,
-    for_other_cudas,
-    named_toolkit,
-)
+from core.rules.frameworks.libraries.lacks import TENSORRT, Lack, cuda_majors, for_other_cudas, named_toolkit
 from core.rules.frameworks.libraries.packages import (
     installed_already,
     middle_of,

@@ -13,13 +13,7 @@ from core.model.facts import Consumer, Distribution, How, Snapshot
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages
 from core.rules.frameworks.environment_view import view_of
-from core.rules.frameworks.libraries.lacks import (
-    COMPILER_VERSION,
-    Lack,
-    cuda_majors,
-    find_lack,
-    is_found_in_packages,
-)
+from core.rules.frameworks.libraries.lacks import COMPILER_VERSION, Lack, cuda_majors, find_lack, is_found_in_packages
 
 PACKAGE_OF = {
     "cudart": "cuda-runtime", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc", "nvrtc-builtins": "cuda-nvrtc", "cupti": "cuda-cupti",
