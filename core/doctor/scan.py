@@ -8,7 +8,8 @@ import time
 from collections.abc import Callable, Collection
 from contextlib import suppress
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import Any
 
 from msgspec.structs import asdict, replace
 
@@ -21,68 +22,51 @@ from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.facts.base import printable
 from core.model.scan_options import DEFAULT_SCAN, ScanOptions
 from core.model.steps import SECTIONS_OF_STEP, Step
-from core.probes.cudnn import probe as cudnn
-from core.probes.driver import probe as driver
 from core.probes.known_names import with_known_names
-from core.probes.loading import closure
-from core.probes.loading import probe as loading
 from core.probes.probe import Probe, ProbeRequest
-from core.probes.python import builds, imports
-from core.probes.python import probe as frameworks
-from core.probes.python import tools as framework_tools
 from core.probes.python.following import reading_children
-from core.probes.python.installed import records
 from core.probes.silent import unexamined_places
-from core.probes.starting import probe as starting
-from core.probes.toolkit import probe as toolkit
-from core.probes.tools import probe as tools
-from core.probes.variables import probe as environment
-from core.probes.variables import vocabulary
-
-if TYPE_CHECKING:
-    pass
+from core.probes.variables.probe import with_refused_variables
 
 
-def _follow_programs(request: ProbeRequest) -> Any:
-    from core.probes.programs import probe  # asked for seldom
+def _later(module: str, name: str = "look") -> Callable[[ProbeRequest], Any]:
+    """Return a probe that is imported in its turn: a process imports only the probes that it runs."""
 
-    return probe.look(request)
+    def look(request: ProbeRequest) -> Any:
+        return getattr(import_module(f"core.probes.{module}"), name)(request)
 
-
-def _try_programs(request: ProbeRequest) -> Any:
-    from core.probes.python.trials import programs  # the same
-
-    return programs.look(request)
-
-
-def _try_frameworks(request: ProbeRequest) -> Any:
-    from core.probes.python.trials import probe  # the same
-
-    return probe.look(request)
+    return look
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("driver", driver.look, timeout=40),
-    Probe("environment", environment.look),
-    Probe("pythons", frameworks.look, needs=("environment",)),
-    Probe("toolkits", toolkit.look, needs=("environment", "pythons")),
-    Probe("cudnn", cudnn.look, needs=("environment", "pythons"), timeout=60),
-    Probe("loads", loading.look, needs=("pythons", "toolkits", "cudnn"), timeout=90),
-    Probe("closures", closure.look, needs=("pythons",), timeout=150),
+    Probe("driver", _later("driver.probe"), timeout=40),
+    Probe("environment", _later("variables.probe")),
+    Probe("pythons", _later("python.probe"), needs=("environment",)),
+    Probe("toolkits", _later("toolkit.probe"), needs=("environment", "pythons")),
+    Probe("cudnn", _later("cudnn.probe"), needs=("environment", "pythons"), timeout=60),
+    Probe("loads", _later("loading.probe"), needs=("pythons", "toolkits", "cudnn"), timeout=90),
+    Probe("closures", _later("loading.closure"), needs=("pythons",), timeout=150),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", imports.look, needs=("pythons",), timeout=150, after=("cudnn",)),
-    Probe("frameworks", builds.look, needs=("pythons", "cudnn")),
-    Probe("trials", _try_frameworks, needs=("pythons", "driver"), timeout=300),
-    Probe("program_trials", _try_programs, needs=("pythons",), timeout=240, after=("trials",)),
+    Probe("imports", _later("python.imports"), needs=("pythons",), timeout=150, after=("cudnn",)),
+    Probe("frameworks", _later("python.builds"), needs=("pythons", "cudnn")),
+    Probe("trials", _later("python.trials.probe"), needs=("pythons", "driver"), timeout=300),
+    Probe("program_trials", _later("python.trials.programs"), needs=("pythons",), timeout=240, after=("trials",)),
     # behind imports, which compares the same modules and files with RECORDs: side by side each would do all of it
-    Probe("records", records.look, needs=("pythons", "frameworks"), timeout=60, after=("imports",)),
-    Probe("tools", tools.look, needs=("pythons",)),
-    Probe("framework_tools", framework_tools.look, needs=("pythons", "toolkits")),
-    Probe("starts", starting.look, needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
-    Probe("vocabularies", vocabulary.look, needs=("pythons", "starts")),
-    Probe("programs", _follow_programs, needs=("environment", "cudnn", "toolkits"), timeout=60),
+    Probe(
+        "records", _later("python.installed.records"), needs=("pythons", "frameworks"), timeout=60, after=("imports",)
+    ),
+    Probe("tools", _later("tools.probe"), needs=("pythons",)),
+    Probe("framework_tools", _later("python.tools"), needs=("pythons", "toolkits")),
+    Probe("starts", _later("starting.probe"), needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
+    Probe("vocabularies", _later("variables.vocabulary"), needs=("pythons", "starts")),
+    Probe("programs", _later("programs.probe"), needs=("environment", "cudnn", "toolkits"), timeout=60),
     # each way starts two children, which may take a minute each on Windows (a virus scanner reads gigabytes before the first load)
-    Probe("start_looks", starting.look_again, needs=("starts", "loads", "closures", "imports"), timeout=180),
+    Probe(
+        "start_looks",
+        _later("starting.looks", "look_again"),
+        needs=("starts", "loads", "closures", "imports"),
+        timeout=180,
+    ),
 )
 """Every probe, and the sections that it reads. Of those that are ready the first in this order takes its turn: what others wait for,
 then what waits for children of its own. A new probe is a row here and a section in core/model/facts."""
@@ -159,7 +143,7 @@ def take_snapshot(
     request = ProbeRequest(host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, **asdict(options))
     scan = _Scan(request, probes, wanted)
     scan.run(meanwhile)
-    seen = vocabulary.with_refused_variables(scan.to_snapshot(), request.env)
+    seen = with_refused_variables(scan.to_snapshot(), request.env)
     return _with_own_changes(_with_known_names(seen, scan.patience, request), host)
 
 

@@ -47,12 +47,13 @@ def run_program(
     """
     if watch is not None and watch.cancelled:
         return CompletedProcess(status=None, ended=fact_text("was not started: the work was cancelled"))
-    try:
-        pipe = AnswerPipe() if kind == "answering" else None
-        process = _start(argv, env, account, pipe, kind)
-    except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
-        return CompletedProcess(status=None, ended=fact_text("could not be started: {e}", e=_reason(e)), started=False)
-    with turns.others_turn():
+    with turns.others_turn():  # a start, too, waits: until the child has a processor
+        try:
+            pipe = AnswerPipe() if kind == "answering" else None
+            process = _start(argv, env, account, pipe, kind)
+        except (OSError, ValueError) as e:  # ValueError: a NUL or an unencodable character in an argument
+            ended = fact_text("could not be started: {e}", e=_reason(e))
+            return CompletedProcess(status=None, ended=ended, started=False)
         return _Running(process, input, watch.on_output if watch else _ignore_output, pipe).finish(timeout, watch)
 
 

@@ -95,9 +95,16 @@ def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:
     """Return a variable as consumers get it: from the process, else the user, else the machine."""
-    found = [v for v in (seen.environment.variables if seen.environment else ()) if v.name.upper() == name.upper()]
-    order = ("process", "login", "user", "machine")
-    return min(found, key=lambda v: order.index(v.scope), default=None)
+    variables = seen.environment.variables if seen.environment else ()
+    if _NAMED[0][0] is not variables:
+        ours = (v for scope in reversed(SCOPES) for v in reversed(variables) if v.scope == scope)
+        _NAMED[0] = variables, {v.name.upper(): v for v in ours}
+    return _NAMED[0][1].get(name.upper())
+
+
+SCOPES = ("process", "login", "user", "machine")
+_NAMED: list[tuple[tuple[Variable, ...], dict[str, Variable]]] = [((), {})]
+"""The variables that were last asked for, and the effective one of each name: the rules ask for hundreds of names of one machine."""
 
 
 def python_of(seen: Snapshot, prefix: str) -> PythonEnvironment | None:

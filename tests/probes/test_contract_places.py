@@ -25,7 +25,7 @@ from core.probes.variables import places, vocabulary
 from core.probes.variables.locales import lacks_locale
 from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import places_of_contracts
-from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable
+from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, with_refused_variables
 from tests.machines import python
 from tests.probes.request import request, write
 
@@ -216,13 +216,13 @@ def test_a_refused_variable_that_no_table_lists_is_told_of_with_the_others(tmp_p
     seen = replace(
         asking.seen, environment=Environment(), vocabularies=vocabulary.look(asking), start_looks=(inherited,)
     )
-    its = vocabulary.with_refused_variables(seen, env)
+    its = with_refused_variables(seen, env)
     told = (Variable(name="GRADIO_SERVER_PORT", value="tcp://10.0.0.1:80", source="environment"),)
     sections = (its.environment, *(k.environment for k in its.start_looks or ()))
     assert [s.variables for s in sections if s] == [told, told]
-    assert vocabulary.with_refused_variables(seen, {}) == seen  # as after a cure
+    assert with_refused_variables(seen, {}) == seen  # as after a cure
     own = replace(seen, starts=(Start(id="terminal:fish", kind="terminal", variables=told),))
-    assert vocabulary.with_refused_variables(own, env) == own
+    assert with_refused_variables(own, env) == own
 
 
 def test_a_file_for_each_word(tmp_path: Path):

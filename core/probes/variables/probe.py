@@ -9,6 +9,8 @@ from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
+from msgspec.structs import replace
+
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
@@ -16,7 +18,7 @@ from core.common.variable_names import variable_in
 from core.knowledge import tables
 from core.knowledge.contracts import code_sources, variable_contracts
 from core.model import path_list
-from core.model.facts import Environment, Frozen, Limit, Scope, System, Variable, path_text
+from core.model.facts import Environment, Frozen, Limit, Scope, Snapshot, System, Variable, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.places import places_of_contracts
@@ -67,6 +69,37 @@ def look(request: ProbeRequest) -> Environment:
         limits=exceeded,
         places=tuple(places_of_contracts(request.env, where)),
     )
+
+
+def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
+    """Return the Snapshot with the variables of this session that only a package's own code knows, and refuses: no table lists
+    them, and every way of starting passes them on.
+    """
+    if seen.environment is None:
+        return seen
+    given = {n.upper(): v for n, v in env.items()}
+    listed = {v.name.upper() for v in seen.environment.variables}
+    listed |= {v.name.upper() for s in seen.starts or () for v in s.variables}
+    rows = {
+        r.variable: r
+        for r in seen.vocabularies or ()
+        if r.takes not in ("", "account", "cache", "header", "key length", "beside", "memory") and not r.setting
+    }
+    found = tuple(
+        Variable(name=name, value=value, source="environment")
+        for name, row in rows.items()
+        if name not in listed and (value := path_text(given.get(name, ""))) and value in row.unknown
+    )
+    if not found:
+        return seen
+    looks = tuple(
+        replace(k, environment=replace(k.environment, variables=(*k.environment.variables, *found)))
+        if k.environment
+        else k
+        for k in seen.start_looks or ()
+    )
+    mine = replace(seen.environment, variables=(*seen.environment.variables, *found))
+    return replace(seen, environment=mine, start_looks=looks if seen.start_looks is not None else None)
 
 
 def is_relevant_variable(variable: Variable, known: EnvironmentKnowledge) -> bool:

@@ -13,8 +13,6 @@ import sys
 import time
 from collections.abc import Iterator, Mapping
 
-from msgspec.structs import replace
-
 from core.host.startup.plain import json_line, json_value
 from core.knowledge.contracts import (
     Contract,
@@ -32,7 +30,7 @@ from core.knowledge.tables import read_table
 from core.loader import read_image
 from core.loader.contents import written_words
 from core.loader.linux.cache import read_cache
-from core.model.facts import PythonEnvironment, Snapshot, Variable, Vocabulary, path_text
+from core.model.facts import PythonEnvironment, Variable, Vocabulary, path_text
 from core.model.path_list import searched_entries
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
@@ -89,37 +87,6 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )
     return request.kept(found)
-
-
-def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
-    """Return the Snapshot with the variables of this session that only a package's own code knows, and refuses: no table lists
-    them, and every way of starting passes them on.
-    """
-    if seen.environment is None:
-        return seen
-    given = {n.upper(): v for n, v in env.items()}
-    listed = {v.name.upper() for v in seen.environment.variables}
-    listed |= {v.name.upper() for s in seen.starts or () for v in s.variables}
-    rows = {
-        r.variable: r
-        for r in seen.vocabularies or ()
-        if r.takes not in ("", "account", "cache", "header", "key length", "beside", "memory") and not r.setting
-    }
-    found = tuple(
-        Variable(name=name, value=value, source="environment")
-        for name, row in rows.items()
-        if name not in listed and (value := path_text(given.get(name, ""))) and value in row.unknown
-    )
-    if not found:
-        return seen
-    looks = tuple(
-        replace(k, environment=replace(k.environment, variables=(*k.environment.variables, *found)))
-        if k.environment
-        else k
-        for k in seen.start_looks or ()
-    )
-    mine = replace(seen.environment, variables=(*seen.environment.variables, *found))
-    return replace(seen, environment=mine, start_looks=looks if seen.start_looks is not None else None)
 
 
 def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:

@@ -57,17 +57,19 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
 
 def _value(seen: Snapshot, contract: Contract) -> Variable | None:
     """Return the variable as its readers take it; None if they take another one."""
+    its = effective_variable(seen, contract.variable)
+    if its is None and not contract.inside:
+        return None
     if any(v and v.value.strip() for v in (effective_variable(seen, n) for n in contract.unless)):
         return None
     if not all((v := effective_variable(seen, n)) and re.fullmatch(p, v.value.strip()) for n, p in contract.given):
         return None
-    its = effective_variable(seen, contract.variable)
-    if its is None and contract.inside:  # HOME, say, which no report lists
+    if its is None:  # HOME, say, which no report lists
         places = seen.environment.places if seen.environment else ()
         its_own = (p for p in places if p.variable == contract.variable and p.inside == contract.inside)
         found = next((p for p in its_own if p.blocked), None)
         return Variable(name=found.variable, value=found.path, source="environment") if found else None
-    if its is None or not contract.variable.endswith("_PROXY"):
+    if not contract.variable.endswith("_PROXY"):
         return its
     small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
     return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
@@ -144,20 +146,19 @@ def absent_backends(seen: Snapshot) -> Iterator[Finding]:
     """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
     for contract in variable_contracts():
         value = _value(seen, contract) if contract.needs else None
-        given = value.value if value else ""
+        if value is None:
+            continue
         words = (
-            [proxy_scheme(given)]
+            [proxy_scheme(value.value)]
             if contract.kind == "proxy"
-            else [w.strip().lower() for w in given.split(contract.separator or ",")]
+            else [w.strip().lower() for w in value.value.split(contract.separator or ",")]
         )
-        for home in environment_views(seen) if value else ():
+        for home in environment_views(seen):
             reader = reader_of(home, contract)
             for word in words if reader and home.near <= 2 else ():
                 pattern = dict(contract.needs).get(word)
-                if (
-                    value
-                    and pattern
-                    and not any(re.fullmatch(pattern, f"{d.name}=={d.version}") for d in home.python.distributions)
+                if pattern and not any(
+                    re.fullmatch(pattern, f"{d.name}=={d.version}") for d in home.python.distributions
                 ):
                     yield without_backend(home, contract, value, reader, contract.means or word)
 

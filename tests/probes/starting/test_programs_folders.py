@@ -11,7 +11,7 @@ from core.host.startup.state import State
 from core.model.facts import Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python import imports
-from core.probes.starting import probe
+from core.probes.starting import looks, probe
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import ground_of
@@ -53,7 +53,7 @@ def machine(root: Path, arguments: str, **beside: str) -> ProbeRequest:
 def test_each_look_is_kept_when_it_ends(tmp_path: Path) -> None:
     """Where the time is out before the last one, the others count."""
     kept: list[object] = []
-    found = probe.look_again(replace(machine(tmp_path, "main.py", numpy=""), keep=kept.append))
+    found = looks.look_again(replace(machine(tmp_path, "main.py", numpy=""), keep=kept.append))
     assert kept == [*found] != []
 
 
@@ -68,7 +68,7 @@ def test_each_look_is_kept_when_it_ends(tmp_path: Path) -> None:
     ids=["a file", "code", "isolated", "its own modules"],
 )
 def test_a_tasks_folder_is_searched_first(arguments: str, beside: dict[str, str], wins: str, tmp_path: Path) -> None:
-    found = probe.look_again(machine(tmp_path, arguments, **beside))
+    found = looks.look_again(machine(tmp_path, arguments, **beside))
     seen = [(look.starts, m.path, m.hidden) for look in found for s in look.imports or () for m in s.modules]
     its = [(starts, path) for starts, path, hidden in seen if hidden]
     assert its == ([((r"task:C:\Windows\System32\Tasks\Nightly",), wins)] if wins else [])

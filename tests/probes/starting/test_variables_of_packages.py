@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution, PythonEnvironment
-from core.probes.starting import probe
+from core.probes.starting import looks, probe
 from core.probes.variables import vocabulary
 from tests.probes.request import request
 
@@ -46,6 +46,6 @@ def test_a_kernel_has_a_value_that_a_package_cannot_convert(value: str, refused:
     assert {v.name: v.value for v in kernel.variables if v.name in env} == {NAME: value}
     given = replace(given, seen=replace(given.seen, starts=starts))
     assert [r.unknown for r in vocabulary.look(given)] == ([(value,)] if refused else [])
-    (look,) = [k for k in probe.look_again(given) if kernel.id in k.starts]
+    (look,) = [k for k in looks.look_again(given) if kernel.id in k.starts]
     assert look.environment is not None
     assert [v.source for v in look.environment.variables if v.name == NAME] == [f"{kernel.at}:1"]

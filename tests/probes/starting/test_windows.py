@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution, Machine, PythonEnvironment, Snapshot
 from core.probes.loading import closure
-from core.probes.starting import probe
+from core.probes.starting import looks, probe
 from core.probes.starting.machine import ground_of
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
@@ -168,9 +168,9 @@ def test_an_activation_of_condas_is_examined_for_its_own_environment_alone(tmp_p
     asked = request(tmp_path, ENV, system="windows", pythons=tuple(pythons))
     asked = replace(asked, seen=replace(asked.seen, closures=closure.look(asked)))
     asked = replace(asked, seen=replace(asked.seen, starts=probe.look(asked)))
-    looks = {look.starts: look for look in probe.look_again(asked)}
-    assert len(looks) == 2
-    for (start,), look in looks.items():
+    different = {look.starts: look for look in looks.look_again(asked)}
+    assert len(different) == 2
+    for (start,), look in different.items():
         found = {c.consumer.prefix: {e.name: e.state for e in c.edges} for c in look.closures or ()}
         own = start.partition(":")[2]
         assert {p: its.get(dll, "found") for p, its in found.items()} == {

@@ -22,7 +22,6 @@ from core.loader.earlier_reads import MAX_KEPT_BYTES, EarlierReads, lasting_iden
 from core.model.facts import Frozen, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, KEY, Ahead, ReadAhead
-from core.probes.python.following.search_parts import SearchParts
 from core.probes.python.locations import start_folder, working_folder
 from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
@@ -136,6 +135,8 @@ def do_parts(order: Order, emit: Callable[[Done], None]) -> None:
 
 
 def _do_parts_of(python: PythonEnvironment, order: Order, request: ProbeRequest, where: Sysroot) -> tuple[float, ...]:
+    from core.probes.python.following.search_parts import SearchParts  # many modules, for a child alone
+
     interpreter = read_interpreter(python.prefix, python.executable, where)
     if interpreter is None:
         return ()
