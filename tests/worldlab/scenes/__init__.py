@@ -30,6 +30,7 @@ HELD_OUT = {
     "20": "held_out_20",
     "21": "held_out_21",
     "22": "held_out_22",
+    "23": "held_out_23",
 }
 """The name of each held-out set -> its module."""
 
