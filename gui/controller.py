@@ -102,9 +102,7 @@ class Controller(QObject):
         self._start(partial(self._engine.benchmark, report, quick), self.measured.emit)
 
     def explain(self, text: str, snapshot: Callable[[], Snapshot | None]) -> None:
-        """Explain an error text; if a scan is running, after it. ``snapshot`` returns what is known of the machine by
-        then.
-        """
+        """Explain an error text; if a scan is running, after it. ``snapshot`` returns what is known of the machine by then."""
         if self.busy:
             self._waiting = lambda: self.explain(text, snapshot)
             return

@@ -177,9 +177,7 @@ def _run(
 
 
 def problems_of(able: Ability, extent: Extent) -> tuple[Problem, ...]:
-    """Return the problems that a framework times: those of a run's own list that it can compute, else every shape
-    forward.
-    """
+    """Return the problems that a framework times: those of a run's own list that it can compute, else every shape forward."""
     if extent.beside is None:
         return tuple(_every_shape(able))
     return tuple(

@@ -59,9 +59,7 @@ def random_bytes(type: NumberType, seed: int, count: int = RANDOM_PERIOD) -> byt
 
 @lru_cache(maxsize=15)
 def random_data(type: NumberType, which: int) -> bytes:
-    """Return one period of random data for one of a problem's three tensors. Cached for every type and tensor: 50 MB,
-    0.1 s each.
-    """
+    """Return one period of random data for one of a problem's three tensors. Cached for every type and tensor: 50 MB, 0.1 s each."""
     return random_bytes(type, which)
 
 
@@ -77,9 +75,7 @@ ROUNDING_ERRORS: dict[NumberType, tuple[float, float]] = {
     "bf16": (0.0, 2.0**-8),
     "int8": (0.0, 2.0**-24),
 }
-"""Relative error of reading an input (tf32 drops 13 bits of the mantissa, by truncation at worst) and of writing a
-result.
-"""
+"""Relative error of reading an input (tf32 drops 13 bits of the mantissa, by truncation at worst) and of writing a result."""
 
 
 INDIRECT_FACTOR = 100.0

@@ -37,9 +37,7 @@ class ChosenConsumer:
 
 
 def choose_consumer(request: ProbeRequest, where: Sysroot) -> ChosenConsumer | None:
-    """Return the consumer to measure: the one that the person named, else the active one, else PyTorch's, else any that
-    finds a cuDNN.
-    """
+    """Return the consumer to measure: the one that the person named, else the active one, else PyTorch's, else any that finds a cuDNN."""
     known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)
     wants = sorted(find_consumers(request, where, known), key=lambda w: _rank(w, request))

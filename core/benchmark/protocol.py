@@ -23,9 +23,7 @@ class GpuSelector(Frozen, frozen=True, kw_only=True):
 
 
 class LadderRequest(Frozen, frozen=True, kw_only=True):
-    """The request for the ladder's lower part: the GPU, and candidates for NVRTC and cuBLAS (paths or bare names, in
-    order).
-    """
+    """The request for the ladder's lower part: the GPU, and candidates for NVRTC and cuBLAS (paths or bare names, in order)."""
 
     gpu: GpuSelector
     nvrtc: tuple[str, ...] = ()

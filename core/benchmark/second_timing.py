@@ -39,9 +39,7 @@ def slower_problems(
 
 
 def fastest_timings(timings: Iterable[Timing]) -> tuple[Timing, ...]:
-    """Return one timing for each row, the fastest, in the order of the first; a failed one gives way to any that
-    succeeded.
-    """
+    """Return one timing for each row, the fastest, in the order of the first; a failed one gives way to any that succeeded."""
     kept: dict[Row, Timing] = {}
     for timing in timings:
         first = kept.setdefault(_row(timing), timing)

@@ -13,9 +13,7 @@ BYTES_PER_NUMBER: dict[NumberType, int] = {"fp32": 4, "tf32": 4, "fp16": 2, "bf1
 
 
 class Shape(Frozen, frozen=True, kw_only=True):
-    """A two-dimensional convolution: batch n, c channels of size x size, k filters of r x r, with padding that keeps
-    the size.
-    """
+    """A two-dimensional convolution: batch n, c channels of size x size, k filters of r x r, with padding that keeps the size."""
 
     name: str
     label: str = ""

@@ -86,9 +86,7 @@ def available_languages() -> tuple[str, ...]:
 
 
 def nearest_language(wanted: str) -> str:
-    """Return the best available language for a locale's name: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else
-    "en".
-    """
+    """Return the best available language for a locale's name: "de_AT.UTF-8" -> "de", "zh-Hans-SG" -> "zh_CN", else "en"."""
     name = wanted.split(".", maxsplit=1)[0].split("@", maxsplit=1)[0].replace("-", "_").lower()
     main = name.split("_")[0]
     if main in ("", "c", "posix", ENGLISH):
@@ -176,9 +174,7 @@ def format_significant(value: float) -> str:
 
 
 def format_moment(text: str, *, zone: bool = False) -> str:
-    """Return an ISO 8601 time in the format of the language in use, to the minute, with its ``zone`` if it has one;
-    other text unchanged.
-    """
+    """Return an ISO 8601 time in the format of the language in use, to the minute, with its ``zone`` if it has one; other text unchanged."""
     from datetime import datetime
 
     try:
@@ -195,9 +191,7 @@ def join_sentences(*texts: str) -> str:
 
 
 def translate_fact(text: str, depth: int = MAX_FACT_DEPTH) -> str:
-    """Return a text of the Snapshot in the current language: a sentence of ``fact_text``, or a known word; other text
-    unchanged.
-    """
+    """Return a text of the Snapshot in the current language: a sentence of ``fact_text``, or a known word; other text unchanged."""
     if _translation is None or not text:
         return text
     form = form_of(text)

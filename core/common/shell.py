@@ -17,8 +17,7 @@ _PLAIN = {
     "powershell": re.compile(r"[\w+:./\\][\w+:./\\-]*", re.ASCII),
 }
 _QUOTES = "'\u2018\u2019\u201a\u201b"
-"""The characters that PowerShell treats as a single quote (about_Quoting_Rules, and the language's specification,
-2.3.5.2)."""
+"""The characters that PowerShell treats as a single quote (about_Quoting_Rules, and the language's specification, 2.3.5.2)."""
 
 
 def shell_of(system: str) -> Shell:

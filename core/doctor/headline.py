@@ -48,8 +48,7 @@ class Headline(Frozen, frozen=True, kw_only=True):
     framework: str = ""
     gpu: str = ""
     proved: bool = False
-    """works, fixed: whether the framework was imported and convolved on the GPU. False: only that no fault was
-    found."""
+    """works, fixed: whether the framework was imported and convolved on the GPU. False: only that no fault was found."""
     partly: bool = False
     """fixed: for some ways of starting a program only."""
     seen: str = ""

@@ -77,9 +77,7 @@ class MachineFault(Frozen, frozen=True, kw_only=True):
     subject: str = ""
     title: str = ""
     link: Literal["makes", "may make", "contradicted", "none"] = "none"
-    """makes: this fault produces such a text. may make: so do many other faults. contradicted: the text contains
-    evidence against it.
-    """
+    """makes: this fault produces such a text. may make: so do many other faults. contradicted: the text contains evidence against it."""
     against: str = ""
     """Evidence in the text against it, in one sentence."""
 

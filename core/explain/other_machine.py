@@ -40,9 +40,7 @@ BUILD_FOLDERS = (
 
 
 def other_machine_reasons(reading: ParsedText, seen: Snapshot | None) -> str:
-    """Return why the text seems to be from another machine, in one or two sentences; empty if it fits or nothing shows
-    it.
-    """
+    """Return why the text seems to be from another machine, in one or two sentences; empty if it fits or nothing shows it."""
     if seen is None:
         return ""
     strong = [s for s in (_system_mismatch(reading, seen), _home_mismatch(reading, seen)) if s]

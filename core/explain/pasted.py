@@ -130,9 +130,7 @@ def _name(name: str) -> str:
 
 
 def describe(reading: ParsedText) -> str:
-    """Return what a paste without any message shows about its machine, and whether that part works; empty for other
-    texts.
-    """
+    """Return what a paste without any message shows about its machine, and whether that part works; empty for other texts."""
     seen = read_pasted(reading.text)
     said: list[str] = []
     if any(verdict == "proved" for judge in PASTED_JUDGES for _c, verdict, _e in judge(reading, seen)):
@@ -228,9 +226,7 @@ def _source(seen: Pasted) -> str:
 
 
 def driver_and_build(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """Compare the driver's newest CUDA with the one that PyTorch was built with; within a major version, any driver
-    works.
-    """
+    """Compare the driver's newest CUDA with the one that PyTorch was built with; within a major version, any driver works."""
     built, can = version_tuple(seen.torch_cuda), version_tuple(seen.driver_cuda)
     if not built or not can:
         return

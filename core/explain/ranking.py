@@ -1,6 +1,4 @@
-"""Rank causes by the marks of a text: add the clues' log-odds to base rates and to the evidence of its words, then
-normalise.
-"""
+"""Rank causes by the marks of a text: add the clues' log-odds to base rates and to the evidence of its words, then normalise."""
 
 from __future__ import annotations
 

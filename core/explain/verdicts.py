@@ -114,9 +114,7 @@ EXACT_CAUSES: dict[Cause, tuple[Cause, ...]] = {
 """General cause -> more specific causes, which take over its finding if proved."""
 
 STATE_CAUSES = ("cudnn_major_mismatch", "cudnn_not_installed", "cuda_toolkit_version_mismatch", "cuda_runtime_missing")
-"""Proofs that show that something is missing, not who needs it: without a program that needs it, they are only
-possible.
-"""
+"""Proofs that show that something is missing, not who needs it: without a program that needs it, they are only possible."""
 
 
 @dataclass(frozen=True)

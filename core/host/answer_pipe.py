@@ -43,9 +43,7 @@ class AnswerPipe:
 
     @contextmanager
     def handed_over(self) -> Iterator[tuple[int, int]]:
-        """Make the program's ends inheritable within the block, in which the program is started; close ours of them
-        afterwards.
-        """
+        """Make the program's ends inheritable within the block, in which the program is started; close ours of them afterwards."""
         try:
             if sys.platform == "win32":
                 for handle in self.child_handles:

@@ -102,9 +102,7 @@ else:
             raise ChangeError(_("The file's owner, permissions or attributes cannot be kept here."))
 
     def _try(root: bool, call: Callable[..., object], *arguments: object) -> None:
-        """Change an extended attribute; without an administrator's rights, ignore a refusal for the system's own
-        attributes.
-        """
+        """Change an extended attribute; without an administrator's rights, ignore a refusal for the system's own attributes."""
         try:
             call(*arguments)
         except OSError as e:

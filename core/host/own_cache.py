@@ -24,9 +24,7 @@ def cache_folder() -> str:
 
 
 def read_cached(name: str, limit: int) -> bytes:
-    """Return a cached file's bytes; empty if it is missing, too long, a link, or if somebody else could have written
-    it.
-    """
+    """Return a cached file's bytes; empty if it is missing, too long, a link, or if somebody else could have written it."""
     folder = cache_folder()
     with suppress(OSError, ChangeError):
         if folder and _is_own(os.path.join(folder, name)):  # noqa: PTH118 - plain text

@@ -136,9 +136,7 @@ def _is_trusted_part(path: str, me: Person) -> bool:
 
 
 def trusted_environment(env: Mapping[str, str], person: Person | None = None) -> dict[str, str]:
-    """Return the variables that a program may get: with an administrator's rights, no search path that others can
-    change.
-    """
+    """Return the variables that a program may get: with an administrator's rights, no search path that others can change."""
     me = person or this_person()
     out = dict(env)
     if not me.elevated:

@@ -66,9 +66,7 @@ class SafeFolder:
         return ChangeError(_("{path} is not a regular file.", path=self.path + os.sep + name))
 
     def create(self, name: str, mode: int = 0o644) -> int:
-        """Create a file with exactly this mode under any umask, and return its descriptor; FileExistsError if there is
-        one.
-        """
+        """Create a file with exactly this mode under any umask, and return its descriptor; FileExistsError if there is one."""
         flags = os.O_RDWR | os.O_CREAT | os.O_EXCL | _NOFOLLOW | _BINARY
         fd = os.open(self._child_path(name), flags, mode & 0o700, dir_fd=self._handle)
         if self._handle is not None:
@@ -102,9 +100,7 @@ class SafeFolder:
         return data
 
     def write(self, name: str, data: bytes) -> None:
-        """Replace a file's content atomically: write a temporary file, sync, rename, sync the folder. The existing
-        attributes are kept.
-        """
+        """Replace a file's content atomically: write a temporary file, sync, rename, sync the folder. The existing attributes are kept."""
         old, beside = self.attributes(name), f".{name}.convalesce-new"
         self.remove(beside)
         with os.fdopen(self.create(beside, 0o600 if old else 0o644), "wb") as file:
@@ -185,9 +181,7 @@ class SafeFolder:
         return FileAttributes(mode=mode, uid=here.st_uid if root else os.geteuid(), gid=group)
 
     def make(self, name: str, mode: int = 0o755) -> None:
-        """Create a folder in it with exactly this mode under any umask, with its own owner; FileExistsError if there is
-        one.
-        """
+        """Create a folder in it with exactly this mode under any umask, with its own owner; FileExistsError if there is one."""
         os.mkdir(self._child_path(name), mode, dir_fd=self._handle)
         if self._handle is None:
             return

@@ -35,9 +35,7 @@ def app_alias_target(path: str) -> str:
 
 @contextmanager
 def prepared_streams() -> Iterator[tuple[Reader, Reader]]:
-    """Yield the readers of standard output and standard error; a Windows console is prepared for the duration of the
-    block.
-    """
+    """Yield the readers of standard output and standard error; a Windows console is prepared for the duration of the block."""
     if sys.platform == "win32":
         import ctypes
 

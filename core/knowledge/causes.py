@@ -1,6 +1,4 @@
-"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that restricts every table to
-it.
-"""
+"""The vocabulary of causes: one row each in resources/knowledge/causes.json, and a type that restricts every table to it."""
 
 from __future__ import annotations
 

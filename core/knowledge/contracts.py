@@ -1,6 +1,4 @@
-"""Variables as contracts: what must be true of each variable that a framework or NVIDIA's software reads, with its
-source.
-"""
+"""Variables as contracts: what must be true of each variable that a framework or NVIDIA's software reads, with its source."""
 
 from __future__ import annotations
 
@@ -70,9 +68,7 @@ SWITCHES = ("y", "yes", "t", "true", "on", "1", "n", "no", "f", "false", "off", 
 
 
 class WordSource(Frozen, frozen=True, kw_only=True):
-    """Where a reader's own files contain the words that it knows: the installed release tells, and no table becomes
-    outdated.
-    """
+    """Where a reader's own files contain the words that it knows: the installed release tells, and no table becomes outdated."""
 
     files: tuple[str, ...]
     """Patterns below the folder of packages; a word is known if one of these files has it. With ``{word}``: the file is there. What begins

@@ -1,6 +1,4 @@
-"""cuDNN's file names: the major version and role that a name stands for, and the names with which cuDNN calls the
-loader.
-"""
+"""cuDNN's file names: the major version and role that a name stands for, and the names with which cuDNN calls the loader."""
 
 from __future__ import annotations
 
@@ -39,9 +37,7 @@ class CudnnFileName(Frozen, frozen=True, kw_only=True):
 
 @lru_cache(maxsize=4096)  # many rules ask for the same ones, of each way of starting
 def parse_cudnn_name(name: str, system: System | None = None) -> CudnnFileName | None:
-    """Return the meaning of a file name; None if it is not one of cuDNN's shared libraries. Without a system: of
-    either.
-    """
+    """Return the meaning of a file name; None if it is not one of cuDNN's shared libraries. Without a system: of either."""
     m = None
     if system != "windows":
         m = _LINUX.fullmatch(name)

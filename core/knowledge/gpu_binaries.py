@@ -1,6 +1,4 @@
-"""The binaries that each framework loads, in its order, and the names that these open:
-resources/knowledge/gpu_binaries.json.
-"""
+"""The binaries that each framework loads, in its order, and the names that these open: resources/knowledge/gpu_binaries.json."""
 
 from __future__ import annotations
 

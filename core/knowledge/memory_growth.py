@@ -1,6 +1,4 @@
-"""Frameworks that reserve most of a GPU's memory when they start, and the setting with which they take only what they
-need.
-"""
+"""Frameworks that reserve most of a GPU's memory when they start, and the setting with which they take only what they need."""
 
 from __future__ import annotations
 

@@ -48,9 +48,7 @@ class Message(Frozen, frozen=True, kw_only=True):
 
 
 class Clue(Frozen, frozen=True, kw_only=True):
-    """What a combination of marks says about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly
-    decisive.
-    """
+    """What a combination of marks says about causes, in natural log-odds: 1 slight, 2 clear, 3 strong, 5 nearly decisive."""
 
     when: tuple[str, ...]
     """Marks that must all be there; ``a|b`` is either, ``!a`` is not."""

@@ -12,9 +12,7 @@ from core.model.paths import file_name, form_of
 
 
 class SourcedRow(Frozen, frozen=True, kw_only=True):
-    """Base of all rows: the source of the fact, and whether it was verified there (otherwise it is never shown as
-    certain).
-    """
+    """Base of all rows: the source of the fact, and whether it was verified there (otherwise it is never shown as certain)."""
 
     source: str
     verified: bool

@@ -48,9 +48,7 @@ DUMMY_SYMBOLS = (
 """Exported by cuDNN 9's engine and heuristic libraries on Linux, close behind their start function."""
 
 BYTES_AROUND, BYTES_BEFORE = 0x200, 0x2000
-"""Bytes of code read around the start of a VersionCheck function (compilers put the comparison on either side), and
-before a dummy symbol.
-"""
+"""Bytes of code read around the start of a VersionCheck function (compilers put the comparison on either side), and before a dummy symbol."""
 
 COMPARE_PACKED = late_pattern(rb"\x81[\x38-\x3f](...\0)", re.DOTALL)
 COMPARE_DECIMAL = late_pattern(rb"\x81[\xf8-\xff](...\0)", re.DOTALL)

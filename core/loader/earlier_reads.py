@@ -160,9 +160,7 @@ def _sources(folders: list[str]) -> Iterator[str]:
 
 
 def _other_inputs() -> str:
-    """Return the other inputs of a result: the code of these readers, and the time of the system's start (a crash may
-    lose written pages).
-    """
+    """Return the other inputs of a result: the code of these readers, and the time of the system's start (a crash may lose written pages)."""
     parts = [__version__]
     with suppress(OSError):
         parts.append(Path("/proc/sys/kernel/random/boot_id").read_text("ascii").strip())
@@ -220,9 +218,7 @@ def _identity_in_run(path: str) -> str:
 
 
 def lasting_identity(path: str, root: str = "/") -> str:
-    """Return the identity under which a result may be kept between runs; empty for another system's file, or one
-    without identity.
-    """
+    """Return the identity under which a result may be kept between runs; empty for another system's file, or one without identity."""
     try:
         return file_identity(path_under_root(root, path)) if is_whole(root) else ""
     except (OSError, ValueError):

@@ -34,9 +34,7 @@ BOTH_HEADERS = struct.Struct("<I2xHQH2xIQ12xI8xQ")
 
 
 ONE_ARCHITECTURE, ARCHITECTURE_FAMILY = 0x100000, 0x200000
-"""Flags of an entry: compiled for one architecture (sm_90a runs only on 9.0) or a family (sm_120f also runs on later
-12.x).
-"""
+"""Flags of an entry: compiled for one architecture (sm_90a runs only on 9.0) or a family (sm_120f also runs on later 12.x)."""
 ARCHITECTURE_SUFFIXES = {ONE_ARCHITECTURE: "a", ARCHITECTURE_FAMILY: "f"}
 KIND_WORDS = {PTX: "compute", CUBIN: "sm"}
 

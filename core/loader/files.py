@@ -124,9 +124,7 @@ class OtherRoot(str):
     __slots__ = ()
 
     def place(self, path: str) -> str:
-        """Return a path's target, with every link resolved inside; a missing path or a loop is resolved as far as
-        possible.
-        """
+        """Return a path's target, with every link resolved inside; a missing path or a loop is resolved as far as possible."""
         return call_patiently(_place_inside, str(self), path)
 
 

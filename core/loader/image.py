@@ -20,9 +20,7 @@ class Image(Frozen, frozen=True, kw_only=True):
     problem: str = ""
     """What is wrong with the file, to follow its name in a sentence: "is empty (0 bytes)"."""
     really: NoFile = ""
-    """Something that loaders treat differently from other unfit files: a folder, a link to itself, a file that was not
-    examined.
-    """
+    """Something that loaders treat differently from other unfit files: a folder, a link to itself, a file that was not examined."""
     pointer: bool = False
     """It is a pointer of Git LFS, a short text in place of the file."""
     format: str = ""

@@ -148,9 +148,7 @@ def _defined_versions(file: Layout) -> Iterator[tuple[str, int]]:
 def undefined_symbols(
     path: str, *, root: str | os.PathLike[str] = "/", named: re.Pattern[str] | None = None
 ) -> tuple[Undefined, ...] | None:
-    """Return the strong undefined symbols of a library; ``named``: only those with these prefixes. None if it cannot be
-    read.
-    """
+    """Return the strong undefined symbols of a library; ``named``: only those with these prefixes. None if it cannot be read."""
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             return tuple(_undefined_names(file, named)) if file.format == "ELF" and file.bits == 64 else ()
@@ -197,9 +195,7 @@ def _names_at(places: set[int], file: Layout, strings: Section) -> dict[int, str
 
 
 class Exports:
-    """The names that a library exports, looked up in its GNU hash table, which is read once; without one, a list of all
-    names.
-    """
+    """The names that a library exports, looked up in its GNU hash table, which is read once; without one, a list of all names."""
 
     def __init__(self, path: str, root: str | os.PathLike[str] = "/") -> None:
         self.known = False

@@ -303,8 +303,7 @@ class ExchangePackages(Frozen, frozen=True, kw_only=True, tag_field="change", ta
     gone: tuple[Package, ...] = ()
     come: tuple[Package, ...] = ()
     twin: str = ""
-    """The folder that is exchanged with ``folder``, and afterwards holds the old content; empty until it is
-    prepared."""
+    """The folder that is exchanged with ``folder``, and afterwards holds the old content; empty until it is prepared."""
     before: str = ""
     """Hash over name, size and time of every file of ``folder``, and of ``after`` over the twin's; byte code apart."""
     after: str = ""

@@ -59,13 +59,11 @@ class Finding(Frozen, frozen=True, kw_only=True):
     also: tuple[Step, ...] = ()
     """Further steps to which it belongs: those of its cause."""
     headline: bool = False
-    """Whether the report leads with it: the primary, or else the most important fault, whose cause is then not
-    decided."""
+    """Whether the report leads with it: the primary, or else the most important fault, whose cause is then not decided."""
     follows_from: str = ""
     """``id`` of the finding that explains this one."""
     remedy: Remedy | None = None
-    """What would cure it, if the rule knows. A report has none left: core/fixes/catalogue.py has turned it into a
-    fix."""
+    """What would cure it, if the rule knows. A report has none left: core/fixes/catalogue.py has turned it into a fix."""
 
     @property
     def all_subjects(self) -> tuple[str, ...]:
@@ -170,9 +168,7 @@ class Report(Frozen, frozen=True, kw_only=True):
 
     @property
     def not_examined(self) -> tuple[Finding, ...]:
-        """Findings about environments and files that were named or would be loaded, but could not be examined or
-        judged.
-        """
+        """Findings about environments and files that were named or would be loaded, but could not be examined or judged."""
         return tuple(
             f for f in self.findings if f.severity is Severity.UNKNOWN and f.id.partition(".")[2] in NOT_EXAMINED
         )

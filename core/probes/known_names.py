@@ -20,8 +20,7 @@ from core.common.patience import call_patiently
 from core.model.facts import Snapshot, path_text
 
 FIRST_PERSON = 500
-"""Smaller numbers belong to the system and its services on every distribution (login.defs: UID_MIN 1000, formerly 500).
-"""
+"""Smaller numbers belong to the system and its services on every distribution (login.defs: UID_MIN 1000, formerly 500)."""
 MOST_FOLDERS = 4000
 """Maximum number of folders whose owner is looked up."""
 MOST_WINDOWS_FOLDERS = 300

@@ -11,9 +11,7 @@ NEVER_LOADED = (".lock",)
 
 
 def odd_files(folder: str) -> Iterator[str]:
-    """Yield the entries below a folder that are links, belong to another account, or are writable by others than their
-    owner.
-    """
+    """Yield the entries below a folder that are links, belong to another account, or are writable by others than their owner."""
     todo = [folder]
     while todo:
         folders: list[os.DirEntry[str]] = []

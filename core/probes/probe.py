@@ -79,6 +79,4 @@ class Probe(msgspec.Struct, frozen=True):
     Anything that may hang has a limit of its own: a path (``Patience``), a child.
     """
     after: tuple[str, ...] = ()
-    """Sections that it does not read but that start first, because others wait for them and it would take the
-    interpreter's lock.
-    """
+    """Sections that it does not read but that start first, because others wait for them and it would take the interpreter's lock."""

@@ -58,9 +58,7 @@ def _is_related(one: str, other: str, where: Sysroot) -> bool:
 
 
 def _leads_to(folder: str, place: str, where: Sysroot) -> bool:
-    """Whether a folder of a search path is inside a place or contains it, so that searching the folder accesses the
-    place.
-    """
+    """Whether a folder of a search path is inside a place or contains it, so that searching the folder accesses the place."""
     return _is_inside(folder, place, where) or (
         where.path_module.isabs(folder)
         and _is_inside(where.parent(place), folder, where)

@@ -87,9 +87,7 @@ def changeable_in_copy(copy: CudnnCopy, where: Sysroot) -> Changeable | None:
 
 
 def verdict_within_reach(verdict: Verdict) -> Verdict:
-    """Return a verdict that can be carried out: another account can run only what it can access, including our own
-    interpreter.
-    """
+    """Return a verdict that can be carried out: another account can run only what it can access, including our own interpreter."""
     account = verdict.account
     if not verdict.may or account is None:
         return verdict
@@ -149,9 +147,7 @@ def printable_changeable(changeable: Changeable | None) -> Changeable | None:
 
 
 def trusted_search_paths(env: Mapping[str, str], request: ProbeRequest, where: Sysroot) -> dict[str, str]:
-    """Return the variables for a program of the system, and record which entries an administrator's rights do not
-    follow.
-    """
+    """Return the variables for a program of the system, and record which entries an administrator's rights do not follow."""
     if not runs_here(where):
         return dict(env)
     out = provenance.trusted_environment(env)

@@ -15,8 +15,7 @@ from core.model.findings import CompatibilityGrid, Evidence, Finding, Fix, Histo
 from core.model.steps import Severity, Step
 
 MOST_TEXTS = 10_000
-"""Most sentences of one report whose forms are remembered: more than any real report has, with room for several
-reports."""
+"""Most sentences of one report whose forms are remembered: more than any real report has, with room for several reports."""
 
 
 class BadReportError(ValueError):

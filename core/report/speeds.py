@@ -11,8 +11,7 @@ from core.model.facts import Frozen, GpuRun, Timing
 from core.model.findings import Report
 
 LEAST_DIFFERENCE = 0.05
-"""Equal runs on one machine differ by less: a ratio within it, or within both runs' spreads, is not faster or
-slower."""
+"""Equal runs on one machine differ by less: a ratio within it, or within both runs' spreads, is not faster or slower."""
 
 
 class SpeedRatio(Frozen, frozen=True, kw_only=True):

@@ -146,9 +146,7 @@ def another_release(seen: Snapshot, copy: CudnnCopy, row: FaultyRelease) -> Fix:
 
 
 def pinned_package(seen: Snapshot, prefix: str, name: str) -> tuple[str, str] | None:
-    """Return name and version of the package whose name starts with ``name`` and that a distribution of an environment
-    pins.
-    """
+    """Return name and version of the package whose name starts with ``name`` and that a distribution of an environment pins."""
     python = python_of(seen, prefix) if prefix else None
     for distribution in python.distributions if python else ():
         for wish in distribution.requires:

@@ -1,6 +1,4 @@
-"""One consumer's load, in the form that the rules need: the copy that it takes, its environment's own copy, and the
-origin of the parts.
-"""
+"""One consumer's load, in the form that the rules need: the copy that it takes, its environment's own copy, and the origin of the parts."""
 
 from __future__ import annotations
 
@@ -139,9 +137,7 @@ def load_failures(c: ConsumerLoad) -> list[Evidence]:
 
 
 def needing_driver(c: ConsumerLoad) -> frozenset[str]:
-    """Return the names of a copy's files that need the driver's own library where Windows finds none; Linux names it
-    itself.
-    """
+    """Return the names of a copy's files that need the driver's own library where Windows finds none; Linux names it itself."""
     if (
         c.system != "windows"
         or c.copy is None
@@ -161,9 +157,7 @@ NO_LIBCUDA = "libcuda.so.1: cannot open shared object file"
 
 
 def waits_for_driver(call: Call, needing: frozenset[str] = frozenset()) -> bool:
-    """Whether a library could not be opened only because the driver's own library is missing (126: Windows found no
-    file).
-    """
+    """Whether a library could not be opened only because the driver's own library is missing (126: Windows found no file)."""
     if call.function.startswith("cudnn") or call.result == 0:
         return False
     return call.meaning.startswith(NO_LIBCUDA) or (call.result == 126 and _file(call).lower() in needing)
@@ -235,9 +229,7 @@ def counter_test(c: ConsumerLoad) -> CounterOutcome:
 
 
 def call_failed(function: str, result: int | None) -> bool:
-    """Whether a call's result is a failure: a status other than 0, or none; functions that return numbers are
-    different.
-    """
+    """Whether a call's result is a failure: a status other than 0, or none; functions that return numbers are different."""
     if function.startswith("cudnnGet"):
         return not result
     return result != 0
@@ -251,9 +243,7 @@ def roll_call_passed(roll: RollCall | None) -> bool:
 
 
 def is_unimportant(c: ConsumerLoad) -> bool:
-    """Whether little depends on this load: nothing requests it, or it is a plain program's and the environments' loads
-    work.
-    """
+    """Whether little depends on this load: nothing requests it, or it is a plain program's and the environments' loads work."""
     loads = c.seen.loads or ()
     if c.load.consumer.kind != "plain":
         return not c.load.consumer.framework

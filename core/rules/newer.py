@@ -103,9 +103,7 @@ def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_packages(seen: Snapshot) -> Iterator[Finding]:
-    """A package of NVIDIA's named after a CUDA that is in no table: nvidia-cublas-cu14. One finding for each
-    environment.
-    """
+    """A package of NVIDIA's named after a CUDA that is in no table: nvidia-cublas-cu14. One finding for each environment."""
     for home in environment_views(seen):
         for d in home.python.distributions:
             made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)

@@ -1,6 +1,4 @@
-"""Rules about programs that the person named: missing dependencies, and outdated files that a running program has
-mapped.
-"""
+"""Rules about programs that the person named: missing dependencies, and outdated files that a running program has mapped."""
 
 from __future__ import annotations
 

@@ -138,9 +138,7 @@ def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Fin
 
 
 def _root_rank(finding: Finding) -> int:
-    """Return a cause's rank from root to leaf; a cause that ends an import ranks before everything later in the
-    program.
-    """
+    """Return a cause's rank from root to leaf; a cause that ends an import ranks before everything later in the program."""
     rank = cause_ranks().get(finding.cause) or UNKNOWN_CAUSE_RANK
     if finding.cause and _ends_an_import(finding):
         return min(rank, cause_ranks().get("installation_interrupted") or rank)
@@ -168,9 +166,7 @@ def mark_consequences(finding: Finding, primary: Finding) -> Finding:
 
 FRAMEWORK_ELSEWHERE = frozenset(f"frameworks.shadowed-{name}" for name in ("torch", "tensorflow", "jax"))
 OF_TWO_RELEASES = ("extension_abi_mismatch", "requirement_broken", "cudnn_shadowed")
-"""Causes that appear in an environment whose framework is imported from elsewhere; reinstalling a package does not
-help.
-"""
+"""Causes that appear in an environment whose framework is imported from elsewhere; reinstalling a package does not help."""
 
 
 def is_consequence(finding: Finding, primary: Finding) -> bool:

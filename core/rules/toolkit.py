@@ -256,9 +256,7 @@ def _move_away(bad: list[LibraryFile], system: System) -> Fix:
 
 
 def _used_files(seen: Snapshot) -> dict[str, list[Evidence]]:
-    """Return the files, by normalised path, that some consumer loads, or would if they were intact; each with its
-    consumers.
-    """
+    """Return the files, by normalised path, that some consumer loads, or would if they were intact; each with its consumers."""
     used: dict[str, list[Evidence]] = {}
     for c in by_importance(seen):
         for search in c.load.resolutions:

@@ -1,6 +1,4 @@
-"""Rules about compilers and container engines on this machine: notes, since they concern only those who compile or
-start containers.
-"""
+"""Rules about compilers and container engines on this machine: notes, since they concern only those who compile or start containers."""
 
 from __future__ import annotations
 
@@ -85,9 +83,7 @@ def refused_host_compiler(seen: Snapshot) -> Iterator[Finding]:
 
 
 def engines_without_gpu(seen: Snapshot) -> tuple[str, ...]:
-    """Return the container engines of this host that cannot pass on a GPU, because NVIDIA's Container Toolkit is
-    missing.
-    """
+    """Return the container engines of this host that cannot pass on a GPU, because NVIDIA's Container Toolkit is missing."""
     tools = seen.tools
     if tools is None or seen.machine.container or seen.machine.wsl or tools.container_toolkit or tools.gpu_descriptions:
         return ()

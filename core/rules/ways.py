@@ -80,9 +80,7 @@ def _way_words(start: Start) -> str:
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:
-    """Return the findings of this session and every other way; if they differ, each finding lists the ways for which it
-    holds.
-    """
+    """Return the findings of this session and every other way; if they differ, each finding lists the ways for which it holds."""
     looks = [look for look in seen.start_looks or () if look.environment is not None]
     if not looks:
         return [_unless_not_compared(f, seen, set()) for f in found]

@@ -259,9 +259,7 @@ def _read_order(path: str, digest: str, trusted: frozenset[int]) -> ElevationOrd
 
 
 def main(argv: list[str]) -> NoReturn:
-    """Run as the elevated side: OPTION PATH SHA256 SUMMARY. The Outcome goes to stdout as one line of JSON, on Windows
-    to ANSWERS.
-    """
+    """Run as the elevated side: OPTION PATH SHA256 SUMMARY. The Outcome goes to stdout as one line of JSON, on Windows to ANSWERS."""
     if len(argv) != 4 or not argv[0].startswith(ELEVATED_OPTION):
         sys.exit("usage: core.transaction.elevation --elevated-KIND PLAN SHA256 SUMMARY")
     _option, path, digest, summary = argv

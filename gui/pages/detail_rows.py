@@ -210,9 +210,7 @@ def mark_word(mark: str) -> str:
 
 
 def _remarks(snapshot: Snapshot) -> dict[tuple[str, str], tuple[str, ...]]:
-    """Return (variable, folder) -> what the loader's searches show: the entry shadows another, or is for another
-    machine.
-    """
+    """Return (variable, folder) -> what the loader's searches show: the entry shadows another, or is for another machine."""
     found: dict[tuple[str, str], list[str]] = {}
     system = snapshot.machine.system
     for load in snapshot.loads or ():
@@ -248,9 +246,7 @@ def _search_remarks(
 
 
 def environment_rows(report: Report) -> tuple[TableRow, ...]:
-    """Return each environment with the verdict and version of each framework, and the reasons as inner rows; those with
-    frameworks first.
-    """
+    """Return each environment with the verdict and version of each framework, and the reasons as inner rows; those with frameworks first."""
     from core.report.grid import VERDICT_MARKS, verdict_word
     from core.report.standing import cell_severity
 

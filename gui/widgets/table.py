@@ -1,6 +1,4 @@
-"""RowTable: rows under columns, as high as its content; long machine text is elided in the middle and available in
-full.
-"""
+"""RowTable: rows under columns, as high as its content; long machine text is elided in the middle and available in full."""
 
 from __future__ import annotations
 

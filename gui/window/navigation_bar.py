@@ -1,6 +1,4 @@
-"""NavigationBar: progress, the current activity, elapsed time, Cancel, Back and Next; and the layout of the window's
-parts.
-"""
+"""NavigationBar: progress, the current activity, elapsed time, Cancel, Back and Next; and the layout of the window's parts."""
 
 from __future__ import annotations
 

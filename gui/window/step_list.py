@@ -130,9 +130,7 @@ class StepList(QFrame):
         self.settings_button.choose(key, value)
 
     def fit_to(self, window: int, height: int) -> None:
-        """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their
-        words.
-        """
+        """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their words."""
         low = height < QFontMetrics(QApplication.font()).height() * MIN_LINES
         room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
         narrow = window - self._full_width() < room

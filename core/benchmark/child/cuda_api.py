@@ -1,6 +1,4 @@
-"""The part of the CUDA driver API that the benchmark uses: one GPU, its memory, kernels, events and graphs. Child
-process only.
-"""
+"""The part of the CUDA driver API that the benchmark uses: one GPU, its memory, kernels, events and graphs. Child process only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The lower part of the ladder, in a child process: driver, device, memory, a kernel of our own, NVRTC, cuBLAS. Each
-rung is checked.
-"""
+"""The lower part of the ladder, in a child process: driver, device, memory, a kernel of our own, NVRTC, cuBLAS. Each rung is checked."""
 
 from __future__ import annotations
 

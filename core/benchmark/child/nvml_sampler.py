@@ -1,6 +1,4 @@
-"""NVML's data about one GPU before and during the benchmark: clocks, power, temperature, load, memory, other processes.
-Child process only.
-"""
+"""NVML's data about one GPU before and during the benchmark: clocks, power, temperature, load, memory, other processes. Child process only."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""Speed: try plans, time the best one in batches between events, and check some elements of its result. Child process
-only.
-"""
+"""Speed: try plans, time the best one in batches between events, and check some elements of its result. Child process only."""
 
 from __future__ import annotations
 
@@ -181,9 +179,7 @@ def _spread(times: Sequence[float]) -> float:
 
 
 def _record_batch(bench: CudnnSession, plan: Plan, count: int) -> Recording | None:
-    """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if
-    refused.
-    """
+    """Return a batch as a CUDA graph, so that small convolutions measure the GPU and not the processor; None if refused."""
     try:
         return bench.device.record_graph(_launches(bench, plan, count))
     except CallError:

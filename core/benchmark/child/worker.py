@@ -1,6 +1,4 @@
-"""The main part of the benchmark, in a child process: load cuDNN as the consumer does, convolve, check the result, and
-time it.
-"""
+"""The main part of the benchmark, in a child process: load cuDNN as the consumer does, convolve, check the result, and time it."""
 
 from __future__ import annotations
 

@@ -62,9 +62,7 @@ def same_set(reading: ParsedText, about: FaultFacts) -> bool:
 
 
 def zlib_is_inside(reading: ParsedText, about: FaultFacts) -> bool:
-    """The text misses a zlib that this machine's cuDNN contains; cuDNN reports zlib whichever of its own parts it
-    cannot open.
-    """
+    """The text misses a zlib that this machine's cuDNN contains; cuDNN reports zlib whichever of its own parts it cannot open."""
     return bool(zlib_inside(reading, about.seen)) and any(x.family == "cudnn" and x.part for x in about.files)
 
 

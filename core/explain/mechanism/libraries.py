@@ -7,9 +7,7 @@ from core.knowledge.library_names import TOOLKIT_FAMILIES, LibraryName
 
 
 def blamed_libraries(reading: ParsedText) -> tuple[LibraryName, ...]:
-    """Return the libraries of CUDA, cuDNN or the driver that the text complains about; a framework's own file is only
-    affected.
-    """
+    """Return the libraries of CUDA, cuDNN or the driver that the text complains about; a framework's own file is only affected."""
     return tuple(x for x in reading.blamed if x.family not in ("framework", "vcruntime"))
 
 

@@ -115,9 +115,7 @@ def _without_privileges(make: Start) -> subprocess.Popen[bytes]:
 
 
 def _left_behind() -> Iterator[int]:
-    """Yield our children that we did not start ourselves and that have the no-new-privileges flag: only a tool's
-    descendants do.
-    """
+    """Yield our children that we did not start ourselves and that have the no-new-privileges flag: only a tool's descendants do."""
     if _prctl(ITS_STATE, 0) == 1:
         return  # so is everything here
     with suppress(OSError), open(f"/proc/self/task/{os.getpid()}/children", encoding="ascii") as numbers:  # noqa: PTH123 - pathlib is one import more

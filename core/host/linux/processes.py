@@ -25,9 +25,7 @@ class OwnProgram(NamedTuple):
 
 
 def own_programs(starts: tuple[str, ...], proc: str = "/proc") -> tuple[OwnProgram, ...]:
-    """Return this user's running programs whose names start with ``starts``, the newest first; empty if the system does
-    not tell.
-    """
+    """Return this user's running programs whose names start with ``starts``, the newest first; empty if the system does not tell."""
     if sys.platform == "win32":
         return ()
     found = []

@@ -1,6 +1,4 @@
-"""App Execution Aliases: zero-byte files in a WindowsApps folder that start an app from the Store. Can be tested on any
-system.
-"""
+"""App Execution Aliases: zero-byte files in a WindowsApps folder that start an app from the Store. Can be tested on any system."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The Windows console: enables escape sequences and determines what can be shown. kernel32 is a parameter, so it can be
-tested on any system.
-"""
+"""The Windows console: enables escape sequences and determines what can be shown. kernel32 is a parameter, so it can be tested on any system."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""How Windows composes a new program's environment, and the names that its registry uses. Pure, so it can be tested on
-any system.
-"""
+"""How Windows composes a new program's environment, and the names that its registry uses. Pure, so it can be tested on any system."""
 
 from __future__ import annotations
 

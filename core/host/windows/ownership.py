@@ -93,9 +93,7 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
 
 
 def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
-    """Return (who, rights) of every entry that allows something on the object itself, not only on children created in
-    it.
-    """
+    """Return (who, rights) of every entry that allows something on the object itself, not only on children created in it."""
     advapi = _library("advapi32")
     advapi.GetAce.argtypes = (ctypes.c_void_p, wintypes.DWORD, ctypes.c_void_p)
     rows = []

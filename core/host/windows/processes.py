@@ -137,9 +137,7 @@ def _open_process(process: int, access: int) -> Iterator[int | None]:
 
 
 def loaded_modules(process: int, room: int = USUAL_MODULES) -> tuple[str, ...]:
-    """Return the files that a process has loaded; empty if this user may not inspect it. ``room``: how many the first
-    buffer holds.
-    """
+    """Return the files that a process has loaded; empty if this user may not inspect it. ``room``: how many the first buffer holds."""
     kernel, buffer = _kernel(), ctypes.create_unicode_buffer(MAX_PATH_CHARACTERS)
     with _open_process(process, _QUERY | _READ) as handle:
         if handle is None:

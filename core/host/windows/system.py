@@ -86,9 +86,7 @@ SSSE3 = 36
 
 
 def enabled_instructions() -> tuple[str, ...] | None:
-    """Return the instruction sets that the processor has and Windows allows programs to use; None if Windows cannot
-    tell.
-    """
+    """Return the instruction sets that the processor has and Windows allows programs to use; None if Windows cannot tell."""
     present = ctypes.WinDLL("kernel32").IsProcessorFeaturePresent
     if not present(SSSE3):
         return None

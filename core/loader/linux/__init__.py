@@ -1,3 +1,1 @@
-"""How glibc's ld.so finds libraries: its policy, its cache, its search, and the libraries that a process then has
-loaded.
-"""
+"""How glibc's ld.so finds libraries: its policy, its cache, its search, and the libraries that a process then has loaded."""

@@ -106,9 +106,7 @@ def _old(data: bytes, count: int, strings: int) -> Iterator[CacheEntry]:
 
 
 def _new(data: bytes, base: int) -> Iterator[CacheEntry]:
-    """Yield the entries of the table at ``base``: its strings are relative to that, its extension to the start of the
-    file.
-    """
+    """Yield the entries of the table at ``base``: its strings are relative to that, its extension to the start of the file."""
     if len(data) < base + 48:
         return
     order = ">" if data[base + 28] & 3 == 3 else "<"
@@ -151,9 +149,7 @@ class ConfFolder(Frozen, frozen=True, kw_only=True):
 
 
 def conf_folders(*, root: str) -> tuple[ConfFolder, ...]:
-    """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including
-    file).
-    """
+    """Return the folders of ld.so.conf in order, including those of included files (globs, relative to the including file)."""
     return tuple(_read_configuration("/etc/ld.so.conf", root, set()))
 
 

@@ -130,9 +130,7 @@ class Process:
         return bool(its and "GLIBC_2.41" in its.offered) and not has_one
 
     def preload(self, names: str) -> None:
-        """Open the libraries named in LD_PRELOAD, separated by spaces or colons, before all others; ld.so ignores those
-        that it cannot open.
-        """
+        """Open the libraries named in LD_PRELOAD, separated by spaces or colons, before all others; ld.so ignores those that it cannot open."""
         for name in re.split("[ :]+", names.strip()):
             for one in self.open(name)[0] if name else ():
                 if one.taken and one.name == name and one.file.path in self.loaded:
@@ -279,9 +277,7 @@ class Process:
 
 
 def _family(symbol: str, needed: Sequence[str]) -> str:
-    """Return the needed library that exports one of NVIDIA's functions, judged by the function's name; empty if none
-    does.
-    """
+    """Return the needed library that exports one of NVIDIA's functions, judged by the function's name; empty if none does."""
     low = symbol.lstrip("_").lower()
     stems = {n.removeprefix("lib").partition(".so")[0].removesuffix("rt").lower(): n for n in needed if ".so" in n}
     fit = [stem for stem in stems if len(stem) > 3 and low.startswith(stem)]

@@ -215,9 +215,7 @@ class LibrarySearch:
         return self._subfolders[folder]
 
     def _from_cache(self, name: str) -> list[SearchPlace]:
-        """Return the cache's entries for a name: the best one for this processor, then those that the loader never
-        tries.
-        """
+        """Return the cache's entries for a name: the best one for this processor, then those that the loader never tries."""
         ranks = [sub.removeprefix("glibc-hwcaps/") for sub in self.policy.subfolders if sub.startswith("glibc-hwcaps/")]
         fit = [
             entry

@@ -42,9 +42,7 @@ def is_api_set(name: str) -> bool:
 
 
 def judge_dll(image: Image, architecture: str) -> tuple[Outcome, str, bool]:
-    """Return Windows' reaction to the first file of the wanted name, why in one sentence, and whether the search ends
-    there.
-    """
+    """Return Windows' reaction to the first file of the wanted name, why in one sentence, and whether the search ends there."""
     if image.state in ("missing", "dangling"):
         told = image.state == "dangling" or image.really == "not asked"
         return "not there", image.problem if told else "", False

@@ -102,8 +102,7 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     path: str
     state: Literal["folder", "file", "missing"]
     holds: tuple[str, ...] = ()
-    """Of the files that a folder must contain, those that it does contain; the names of network interfaces; or the flags in a file of
-    them."""
+    """Of the files that a folder must contain, those that it does contain; the names of network interfaces; or the flags in a file of them."""
     blocked: str = ""
     """Of a folder that is to be written to: the file that stands in its way, or the folder that this user may not write to."""
     runs: bool = True

@@ -26,8 +26,7 @@ class Distribution(Frozen, frozen=True, kw_only=True):
 
 
 Way = Literal["--python", "suggested", "VIRTUAL_ENV", "CONDA_PREFIX", "python", "python3", "here", "elsewhere"]
-"""How an environment was found: named by the person or an assistant, by a variable, by PATH, in the current folder, or
-elsewhere."""
+"""How an environment was found: named by the person or an assistant, by a variable, by PATH, in the current folder, or elsewhere."""
 
 WAYS: dict[str, Way] = {
     "--python": "--python",
@@ -53,8 +52,7 @@ class PythonEnvironment(Frozen, frozen=True, kw_only=True):
     site_packages: tuple[str, ...] = ()
     distributions: tuple[Distribution, ...] = ()
     installer: Literal["pip", "uv", "none", ""] = ""
-    """What installs packages here: pip if present, else uv if uv made the environment, else none; empty: not
-    examined."""
+    """What installs packages here: pip if present, else uv if uv made the environment, else none; empty: not examined."""
     managed: bool = False
     """Marked as the distribution's own (PEP 668): pip refuses to install into it."""
     dll_folders: tuple[str, ...] = ()
@@ -117,8 +115,7 @@ class FrameworkBuild(Frozen, frozen=True, kw_only=True):
     """Machine code in that library; None: not examined, or there is no such library."""
     ptx: tuple[int, ...] | None = None
     bound: tuple[str, ...] = ()
-    """Entries of sass and ptx that exist with a suffix only: sm_100a (for this capability alone), compute_120f (for
-    12.x alone)."""
+    """Entries of sass and ptx that exist with a suffix only: sm_100a (for this capability alone), compute_120f (for 12.x alone)."""
     commit: int | None = None
     """Bytes that Windows must commit when all its libraries are loaded; each writable section is a private copy."""
 

@@ -55,8 +55,7 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     path: str = ""
     """The file that is run, or the first folder of a namespace."""
     entry: int = -1
-    """Index in ``ImportSearch.entries`` of the entry that found it; -1 for an editable installation's own finder, and
-    for none."""
+    """Index in ``ImportSearch.entries`` of the entry that found it; -1 for an editable installation's own finder, and for none."""
     owner: str = ""
     """Name and version of the distribution that is in the same folder and brings this module; empty for none."""
     hidden: tuple[str, ...] = ()
@@ -70,8 +69,7 @@ class FoundModule(Frozen, frozen=True, kw_only=True):
     alone: bool = False
     """Whether its entry's folder contains nothing else that can be imported."""
     unlike: bool = False
-    """For one that hides a module of Python itself, or one that nothing installed: its text has no name that the hidden
-    module has."""
+    """For one that hides a module of Python itself, or one that nothing installed: its text has no name that the hidden module has."""
     whole: bool = False
     """For one that nothing installed and that hides another: it has every file and every name of that one."""
     alike: bool = False

@@ -193,8 +193,7 @@ class RollCall(Frozen, frozen=True, kw_only=True):
     timed_out: bool = False
     """Whether it was stopped for want of time, which proves nothing: a slow disk, a virus scanner, or a library that hangs."""
     uncaged: bool = False
-    """The system offers no sandbox (seccomp is missing, or another processor): the child could start programs and use
-    the network."""
+    """The system offers no sandbox (seccomp is missing, or another processor): the child could start programs and use the network."""
     guards: tuple[str, ...] = ()
     """The guards that were active: seccomp (no new programs, no sockets), network namespace (a separate network)."""
 
@@ -214,5 +213,4 @@ class Load(Frozen, frozen=True, kw_only=True):
     changeable: Changeable | None = None
     """The part of the loaded files that others can change; None: nothing, or not examined."""
     refused: bool = False
-    """Nothing was loaded: other accounts can change it, and nobody named it or it would have run with an
-    administrator's rights."""
+    """Nothing was loaded: other accounts can change it, and nobody named it or it would have run with an administrator's rights."""

@@ -30,8 +30,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     container: str | None = None
     """"docker", "podman", "kubernetes", "lxc", ...; None when none was recognised."""
     instructions: tuple[str, ...] | None = None
-    """Those of the processor's instruction sets that builds require ("avx", "avx2", "fma", "sse4_1"); None if
-    unknown."""
+    """Those of the processor's instruction sets that builds require ("avx", "avx2", "fma", "sse4_1"); None if unknown."""
     commit_limit: int | None = None
     """The commit limit of Windows in bytes: memory and page file."""
     commit_left: int | None = None
@@ -47,8 +46,7 @@ class Machine(Frozen, frozen=True, kw_only=True):
     programs: tuple[Program, ...] = ()
     """On Windows: NVIDIA's installed programs and Microsoft's C++ runtimes, as its list of apps shows them."""
     tegra: str = ""
-    """On a Jetson or a similar board: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234");
-    else empty."""
+    """On a Jetson or a similar board: the release of NVIDIA's Linux for it ("L4T 36.4.0"), else the chip ("tegra234"); else empty."""
     other_root: str = ""
     """The root folder of this system, if it is not the running one: then nothing of it was loaded or run."""
     long_paths: bool | None = None

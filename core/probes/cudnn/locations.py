@@ -56,9 +56,7 @@ class CudnnFolder(Frozen, frozen=True, kw_only=True):
 
 
 def find_folders(request: ProbeRequest, where: Sysroot, listed: tuple[str, ...]) -> tuple[CudnnFolder, ...]:
-    """Return every folder with cuDNN files, in the order of the steps. ``listed``: paths in the loader's cache, folders
-    in records.
-    """
+    """Return every folder with cuDNN files, in the order of the steps. ``listed``: paths in the loader's cache, folders in records."""
     seen: set[str] = set()
     found = []
     for spot in _spots(request, where, listed):

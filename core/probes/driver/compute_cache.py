@@ -59,9 +59,7 @@ CACHE_FOLDERS = frozenset({"ComputeCache", "GLCache"})
 
 
 def _movable_folder(path: str, where: Sysroot) -> str:
-    """Return the cache, or the .nv folder if it contains only caches, whichever is in a folder that this user may
-    change.
-    """
+    """Return the cache, or the .nv folder if it contains only caches, whichever is in a folder that this user may change."""
     above = where.parent(path)
     if _is_writable(above, where) is not False:
         return path

@@ -133,9 +133,7 @@ def _address_space() -> int | None:
 
 
 def _begin(work: Callable[[], DriverAnswers]) -> Callable[[], DriverAnswers]:
-    """Start ``work`` in a thread, and return a function that waits for its result. (concurrent.futures costs more than
-    the work.)
-    """
+    """Start ``work`` in a thread, and return a function that waits for its result. (concurrent.futures costs more than the work.)"""
     values: SimpleQueue[DriverAnswers | BaseException] = SimpleQueue()
 
     def run() -> None:

@@ -45,9 +45,7 @@ GPU_LIBRARY = late_pattern(
     r"|npp\w+|nccl|nvshmem\w*|nvToolsExt|nvtx\w*|nvinfer\w*|nvonnxparser|torch\w*|c10\w*|caffe2\w*|stdc\+\+|gcc_s|gomp\S*|c|m)"
     r"(-[0-9a-f]{8})?\.so(\.[\w.]+)?|ld-linux-[\w-]+\.so\.\d"
 )
-"""Libraries whose absence is reported for any extension: CUDA's families, PyTorch's own, and compiler run-time
-libraries.
-"""
+"""Libraries whose absence is reported for any extension: CUDA's families, PyTorch's own, and compiler run-time libraries."""
 
 COMPILER = "libnvrtc"
 """How the names of NVRTC's files begin: small ones, which a framework opens before it compiles."""
@@ -190,9 +188,7 @@ def _other_closures(setting: Setting, frameworks: set[str]) -> Iterator[Closure]
 
 
 def linked_extensions(setting: Setting) -> tuple[Distribution, ...]:
-    """Return the distributions with a compiled module that is linked against PyTorch's libraries, whatever their
-    metadata says.
-    """
+    """Return the distributions with a compiled module that is linked against PyTorch's libraries, whatever their metadata says."""
     its, request = setting.python, setting.request
 
     def look(where: Sysroot) -> tuple[tuple[Distribution, ...], bool]:
@@ -258,9 +254,7 @@ class Walk:
         self._hosted: set[str] = set()
         """Files that get some of their symbols from the program that opens them."""
         self.steps: list[OpeningStep] = list(base.steps) if base else []
-        """The steps of the child that opens these libraries: everything the framework opens before, then the consumer's
-        own.
-        """
+        """The steps of the child that opens these libraries: everything the framework opens before, then the consumer's own."""
         self._before = len(self.steps)
         self.heavy: bool = base.heavy if base else False
 
@@ -296,9 +290,7 @@ class Walk:
         )
 
     def _opened_in_child(self) -> tuple[Opening, ...] | None:
-        """Open the libraries in a child: always if that is cheap, else if that can settle what looks wrong, or the scan is
-        thorough.
-        """
+        """Open the libraries in a child: always if that is cheap, else if that can settle what looks wrong, or the scan is thorough."""
         request = self._setting.request
         suspect = bool(self.edges or self.gaps)
         # what they open by name later stays a lack even where they open

@@ -206,9 +206,7 @@ class DllWalk:
         )
 
     def closure(self, verdicts: list[Verdict]) -> Closure:
-        """Return the result, including the child's; a dependency that the child could load is not missing, whatever was
-        predicted.
-        """
+        """Return the result, including the child's; a dependency that the child could load is not missing, whatever was predicted."""
         what = self._distribution
         consumer = self._python.consumer(f"{what.name} {what.version}")
         openings = self._openings(consumer.full_id, verdicts)
@@ -453,9 +451,7 @@ class DllWalk:
         return next((ntpath.dirname(f) for f in self._on_path() if self._where.is_file(ntpath.join(f, "nvcc.exe"))), "")
 
     def _policy(self, path: str) -> DllPolicy:
-        """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search
-        path.
-        """
+        """Return how the framework loads this file: as an extension module and by ctypes, or with an altered search path."""
         application = application_folder(self._python, self._where)
         variable = self._variables.get("PATH", "")
         if self._row.windows_way == "altered search path":

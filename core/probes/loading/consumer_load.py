@@ -171,9 +171,7 @@ def _own_files(prefix: str, setting: LoadContext) -> dict[str, str]:
 
 
 def _path_mattered(its: LoadPlan, called: RollCall) -> bool:
-    """Whether the variable hid another candidate, or may explain a call that failed: only then does a second test prove
-    anything.
-    """
+    """Whether the variable hid another candidate, or may explain a call that failed: only then does a second test prove anything."""
     by_variable = How.LD_LIBRARY_PATH
     hid = any(
         r.winner is not None and r.winner.how is by_variable and any(a.how is not by_variable for a in r.found)

@@ -1,6 +1,4 @@
-"""Whether each DLL exports the functions that others import from it; if one is missing, Windows refuses to start the
-program (error 127).
-"""
+"""Whether each DLL exports the functions that others import from it; if one is missing, Windows refuses to start the program (error 127)."""
 
 from __future__ import annotations
 

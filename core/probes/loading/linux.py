@@ -54,9 +54,7 @@ def asked_names(request: ProbeRequest) -> Container[str]:
 
 
 class Tracer:
-    """Follows one consumer's load. ``chain``: the file that needs cuDNN, then the file that loaded that, up to the
-    program.
-    """
+    """Follows one consumer's load. ``chain``: the file that needs cuDNN, then the file that loaded that, up to the program."""
 
     def __init__(
         self, search: LibrarySearch, major: int, chain: Sequence[LoadedFile], loaded: Mapping[str, str]

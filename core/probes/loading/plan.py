@@ -35,9 +35,7 @@ class LoadPlan(msgspec.Struct, frozen=True):
     wish: CudnnRequirement
     resolutions: tuple[Resolution, ...]
     roll: RollCallRequest | None
-    """None if the main library is nowhere, so that nothing can be called; for a plain program the bare name is tried
-    nevertheless.
-    """
+    """None if the main library is nowhere, so that nothing can be called; for a plain program the bare name is tried nevertheless."""
     fragile: Mapping[str, int]
     """Functions and parts that need a file which is missing or broken; see ``crash_risk()``."""
 

@@ -1,6 +1,4 @@
-"""From the file that a person names to the executable that finally runs: links, scripts, .desktop files, batch files,
-shortcuts, notebooks.
-"""
+"""From the file that a person names to the executable that finally runs: links, scripts, .desktop files, batch files, shortcuts, notebooks."""
 
 from __future__ import annotations
 

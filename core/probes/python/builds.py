@@ -217,9 +217,7 @@ def _other(what: Distribution, where: Sysroot) -> BuildDescription | None:
 
 
 def _onnxruntime(python: PythonEnvironment, what: Distribution, where: Sysroot) -> BuildDescription | None:
-    """Return which of the two ONNX Runtime packages owns the files, by the sizes in their RECORDs: both write to one
-    folder.
-    """
+    """Return which of the two ONNX Runtime packages owns the files, by the sizes in their RECORDs: both write to one folder."""
     if what.name not in ("onnxruntime", "onnxruntime-gpu"):
         return None
     written = _described_build(what, where)
@@ -280,9 +278,7 @@ def _code(binary: str, where: Sysroot) -> GpuCode | None:
 
 
 def _commit(what: Distribution, where: Sysroot) -> int | None:
-    """Return the bytes that Windows must commit for PyTorch's libraries: its ``__init__.py`` loads every DLL of that
-    folder.
-    """
+    """Return the bytes that Windows must commit for PyTorch's libraries: its ``__init__.py`` loads every DLL of that folder."""
     if where.system != "windows" or what.name != "torch":
         return None
     folder = where.join(what.location, "torch", "lib")

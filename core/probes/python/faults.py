@@ -93,9 +93,7 @@ def _upgraded(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]
 
 
 def _without_configuration(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Yield a fault if the environment lost its pyvenv.cfg: its link then starts the base Python without these
-    packages.
-    """
+    """Yield a fault if the environment lost its pyvenv.cfg: its link then starts the base Python without these packages."""
     if python.settings is not None or where.system == "windows" or not where.is_link(python.executable):
         return
     folder = where.join(python.prefix, "lib", f"python{python.short_version}")

@@ -194,9 +194,7 @@ def with_systemd(ground: Ground, state: State) -> State:
 
 
 def with_sshd(ground: Ground, state: State) -> State:
-    """Add what sshd sets in a session: SetEnv, and ~/.ssh/environment if PermitUserEnvironment allows it
-    (sshd_config(5)).
-    """
+    """Add what sshd sets in a session: SetEnv, and ~/.ssh/environment if PermitUserEnvironment allows it (sshd_config(5))."""
     conf = "/etc/ssh/sshd_config"
     files = [*(f"{conf}.d/{n}" for n in ground.around.names(f"{conf}.d") if n.endswith(".conf")), conf]
     told = [

@@ -1,6 +1,4 @@
-"""The files that each shell reads at its start, in order: bash(1), zsh(1), dash(1), fish's documentation; paths of
-Debian and Fedora.
-"""
+"""The files that each shell reads at its start, in order: bash(1), zsh(1), dash(1), fish's documentation; paths of Debian and Fedora."""
 
 from __future__ import annotations
 
@@ -24,9 +22,7 @@ def family(shell: str) -> str:
 def read_shell(
     ground: Ground, state: State, shell: str, *, login: bool = False, interactive: bool = False, ssh: bool = False
 ) -> ShellReader | None:
-    """Read a shell's start-up files into ``state``; return the reader, which can continue with further text of its
-    language.
-    """
+    """Read a shell's start-up files into ``state``; return the reader, which can continue with further text of its language."""
     if shell == "fish":
         from core.host.startup.fish import FishReader  # imported late: most people use another shell
 

@@ -219,9 +219,7 @@ def _or_same(found: re.Match[str], state: State) -> str:
 def activation_ways(
     ground: Ground, terminal: State, aliases: Mapping[str, tuple[str, str, int]] | None = None
 ) -> Iterator[Reached]:
-    """Yield each environment's activation in a POSIX shell: its script, conda's hooks and the variables that conda
-    stores.
-    """
+    """Yield each environment's activation in a POSIX shell: its script, conda's hooks and the variables that conda stores."""
     for python in ground.pythons:
         if python.kind not in ("venv", "conda"):
             continue
@@ -241,9 +239,7 @@ def activation_ways(
 
 
 def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
-    """Do what ``conda activate`` does: set PATH and the variables of conda-meta/state, then run etc/conda/activate.d
-    (conda's activate.py).
-    """
+    """Do what ``conda activate`` does: set PATH and the variables of conda-meta/state, then run etc/conda/activate.d (conda's activate.py)."""
     state = reader.state
     old = state.values.get("PATH", "")
     state.values["PATH"] = f"{prefix}/bin:{old}" if old else f"{prefix}/bin"
@@ -272,9 +268,7 @@ def settings_files(ground: Ground) -> list[str]:
 
 
 def editor_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield VS Code: its terminal with the person's settings, and the working folder's settings and launch
-    configurations.
-    """
+    """Yield VS Code: its terminal with the person's settings, and the working folder's settings and launch configurations."""
     *own, last = settings_files(ground)
     found = [path for path in own if ground.read(path) is not None]
     project = ground.folder not in ("/", ground.person.home)

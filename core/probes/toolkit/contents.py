@@ -26,9 +26,7 @@ _FOLDER = late_pattern(r"(?:cuda-|v)(\d+\.\d+)$", re.IGNORECASE)
 
 
 def read_toolkits(draft: ToolkitDraft, known: Locations, where: Sysroot) -> Iterator[Toolkit]:
-    """Yield the toolkits of a draft: none without CUDA files, one for each CUDA major version if wheels are side by
-    side.
-    """
+    """Yield the toolkits of a draft: none without CUDA files, one for each CUDA major version if wheels are side by side."""
     found = tuple(toolkit_libraries(draft, known, where))
     if not found and not draft.kept:
         return

@@ -1,6 +1,4 @@
-"""Tools probe: host compilers, container engines, and the driver's libraries that a linker finds, from files alone
-(Linux).
-"""
+"""Tools probe: host compilers, container engines, and the driver's libraries that a linker finds, from files alone (Linux)."""
 
 from __future__ import annotations
 

@@ -33,8 +33,7 @@ class Difference(Frozen, frozen=True, kw_only=True):
     healthy: int
     of_healthy: int
     score: float
-    """Log-likelihood ratio, or PeerPressure's probability: larger is stronger evidence; comparable within one list
-    only."""
+    """Log-likelihood ratio, or PeerPressure's probability: larger is stronger evidence; comparable within one list only."""
 
 
 class Tally:

@@ -237,9 +237,7 @@ def _has_tensor_cores(run: GpuRun) -> bool:
 
 
 def run_circumstances(run: GpuRun, seen: Snapshot) -> Iterator[Evidence]:
-    """Yield circumstances that do not explain slow convolutions but are worth knowing: the PCIe link, the desktop, a
-    laptop, Windows.
-    """
+    """Yield circumstances that do not explain slow convolutions but are worth knowing: the PCIe link, the desktop, a laptop, Windows."""
     card = run.card
     if card is None:
         return

@@ -307,9 +307,7 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def single_cublas_remedy(c: ConsumerLoad) -> TakeOut | None:
-    """Return how an environment gets both parts of cuBLAS from its own packages: without the variable's folder that
-    supplies one.
-    """
+    """Return how an environment gets both parts of cuBLAS from its own packages: without the variable's folder that supplies one."""
     prefix = c.load.consumer.prefix
     halves = [
         s.winner for s in c.load.resolutions if (family_and_major(s.name) or ("", 0))[0] in ("cublas", "cublasLt")

@@ -395,9 +395,7 @@ def _is_spoilt(f: LibraryFile, copy: CudnnCopy, architecture: str) -> bool:
 
 
 def _is_trusted(donor: CudnnCopy, seen: Snapshot) -> bool:
-    """Whether nobody else can change a set; without an administrator's rights, a set that programs use anyway is
-    accepted, too.
-    """
+    """Whether nobody else can change a set; without an administrator's rights, a set that programs use anyway is accepted, too."""
     if donor.changeable is None:
         return True
     wanted = any(p.prefix == donor.environment and p.is_wanted for p in seen.pythons or ())

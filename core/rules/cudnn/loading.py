@@ -102,9 +102,7 @@ def _ran_out_of_time(roll: RollCall) -> bool:
 
 
 def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
-    """Others can change what would be loaded, and either nobody named it, or it would run with an administrator's
-    rights.
-    """
+    """Others can change what would be loaded, and either nobody named it, or it would run with an administrator's rights."""
     at = c.load.changeable
     if not c.load.refused or at is None:
         return

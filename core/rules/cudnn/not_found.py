@@ -1,6 +1,4 @@
-"""Why a consumer finds the wrong cuDNN, or none: overridden, shadowed, another major version, not on the path, not
-installed.
-"""
+"""Why a consumer finds the wrong cuDNN, or none: overridden, shadowed, another major version, not on the path, not installed."""
 
 from __future__ import annotations
 

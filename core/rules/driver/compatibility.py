@@ -1,6 +1,4 @@
-"""Rules about whether driver, CUDA and cuDNN suit this GPU: the driver is too old, or there is no machine code for the
-GPU.
-"""
+"""Rules about whether driver, CUDA and cuDNN suit this GPU: the driver is too old, or there is no machine code for the GPU."""
 
 from __future__ import annotations
 
@@ -146,9 +144,7 @@ def machine_code(seen: Snapshot) -> Iterator[Finding]:
 
 
 def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, str]:
-    """Return the architectures for which all GPU libraries of a copy have machine code, from its files, else from the
-    tables.
-    """
+    """Return the architectures for which all GPU libraries of a copy have machine code, from its files, else from the tables."""
     if copy.sass:
         return copy.sass, _("machine code in the files")
     wanted = (version_tuple(copy.version)[:3], copy.cuda_major, seen.machine.system, seen.machine.architecture)
@@ -159,8 +155,7 @@ def code_of(copy: CudnnCopy, seen: Snapshot) -> tuple[tuple[int, ...] | None, st
 
 
 TEGRA_CAPABILITIES = (53, 62, 72, 87, 101, 110)
-"""Capabilities of Jetson and other Tegra systems, which run only machine code built for them (10.1 was renamed 11.0).
-"""
+"""Capabilities of Jetson and other Tegra systems, which run only machine code built for them (10.1 was renamed 11.0)."""
 
 
 def is_tegra(seen: Snapshot) -> bool:

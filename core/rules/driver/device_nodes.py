@@ -21,9 +21,7 @@ DEVICE_GROUPS = ("video", "render")
 
 
 def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The kernel refuses access to the GPU's device nodes although their mode allows everybody: a container or job has
-    no right to them.
-    """
+    """The kernel refuses access to the GPU's device nodes although their mode allows everybody: a container or job has no right to them."""
     refused = [n for n in driver.nodes or () if refusal(n) == "EPERM" and re.search(r"[67]$", n.mode)]
     if not refused or driver_works(driver):
         return

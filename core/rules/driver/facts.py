@@ -56,9 +56,7 @@ def is_unloaded(driver: Driver) -> bool:
 
 
 def answer_unhidden(driver: Driver) -> CudaInit | None:
-    """Return cuInit's result without the variables that hide GPUs, if it is another failure: that one has to be
-    explained.
-    """
+    """Return cuInit's result without the variables that hide GPUs, if it is another failure: that one has to be explained."""
     changed = judge_cuda(driver.cuda, driver.cuda_unhidden) is CounterOutcome.CHANGED
     return driver.cuda_unhidden if changed else driver.cuda
 

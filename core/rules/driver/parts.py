@@ -198,9 +198,7 @@ def _file_rows(files: list[DriverLibrary], driver: Driver) -> list[Evidence]:
 
 
 def _compilers(seen: Snapshot) -> Iterator[Consumer]:
-    """Yield the consumers for which the driver compiles PTX on a GPU of this machine: without machine code for it, or
-    always.
-    """
+    """Yield the consumers for which the driver compiles PTX on a GPU of this machine: without machine code for it, or always."""
     driver = seen.driver
     gpus = [n for g in (driver.gpus if driver else ()) or () if (n := capability_number(g.compute_capability))]
     environments = {e.prefix: e for e in seen.pythons or ()}
@@ -257,9 +255,7 @@ def driver_library_steps(seen: Snapshot, version: str, name: str) -> list[str]:
 
 
 def stale_specification(seen: Snapshot) -> Iterator[Finding]:
-    """Containers get files of a driver that is no longer installed: the CDI specification is older than the last
-    update.
-    """
+    """Containers get files of a driver that is no longer installed: the CDI specification is older than the last update."""
     driver = seen.driver
     if driver is None or seen.machine.container or not driver.module_version:
         return

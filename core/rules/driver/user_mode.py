@@ -79,9 +79,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 
 def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
-    """The driver's own CUDA library is truncated or damaged: the process that loads it crashes, or the loader rejects
-    it.
-    """
+    """The driver's own CUDA library is truncated or damaged: the process that loads it crashes, or the loader rejects it."""
     cuda = driver.cuda
     if cuda is None or not cuda.asked or cuda.status is not None or seen.machine.system != "linux":
         return
@@ -299,9 +297,7 @@ def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Findin
 
 
 def lacks_compute(seen: Snapshot, driver: Driver, capabilities: str) -> bool:
-    """Whether NVIDIA_DRIVER_CAPABILITIES of a container leaves CUDA out, and CUDA is missing although its devices
-    exist.
-    """
+    """Whether NVIDIA_DRIVER_CAPABILITIES of a container leaves CUDA out, and CUDA is missing although its devices exist."""
     given = {part.strip() for part in capabilities.split(",")} - {""}
     nodes = any(n.path.startswith("/dev/nvidia") for n in driver.nodes or ())
     inside = bool(seen.machine.container) and not seen.machine.wsl and nodes

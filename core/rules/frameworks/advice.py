@@ -133,9 +133,7 @@ def newer_torch(seen: Snapshot, python: PythonEnvironment, build: FrameworkBuild
 
 
 def fitting_companion(name: str, torch: str) -> str:
-    """Return the requirement for a package that is built for one release of PyTorch; some of these packages pin no
-    release.
-    """
+    """Return the requirement for a package that is built for one release of PyTorch; some of these packages pin no release."""
     rows = (r for r in framework_tables().companions if version_tuple(r.torch) == version_tuple(torch)[:2])
     known = {"torchvision", "torchaudio", "torchcodec"}
     its = next((getattr(r, name) for r in rows), "") if name in known else ""
@@ -175,9 +173,7 @@ def newer_framework(name: str, its: Family, version: str, where: str) -> Fix:
 
 
 JETSON_INDEX = "https://developer.download.nvidia.com/compute/redist/jp"
-"""NVIDIA's index of PyTorch builds for Jetson, one folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson
-Platform").
-"""
+"""NVIDIA's index of PyTorch builds for Jetson, one folder for each JetPack (NVIDIA, "Installing PyTorch for Jetson Platform")."""
 
 
 def jetson_advice(release: str) -> Fix:

@@ -52,9 +52,7 @@ class EnvironmentView(msgspec.Struct, frozen=True):
 
     @property
     def severity(self) -> Severity:
-        """Return the severity of a fault: highest for a named or active environment, lowest for one that is only
-        listed.
-        """
+        """Return the severity of a fault: highest for a named or active environment, lowest for one that is only listed."""
         return ERROR if self.near <= 1 else WARNING if self.near <= 3 else NOTE
 
     def concerns(self, name: str = "") -> Concern:

@@ -1,6 +1,4 @@
-"""Rules about a framework that sees fewer GPUs than the driver offers this user: each missing GPU, with the reason if
-known.
-"""
+"""Rules about a framework that sees fewer GPUs than the driver offers this user: each missing GPU, with the reason if known."""
 
 from __future__ import annotations
 

@@ -203,9 +203,7 @@ def _fits_one(sass: tuple[int, ...], ptx: tuple[int, ...], gpu: int | None, boun
 
 
 def build_fits(build: FrameworkBuild, side: GpuSide) -> bool | None:
-    """Whether a build has code for every GPU of the machine: by its files, else by the tables; None if neither shows
-    it.
-    """
+    """Whether a build has code for every GPU of the machine: by its files, else by the tables; None if neither shows it."""
     if build.sass:
         return code_fits(build.sass, build.ptx or (), side.gpus, build.bound)
     if build.distribution == "torch" and build.cuda:
@@ -282,9 +280,7 @@ def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
 
 
 def takes_python(wanted: str, version: str) -> bool:
-    """Whether a release supports this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; words that are not understood never
-    exclude it.
-    """
+    """Whether a release supports this Python: ">=3.10, <=(3.14 exp.)", "3.9-3.12"; words that are not understood never exclude it."""
     its = version_tuple(version)[:2]
     if not its:
         return True

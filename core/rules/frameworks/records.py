@@ -207,9 +207,7 @@ def _row(file: DamagedFile, instead: str) -> Evidence:
 
 
 def _concerned(home: EnvironmentView, file: DamagedFile) -> Concern:
-    """Return the concerned consumer: the framework, else the package itself; for NVIDIA's packages the whole
-    environment.
-    """
+    """Return the concerned consumer: the framework, else the package itself; for NVIDIA's packages the whole environment."""
     owner = _owner(home, file.distribution)
     if owner or not file.location or file.distribution.startswith("nvidia-"):
         return home.concerns(owner)

@@ -438,9 +438,7 @@ def check_of(b: UnmetRequirement) -> CheckedRequirement | None:
 
 
 def how_bad(b: UnmetRequirement) -> tuple[Severity, Cause]:
-    """Return the severity of a broken requirement, and its cause: a newer library of the same major version usually
-    works.
-    """
+    """Return the severity of a broken requirement, and its cause: a newer library of the same major version usually works."""
     if b.installed and check_of(b):
         return ERROR, "requirement_broken"
     if b.installed and "==" in b.specifier and b.wanted.startswith(f"{b.of.name}-"):

@@ -1,6 +1,4 @@
-"""Rules about imports that really failed: the cause and the fix, from the exception and from what the process found out
-about it.
-"""
+"""Rules about imports that really failed: the cause and the fix, from the exception and from what the process found out about it."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ _NUMPY_1 = late_pattern(
 _CHECKED = late_pattern(
     r"\b([A-Za-z][\w.-]+)((?:[<>=!~]=?[\w.*]+,?)+)[^\n]*?(?:required|need=)[^\n]*?found[ =]*([\w.=-]+)"
 )
-"""Messages of packages that check versions at import: "tokenizers>=0.21,<0.22 is required ... but found
-tokenizers==0.13.3".
-"""
+"""Messages of packages that check versions at import: "tokenizers>=0.21,<0.22 is required ... but found tokenizers==0.13.3"."""
 _REMOVED = late_pattern(r"\b(?:np|numpy)\.(\w+)`? was removed in the NumPy 2")
 _WHEELS_OWN = late_pattern(r"-[0-9a-f]{8}\b")
 """The hash that auditwheel adds to the names of libraries that it copies into a wheel."""

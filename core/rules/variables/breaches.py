@@ -348,9 +348,7 @@ def _bytes(path: str) -> int:
 
 
 def _has_interface(value: str, names: tuple[str, ...]) -> bool:
-    """Whether a value in NCCL's format matches an interface: prefixes of names, "=" before exact names, "^" before
-    excluded ones.
-    """
+    """Whether a value in NCCL's format matches an interface: prefixes of names, "=" before exact names, "^" before excluded ones."""
     text = value.strip()
     rest = text.lstrip("^=")
     wanted = [w for w in rest.split(",") if w]

@@ -10,8 +10,7 @@ from core.model.system_steps import SystemStep, step_words
 from core.transaction.broker.ground import Ground, everybodys_folder_refusal, lies_below_base, visible_text
 
 DEVICE_GROUPS = ("video", "render")
-"""Groups to which a user may be added: those of device files, and none with further rights (never disk, docker,
-sudo)."""
+"""Groups to which a user may be added: those of device files, and none with further rights (never disk, docker, sudo)."""
 USER_NAME = re.compile(r"[a-z_][a-z0-9_-]{0,31}", re.ASCII)
 """useradd(8); what begins with a hyphen or holds a colon would be another argument or row."""
 FIRST_PERSON = 1000

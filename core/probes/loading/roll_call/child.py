@@ -24,8 +24,7 @@ PLAIN = True
 """For ``core.host.child``: this module needs nothing of msgspec."""
 
 CAGED = True
-"""For ``core.host.child_main``: libraries loaded here can start no process, use no network and access no other process.
-"""
+"""For ``core.host.child_main``: libraries loaded here can start no process, use no network and access no other process."""
 
 LOAD_FUNCTION: dict[System, str] = {"linux": "dlopen", "windows": "LoadLibraryExW"}
 """The ``function`` of a Call that loads a file instead of calling a function."""

@@ -1,6 +1,4 @@
-"""The roll call, in the parent: run children until every call was made or is known to crash, and turn answers into
-facts.
-"""
+"""The roll call, in the parent: run children until every call was made or is known to crash, and turn answers into facts."""
 
 from __future__ import annotations
 

@@ -35,9 +35,7 @@ class RollCallEvent(Frozen, frozen=True, kw_only=True):
 
     kind: Literal["begin", "call", "loaded"]
     name: str = ""
-    """begin: the function, or the file name of a part; call: the function, or "dlopen" or "LoadLibraryExW"; else a
-    path.
-    """
+    """begin: the function, or the file name of a part; call: the function, or "dlopen" or "LoadLibraryExW"; else a path."""
     library: str = ""
     result: int | None = None
     """The function's return value. For a load: 0, or the loader's error number on Windows, or None with ``problem``."""

@@ -34,9 +34,7 @@ if sys.platform == "win32":
     MAX_PATH = 32768
 
     class WindowsLoader(Loader):
-        """Windows' loader: a bare name is loaded as any program loads it, a full path as Python's ctypes and PyTorch do
-        (0x1100).
-        """
+        """Windows' loader: a bare name is loaded as any program loads it, a full path as Python's ctypes and PyTorch do (0x1100)."""
 
         def __init__(self, folders: tuple[str, ...]) -> None:
             self._k = k = ctypes.WinDLL("kernel32", use_last_error=True)

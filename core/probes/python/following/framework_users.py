@@ -32,8 +32,7 @@ class FrameworkUsers(Frozen, frozen=True):
     every: tuple[Distribution, ...]
     """All distributions with all their requirements."""
     modules: tuple[str, ...]
-    """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest.
-    """
+    """The module to import of each package: extensions of a framework first, then packages in doubt, then the smallest."""
     whole: tuple[str, ...]
     """Modules of which every statement is read: what uses a framework, and what somebody asked for. Of what these need,
     only the statements at the left margin are read.

@@ -91,9 +91,7 @@ def that_matter(found: Sequence[Distribution]) -> tuple[Distribution, ...]:
 
 
 def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
-    """Return every distribution in a folder of packages: ``pins`` holds all unconditional requirements, ``requires``
-    those of extras.
-    """
+    """Return every distribution in a folder of packages: ``pins`` holds all unconditional requirements, ``requires`` those of extras."""
     if folder.endswith(".egg"):
         return of_egg(folder, where)
     found = []
@@ -215,9 +213,7 @@ def _read_distribution(
 
 
 def _is_kept(requirement: str, name: str, relevant: bool, every: bool) -> bool:
-    """Whether to keep a requirement: for relevant distributions every one that applies without an extra, else those on
-    ANCHORS.
-    """
+    """Whether to keep a requirement: for relevant distributions every one that applies without an extra, else those on ANCHORS."""
     if relevant and (is_relevant(name) or (every and "extra" not in requirement.partition(";")[2])):
         return True
     return every and bool(ANCHORS.fullmatch(name)) and "extra" not in requirement.partition(";")[2]

@@ -36,9 +36,7 @@ DIST_INFO = late_pattern(r"([A-Za-z0-9][\w.]*)-([^-]+)\.dist-info")
 FILE_ROW = late_pattern(
     r"(?!\.\.|/|[A-Za-z]:)((?:[^\",\n/]++/)*+)(\w+\.py|[^\",\n/]+\.(?:so(?:\.\d+)*|pyd|dll)|(?<=/bin/)[^\",\n/.]+|[^\",\n/]+\.(?:pem|json|ya?ml|txt|np[yz]|dat|model|onnx)),[^,\n]*,(?!0\r?$)(\d*)"
 )
-"""Folder, name and size in a line of RECORD, for a non-empty file that is a module, a library, data, or a program in the package's
-``bin``.
-"""
+"""Folder, name and size in a line of RECORD, for a non-empty file that is a module, a library, data, or a program in the package's ``bin``."""
 
 DATA = (".pem", ".json", ".yaml", ".yml", ".txt", ".npy", ".npz", ".dat", ".model", ".onnx")
 """What code opens by name. Most packages work without most of theirs: only what a module beside it names counts."""

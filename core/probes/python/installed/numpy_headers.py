@@ -35,9 +35,7 @@ MODULES_OF_ONE = 8
 
 @cached_by_file
 def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> int | None:
-    """Return the major version of NumPy, 1 or 2, whose headers a module was built with; 0 if it names none, None if
-    unreadable.
-    """
+    """Return the major version of NumPy, 1 or 2, whose headers a module was built with; 0 if it names none, None if unreadable."""
     named = _named((OLD, NEW), path, root)
     return None if named is None else 2 if NEW in named else 1 if OLD in named else 0
 

@@ -184,9 +184,7 @@ def _compare_sizes(
 
 
 def _is_stripped(one: ListedLibrary, size: int, where: Sysroot) -> bool:
-    """Whether ``strip`` removed symbols from an extension module: it is smaller and has no symbol table, but still
-    loads.
-    """
+    """Whether ``strip`` removed symbols from an extension module: it is smaller and has no symbol table, but still loads."""
     if where.system != "linux" or size > (one.row.size or 0) or not re.search(r"\.(?:cpython|abi3)[^/]*$", one.path):
         return False
     import io  # imported late: seldom needed

@@ -109,9 +109,7 @@ def _asks_for_itself(found: FoundModule, where: Sysroot) -> bool:
 
 
 def _lacks_parts(found: FoundModule, owner: str, folder: str, where: Sysroot) -> bool:
-    """Whether a module hides a package, although a package that requires it imports parts of it at a module's left
-    margin.
-    """
+    """Whether a module hides a package, although a package that requires it imports parts of it at a module's left margin."""
     if found.kind != "module" or not where.name(found.hidden[0]).startswith("__init__."):
         return False
     part = re.compile(rf"(?m)^(?:import|from)[ \t]+{re.escape(found.name)}\.\w")

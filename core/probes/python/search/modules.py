@@ -280,9 +280,7 @@ class ModuleSearch:
         return ""
 
     def is_alike(self, one: str, other: str) -> bool:
-        """Whether one module is another release of the other: most of its functions and classes, or of its files, are
-        the same.
-        """
+        """Whether one module is another release of the other: most of its functions and classes, or of its files, are the same."""
         inits = [self.where.name(p).startswith("__init__.") for p in (one, other)]
         if any(inits) and not all(inits):
             return False  # A file replaces a package.
@@ -319,9 +317,7 @@ class ModuleSearch:
     # --- properties of the module that wins ---------------------------------------------------------------------------
 
     def find_known_module(self, what: KnownModule, distributions: Iterable[Distribution]) -> FoundModule:
-        """Return the module that an import of a known module finds, with its owner and whether its extensions fit this
-        Python.
-        """
+        """Return the module that an import of a known module finds, with its owner and whether its extensions fit this Python."""
         found = self.find(what.module)
         if found.kind == "none":
             return found

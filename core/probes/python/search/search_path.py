@@ -198,9 +198,7 @@ class _Path:
         self.entries.insert(len(self.entries) if at is None else at, entry)
 
     def add_site(self, folder: str, origin: SearchOrigin, source: str = "", line: int = 0) -> None:
-        """Do what site.addsitedir does: add the folder, then what its .pth files name, even if sys.path contains the
-        folder.
-        """
+        """Do what site.addsitedir does: add the folder, then what its .pth files name, even if sys.path contains the folder."""
         self.add(self.absolute(folder), origin, source, line)
         for name in sorted(self.where.names(folder) or ()):
             if name.endswith(".pth"):

@@ -103,9 +103,7 @@ def _modules(python: PythonEnvironment) -> list[str]:
 
 
 def _verdict(python: PythonEnvironment, suspects: list[StartCode], where: Sysroot) -> Verdict:
-    """Return whether the interpreter may run: nobody asked for this start, so files that others can change run in a
-    sandbox or not at all.
-    """
+    """Return whether the interpreter may run: nobody asked for this start, so files that others can change run in a sandbox or not at all."""
     verdict = interpreter_verdict(python, where, also=[c.source for c in suspects])
     foreign = verdict.changeable is not None and verdict.account is None
     return Verdict(may=False, changeable=verdict.changeable) if foreign else verdict

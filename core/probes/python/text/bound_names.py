@@ -1,6 +1,4 @@
-"""The names that an imported module has, read from its text alone: bound at the top level, starred, or served by
-``__getattr__``.
-"""
+"""The names that an imported module has, read from its text alone: bound at the top level, starred, or served by ``__getattr__``."""
 
 from __future__ import annotations
 

@@ -22,9 +22,7 @@ class PackageContents:
         self._further: Iterator[str | bytes | None] = iter(())
 
     def of(self, folders: tuple[str, ...]) -> Iterator[str | bytes | None]:
-        """Yield the text of each file of a package and the bytes of compiled ones; None for an unreadable file or past
-        the limit.
-        """
+        """Yield the text of each file of a package and the bytes of compiled ones; None for an unreadable file or past the limit."""
         if self._folders != folders:
             self._folders, self._kept, self._further = folders, [], self._read(folders)
         kept, further = self._kept, self._further

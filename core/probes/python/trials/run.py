@@ -37,8 +37,7 @@ from core.probes.sysroot import Sysroot, without_silent_folders
 TRIAL_TIMEOUT_SECONDS = 60.0
 """Seconds for one trial; the first import after an installation writes no byte code (-B) and may take ten."""
 PACKAGE_SECONDS, MAX_PACKAGES = 20.0, 60
-"""Processor seconds after which a framework's process imports no further package, and the maximum number of packages.
-"""
+"""Processor seconds after which a framework's process imports no further package, and the maximum number of packages."""
 PACKAGE_WAIT_SECONDS = 30.0
 """Seconds of wall time that a trial may take longer for them."""
 PACKAGE_SHARE = 0.2
@@ -225,9 +224,7 @@ def _packages(trial: Trial, events: tuple[TrialEvent, ...], ended: str, output: 
 
 
 def started_in(where: Sysroot, verdict: Verdict, script_folder: str) -> str:
-    """Return the folder from which Python imports first, the script's or the person's working folder; none where its files
-    may not be run.
-    """
+    """Return the folder from which Python imports first, the script's or the person's working folder; none where its files may not be run."""
     folder = script_folder or working_folder(where)
     mine = verdict.account is None and folder and may_run({where.local_path(folder): True})
     return folder if mine and mine.may and mine.account is None else ""

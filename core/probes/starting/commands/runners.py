@@ -62,9 +62,7 @@ class Runner(msgspec.Struct, frozen=True):
     told_by: str = ""
     """Variable that names the environment's folder."""
     kept: str = ""
-    """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of
-    the project's path.
-    """
+    """Otherwise: the folder below the home that contains its environments, each named after its project and a digest of the project's path."""
     kept_on_windows: tuple[str, str] = ("", "")
     """The same there: the variable that names the folder above, and the path below it."""
     saved: tuple[str, ...] = ()

@@ -58,9 +58,7 @@ def _other_python(way: Reached, ground: Ground) -> Iterator[StartedPython]:
 
 
 def _here(ground: Ground, terminal: State) -> State:
-    """Return the variables of a shell in this folder: this session's, with the lines that set the same values in a
-    terminal.
-    """
+    """Return the variables of a shell in this folder: this session's, with the lines that set the same values in a terminal."""
     state = terminal.apart()
     for name in {*state.values, *ground.env}:
         if state.values.get(name) != ground.env.get(name) or name in state.open:

@@ -89,9 +89,7 @@ def _accelerate(ground: Ground) -> Iterator[Reached]:
 
 
 def _gunicorn(ground: Ground) -> Iterator[Reached]:
-    """Yield the settings that gunicorn reads from its working folder; it sets raw_env before it imports the
-    application.
-    """
+    """Yield the settings that gunicorn reads from its working folder; it sets raw_env before it imports the application."""
     path = f"{ground.folder}/gunicorn.conf.py"
     text = ground.read(path) if ground.folder not in ("/", "") else None
     if text is None:

@@ -40,9 +40,7 @@ def service_ways(ground: Ground) -> Iterator[Reached]:
 
 
 def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield each service's name and file; for a template, each instance that is wanted, or the template itself if none
-    is.
-    """
+    """Yield each service's name and file; for a template, each instance that is wanted, or the template itself if none is."""
     files: dict[str, str] = {}
     for folder in folders:
         for name in [n for n in ground.around.names(folder) if n.endswith(".service")][:MOST_UNITS]:

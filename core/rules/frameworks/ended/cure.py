@@ -43,9 +43,7 @@ from core.rules.frameworks.requirements import releases_that_fit
 from core.rules.wording import manual_fix
 
 PUT_BACK = ("corrupt_or_truncated_file", "installation_interrupted", "package_for_another_python")
-"""Causes in which the record exists but files are missing or wrong: pip and uv consider the release installed and do
-nothing.
-"""
+"""Causes in which the record exists but files are missing or wrong: pip and uv consider the release installed and do nothing."""
 
 
 def _in_another_folder(home: EnvironmentView, ended: EndedImport) -> Fix:

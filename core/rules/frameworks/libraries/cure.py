@@ -64,9 +64,7 @@ BEFORE_ALL = (How.APPLICATION, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.DLL_FO
 
 
 def _right_place(path: str, attempts: tuple[Attempt, ...], others: tuple[str, ...], system: System) -> tuple[str, str]:
-    """Return how Windows finds an unfit file, and a folder with an intact one that its search does not reach; both
-    empty if none.
-    """
+    """Return how Windows finds an unfit file, and a folder with an intact one that its search does not reach; both empty if none."""
     if system != "windows":
         return "", ""
     at = next((a for a in attempts if a.path == path), None)
@@ -317,9 +315,7 @@ def _past_unfit(lack: Lack) -> tuple[Remedy | None, Fix | None] | None:
 
 
 def add_dll_directories(folders: list[str]) -> Fix:
-    """Return what a program does before it imports a framework on Windows, where DLLs of extension modules are not
-    searched on PATH.
-    """
+    """Return what a program does before it imports a framework on Windows, where DLLs of extension modules are not searched on PATH."""
     lines = (f'os.add_dll_directory(r"{folder}")' for folder in folders)
     return manual_fix(_("Make these folders known to Python before the import"), "import os", *lines, restart="program")
 

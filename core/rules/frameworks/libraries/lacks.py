@@ -98,9 +98,7 @@ def lacks_nothing(home: EnvironmentView, closure: Closure) -> bool:
 
 
 def _with_places(edge: Edge, seen: Snapshot) -> Edge:
-    """Return a missing dependency with the machine's files of that name: an environment without NVIDIA's packages uses
-    these.
-    """
+    """Return a missing dependency with the machine's files of that name: an environment without NVIDIA's packages uses these."""
     if edge.state != "absent" or edge.elsewhere:
         return edge
     sets = (*(t.libraries for t in seen.toolkits or ()), *(c.files for c in seen.cudnn or ()))
@@ -109,9 +107,7 @@ def _with_places(edge: Edge, seen: Snapshot) -> Edge:
 
 
 def reported_files(seen: Snapshot) -> set[str]:
-    """Return the package files, normalised, that findings of this module report, so that the rules about records need
-    not.
-    """
+    """Return the package files, normalised, that findings of this module report, so that the rules about records need not."""
     out = set()
     for home in environment_views(seen):
         for closure in home.closures:

@@ -1,6 +1,4 @@
-"""Merge findings about one missing dependency: several rules or consumers may report the same library, mount or
-package.
-"""
+"""Merge findings about one missing dependency: several rules or consumers may report the same library, mount or package."""
 
 from __future__ import annotations
 
@@ -109,9 +107,7 @@ def _joined(lead: Finding, same: list[Finding]) -> Finding:
 
 
 def _one_of_a_mount(found: list[Finding]) -> Iterator[Finding]:
-    """Yield the findings with one for each environment on a file system from which nothing can run; a framework's
-    finding leads.
-    """
+    """Yield the findings with one for each environment on a file system from which nothing can run; a framework's finding leads."""
     on_mounts = [f for f in found if f.cause == "noexec_mount" and f.step is Step.FRAMEWORKS]
     for f in found:
         same = [o for o in on_mounts if o.subject == f.subject] if f in on_mounts else [f]
