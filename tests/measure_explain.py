@@ -4,7 +4,7 @@ Prints recall at 1, 3 and 5 and the precision of scores above 0.8: in-sample (th
 beside out-of-sample (repositories that nothing is mended by), then by system. Fails when the two first
 places lie more than 12 points apart, and names each clue that fires on 5 texts and more that nothing is learned from, and is
 right in less than 30 % of them: it goes, or its condition is narrowed. ``--misses first`` lists what is answered wrongly; the held-out set has no such list,
-so that nobody mends by it. ``--write`` puts the tables into docs/explain.md. ``--draw`` prints 30 of the held-out cases, by a fixed seed, each with the terminal's answer.
+so that nobody mends by it. ``--write`` puts the tables into docs/explain.md. ``--draw`` prints 30 of the held-out cases and 30 of the other sets that nothing is learned from, by fixed seeds, each with the terminal's answer.
 """
 
 from __future__ import annotations
@@ -69,7 +69,8 @@ MAX_GAP = 0.12
 """Between recall at 1 in-sample and out-of-sample."""
 MIN_FIRED, MIN_RIGHT = 5, 0.3
 """A clue that fires on so many unseen texts must name the cause in this share of them."""
-DRAW_SEED, DRAWN = 20, 30
+DRAWS, DRAWN = ((20, HELD_OUT), (21, tuple(name for name in UNSEEN if name not in HELD_OUT))), 30
+"""Seed and sets of each draw, and how many threads it has."""
 MAX_STEP = 140
 """Characters of the first step that are shown of a drawn case."""
 DOCUMENT = Path(__file__).parents[1] / "docs" / "explain.md"
@@ -182,10 +183,16 @@ def write(lines: Sequence[str]) -> None:
 
 
 def print_drawn() -> int:
-    """Print cases that nothing was mended by: where they are, what resolved them, and what the terminal answers."""
-    drawn = random.Random(DRAW_SEED).sample(all_threads(HELD_OUT), DRAWN)
-    print("| | Thread | Resolved as | Place | The terminal says | and first |\n|---|---|---|---|---|---|")
-    for number, thread in enumerate(drawn, 1):
+    """Print cases that nothing was learned from: where they are, what resolved them, and what the terminal answers."""
+    for seed, sets in DRAWS:
+        print("| | Thread | Resolved as | Place | The terminal says | and first |\n|---|---|---|---|---|---|")
+        print_cases(random.Random(seed).sample(all_threads(sets), DRAWN))
+    return 0
+
+
+def print_cases(threads: Sequence[Thread]) -> None:
+    """Print a row for each thread."""
+    for number, thread in enumerate(threads, 1):
         told, place = explain(thread.paste), answer(thread).place
         lines = [line.strip() for line in render_text(told, width=400).split("\n")]
         step = lines[lines.index("What to do") + 1 :] if "What to do" in lines else [""]
@@ -196,7 +203,6 @@ def print_drawn() -> int:
         where = f"[{thread.source}]({thread.url}), {thread.year or 'year unknown'}, {thread.system}"
         cells = (where, f"`{thread.cause}`", "-" if place == NOT_NAMED else str(place), told.sentence, first[:MAX_STEP])
         print(f"| {number} | " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |")
-    return 0
 
 
 def print_misses(answers: Sequence[Answer]) -> int:

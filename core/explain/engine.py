@@ -13,14 +13,13 @@ from core.common.quick_search import quick_search
 from core.common.text import printable
 from core.explain import dictionary, endings, harmful_advice, other_machine, pasted, questions, saying, verdicts
 from core.explain.model import CodeMeaning, Explanation, Link, RankedCause, TextSummary
-from core.explain.ranking import MAX_TEXT_BELIEF, conditions_hold, matching_clues, rank_causes
+from core.explain.ranking import MAX_TEXT_BELIEF, matching_clues, rank_causes
 from core.explain.reading import ParsedText, read_text
+from core.explain.steps import with_steps
 from core.explain.words import believe_words
 from core.knowledge.causes import cause_rows as known_causes
-from core.knowledge.steps import cure_steps
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.report.help_pages import cure_text
 from core.rules.guard import run_guarded
 
 MAX_CAUSES = 12
@@ -216,20 +215,10 @@ def _causes(
         or r.may
     ]
     best = sorted(worth, key=_rank_key)
-    return tuple(with_steps(r, reading.marks) if place < MAX_CAUSES_WITH_STEPS else r for place, r in enumerate(best))
-
-
-def with_steps(r: RankedCause, marks: frozenset[str] = frozenset()) -> RankedCause:
-    """Add general steps for a cause without a finding: for the frameworks and systems in the text, and how to check
-    success.
-    """
-    told = r.because or r.by_words or r.may or r.verdict == "proved"
-    if r.verdict == "refuted" or not told or (r.finding and r.finding.fix):
-        return r
-    known = cure_steps()
-    exact = [_(s.step) for s in known.steps if s.cause == r.cause and conditions_hold(s.when, marks)]
-    check = next((_(text) for cause, text in known.checks.items() if cause == r.cause), "")
-    return structs.replace(r, steps="\n".join(part for part in (cure_text(r.cause), *exact, check) if part))
+    return tuple(
+        with_steps(r, reading.marks, reading.text) if place < MAX_CAUSES_WITH_STEPS else r
+        for place, r in enumerate(best)
+    )
 
 
 def _rank_key(r: RankedCause) -> tuple[int, float]:

@@ -6,13 +6,15 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.explain.model import RankedCause
-from core.explain.ranking import conditions_hold
+from core.explain.ranking import conditions_hold, holding_clues
 from core.explain.reading import ParsedText
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import Question, known_clues
 
 LIKELY_SCORE = 0.7
 """Score from which a text alone makes a cause likely."""
+BARRING_WEIGHT = -4.0
+"""Log-odds of a clue with which a text's system rules a cause out, such as device nodes on Windows."""
 
 
 def is_settled(causes: tuple[RankedCause, ...]) -> bool:
@@ -23,15 +25,18 @@ def is_settled(causes: tuple[RankedCause, ...]) -> bool:
 
 
 def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Question | None:
-    """Return the first question in the table that fits the text, with the answers that the machine does not refute.
+    """Return the first question in the table that fits the text, with the answers that neither the machine nor the text's system rules out.
 
     A question without an answer for the most likely cause decides nothing.
     """
     if is_settled(causes):
         return None
-    refuted = {r.cause for r in causes if r.verdict == "refuted"}
+    barred = {r.cause for r in causes if r.verdict == "refuted"}
+    barred |= {
+        c for clue in holding_clues(reading.marks) for c, weight in clue.causes.items() if weight <= BARRING_WEIGHT
+    }
     for question in known_clues().questions:
-        left = tuple(a for a in question.answers if a.cause not in refuted)
+        left = tuple(a for a in question.answers if a.cause not in barred)
         parts = len(left) > 1 and any(a.cause == causes[0].cause for a in left)
         if parts and conditions_hold(question.when, reading.marks):
             return replace(question, answers=left)

@@ -18,6 +18,16 @@ class CureStep(Frozen, frozen=True, kw_only=True):
     step: str
 
 
+class PageItem(Frozen, frozen=True, kw_only=True):
+    """A step of a cause's help page that is for some messages only."""
+
+    cause: Cause
+    item: int
+    """Its number on the page, from 1."""
+    when: tuple[str, ...]
+    """Marks of the text for which it is, as with clues."""
+
+
 class CureSteps(Frozen, frozen=True, kw_only=True):
     """steps.json."""
 
@@ -26,6 +36,7 @@ class CureSteps(Frozen, frozen=True, kw_only=True):
     checks: dict[Cause, str]
     """How to check that a cause is gone, for causes whose help pages do not say it."""
     steps: tuple[CureStep, ...]
+    only: tuple[PageItem, ...]
 
 
 def cure_steps() -> CureSteps:

@@ -8,9 +8,9 @@ import pytest
 
 import core.rules
 from core.explain import explain, render_text
-from core.explain.engine import with_steps
 from core.explain.mechanism.complaints import CAUSED_COMPLAINTS
 from core.explain.model import Explanation, RankedCause
+from core.explain.steps import with_steps
 from core.explain.verdicts import PROOFS, REFUTATIONS
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues

@@ -9,8 +9,9 @@ import pytest
 
 import resources
 from core.explain import answer_question, explain
-from core.explain.engine import with_steps
 from core.explain.model import RankedCause
+from core.explain.render import render_text, worth_showing
+from core.explain.steps import with_steps
 from core.knowledge.causes import CauseRow, cause_rows
 from core.knowledge.messages import known_clues
 from core.knowledge.steps import cure_steps
@@ -67,6 +68,55 @@ def test_a_question_has_answers_that_are_causes() -> None:
 )  # fmt: skip
 def test_the_first_cause_has_the_exact_step(text: str, step: str) -> None:
     assert step in explain(text).causes[0].steps
+
+
+@pytest.mark.parametrize(
+    ("text", "first", "absent"),
+    [
+        ("CUDA error: invalid device ordinal", "1. Invalid device ordinal", "Device-side assert"),
+        ("OS: windows\nRuntimeError: Failed to find C compiler. Please specify via CC", "1. C compiler on Windows", "apt install"),
+        ("OS: linux\nRuntimeError: Failed to find C compiler. Please specify via CC", "1. C compiler and headers on Linux", "triton-windows"),
+        ("I have an M2 mac\nAssertionError: Torch not compiled with CUDA enabled", "1. Apple", "Intel"),
+        ("Unable to initialize backend 'cuda': Unexpected PJRT_Client_Create_Args size: expected 88, got 72.", "JAX, all parts", "NAME"),
+        ("ERROR: No matching distribution found for torchao==0.6", "PyTorch's builds|Install the package again", "PACKAGE"),
+        ("ImportError: cannot import name 'numpy_support' from 'numba' (numba/__init__.py)", "See the release of what is called: python -m pip show numba", "NAME"),
+        ("ImportError: cannot import name 'x' from 'sklearn.utils' (sklearn/utils/__init__.py)", "See the release of what is called: python -m pip show scikit-learn", "NAME"),
+        ("site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at10TensorBase8data_ptrIdEEPT_v", "Build it for what is installed: python -m pip uninstall mmcv", "NAME"),
+    ],
+)  # fmt: skip
+def test_what_the_text_says_chooses_the_first_step(text: str, first: str, absent: str) -> None:
+    told = explain(text).causes[0].steps
+    assert re.match(first, told)
+    assert absent not in told
+
+
+def test_a_page_keeps_all_its_steps_where_none_is_for_the_text() -> None:
+    told = with_steps(RankedCause(cause="program_error", score=0.5, because=("a reason",))).steps
+    assert [line[:2] for line in told.split("\n")] == ["1.", "2.", "3.", "4.", "5."]
+
+
+def test_steps_for_one_message_are_on_the_page() -> None:
+    for row in cure_steps().only:
+        for folder in HELP.parent.iterdir():
+            items = re.findall(r"(?m)^(?:\d+\.|-) ", (folder / f"{row.cause}.md").read_text(encoding="utf-8"))
+            assert 1 <= row.item < len(items), (row, folder)
+
+
+def test_only_causes_that_are_shown_get_steps() -> None:
+    told = explain("2x RTX PRO 6000, tensor parallel 2: the serve hangs during startup, after the weights are loaded")
+    named = {r.meaning for r in worth_showing(told.causes)}
+    text = render_text(told, width=300)
+    assert {
+        line.strip().removeprefix("If this is the cause: ")
+        for line in text.split("\n")
+        if "If this is the cause" in line
+    } <= named
+
+
+def test_a_question_leaves_out_what_the_system_does_not_have() -> None:
+    text = "RuntimeError: No CUDA GPUs are available"
+    assert "device_node_permission" in explain(f"OS: linux\n{text}").answers
+    assert "device_node_permission" not in explain(f"OS: windows\n{text}").answers
 
 
 def test_the_check_comes_last() -> None:

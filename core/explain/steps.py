@@ -1,0 +1,66 @@
+"""What to do about a cause: the steps that the text itself chooses first, then those of the cause's help page, then how to see that it worked."""
+
+from __future__ import annotations
+
+import re
+
+from msgspec import structs
+
+from core.common.i18n import _
+from core.common.late_pattern import late_pattern
+from core.explain.model import RankedCause
+from core.explain.ranking import conditions_hold
+from core.knowledge.modules import distribution_of
+from core.knowledge.steps import CureStep, cure_steps
+from core.report.help_pages import cure_text
+
+OF_A_PACKAGE = frozenset({"package_for_another_python", "extension_abi_mismatch", "requirement_broken"})
+"""Causes whose message can name the package that the cure is about."""
+_PLACEHOLDER = re.compile(r"\b(?:NAME|PACKAGE)\b")
+SYSTEMS = frozenset({"linux", "windows", "wsl", "ubuntu", "container"})
+"""Marks that say where a program runs, not what failed."""
+_PACKAGE = late_pattern(
+    r"no matching distribution found for ([\w-]{2,40})|satisfies the requirement ([\w-]{2,40})|\b([\w]{2,40})-\d[^\s/\\]{0,80}\.whl is not a supported wheel"
+    r"|site-packages[/\\](\w{2,40})[/\\][^\n]{1,120}undefined symbol|\b(flash_attn)_2_cuda\b"
+    r"|cannot import name '\w{1,80}' from (?:partially initialized module )?'([\w.]{2,80})'|module '([\w.]{2,80})' has no attribute",
+    re.IGNORECASE,
+)
+"""Texts that name the package that a cure is about."""
+_ITEM = re.compile(r"(?:\d+\.|-) ")
+
+
+def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = "") -> RankedCause:
+    """Add steps for a cause without a finding: for the messages, frameworks, systems and packages in the text, and how to
+    check success.
+    """
+    told = r.because or r.by_words or r.may or r.verdict == "proved"
+    if r.verdict == "refuted" or not told or (r.finding and r.finding.fix):
+        return r
+    known = cure_steps()
+    exact = [s for s in known.steps if s.cause == r.cause and conditions_hold(s.when, marks)]
+    first = [_(s.step) for s in exact if _is_of_message(s)]
+    rest = [_(s.step) for s in exact if not _is_of_message(s)]
+    check = next((_(text) for cause, text in known.checks.items() if cause == r.cause), "")
+    parts = (*first, _page(r.cause, marks), *rest, check)
+    steps = "\n".join(part for part in parts if part)
+    package = next((name for m in _PACKAGE.finditer(text) for name in m.groups() if name), "")
+    return structs.replace(
+        r, steps=_PLACEHOLDER.sub(distribution_of(package), steps) if package and r.cause in OF_A_PACKAGE else steps
+    )
+
+
+def _is_of_message(step: CureStep) -> bool:
+    """Whether something that the text says chooses the step, not only its system."""
+    return any(not part.startswith("!") and SYSTEMS.isdisjoint(part.split("|")) for part in step.when)
+
+
+def _page(cause: str, marks: frozenset[str]) -> str:
+    """Return the steps of a cause's page. Of those for one message each, those for the text's come first, and the others go; if none is for the text, all stay."""
+    lines = cure_text(cause).split("\n")
+    only = {row.item: conditions_hold(row.when, marks) for row in cure_steps().only if row.cause == cause}
+    if not any(only.values()):
+        return "\n".join(lines)
+    items = [_ITEM.sub("", line, count=1) for line in lines]
+    kept = [text for at, text in enumerate(items, 1) if only.get(at)]
+    kept += [text for at, text in enumerate(items, 1) if at not in only]
+    return "\n".join(f"{at}. {text}" for at, text in enumerate(kept, 1))
