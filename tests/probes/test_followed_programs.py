@@ -559,3 +559,46 @@ def test_the_code_of_a_model_is_what_a_program_runs(tmp_path: Path, case: str):
     assert [(e.wanted, e.name, e.starts) for e in found] == (
         [("kit.llama", "Faster", (str(model / "modeling.py"),))] if ends else []
     )
+
+
+@pytest.mark.parametrize(("most", "told"), [(-1.0, [True]), (1e6, [])])
+def test_programs_that_time_ran_out_for_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: float, told: list[bool]
+):
+    monkeypatch.setattr("core.probes.python.programs.followed_programs.MOST_SECONDS", most)
+    lay_out(tmp_path, {"main.py": "import kit\n"}, {"kit/__init__.py": ""})
+    entries = (
+        SearchEntry(path=str(tmp_path / "work"), origin="start"),
+        SearchEntry(path=str(tmp_path / "site"), origin="site-packages"),
+    )
+    where, late = Sysroot(system="linux"), list[float]()
+    python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
+    ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where, late=late.append)
+    assert [seconds > 0 for seconds in late] == told
+
+
+CHECKS = (
+    "from google.protobuf import runtime_version as _runtime_version\n"
+    "_runtime_version.ValidateProtobufRuntimeVersion(\n    _runtime_version.Domain.PUBLIC, 6, 31, 1, '', 'row.proto'\n)\n"
+)
+VALIDATES = (
+    "class Domain:\n    PUBLIC = 1\n\n\ndef ValidateProtobufRuntimeVersion(_domain, *release):\n"
+    "    if release[:3] > tuple(map(int, '{release}'.split('.'))):\n        raise RuntimeError('gencode is newer')\n"
+)
+
+
+@pytest.mark.parametrize(("release", "told"), [("5.29.3", True), ("6.31.1", False)])
+@pytest.mark.parametrize("file", ["row_pb2.py", "__init__.py"])
+def test_a_program_that_comes_to_code_of_a_newer_protobuf(tmp_path: Path, release: str, told: bool, file: str):
+    installed = {
+        "google/protobuf/__init__.py": "",
+        "google/protobuf/runtime_version.py": VALIDATES.format(release=release),
+        f"protobuf-{release}.dist-info/METADATA": f"Name: protobuf\nVersion: {release}\n",
+        "board/__init__.py": "from board import row_pb2\n",
+        "board-1.0.dist-info/METADATA": "Name: board\nVersion: 1.0\n",
+    }
+    lay_out(tmp_path, {"main.py": "import board\n"}, installed | {f"board/{file}": CHECKS})
+    mine = Distribution(name="board", version="1.0", location=str(tmp_path / "site"))
+    found = [(e.kind, e.wanted, e.importer) for e in ends_in(tmp_path, mine)]
+    assert found == ([("refused", "google.protobuf", str(tmp_path / "site" / "board" / file))] if told else [])
+    assert python_fails(tmp_path) == told

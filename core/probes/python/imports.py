@@ -124,6 +124,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             home=home,
             known=parts.known,
             suspects=Suspects(gone=parts.recorded.gone, lacking=parts.presumed.lacking),
+            late=lambda seconds: request.miss(_cut_short(python, seconds, named=False)),
         ),
     )
     return ImportSearch(

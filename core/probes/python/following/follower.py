@@ -35,7 +35,7 @@ from core.probes.python.installed.gone_files import module_stem
 from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.python.programs.given_up_methods import method_given_up
 from core.probes.python.search.modules import ModuleSearch
-from core.probes.python.text.generated_code import SWITCHES, refused_at
+from core.probes.python.text.generated_code import SWITCHES, is_generated, refused_at
 from core.probes.python.text.module_text import (
     attributes_of,
     behind_docstring,
@@ -283,11 +283,10 @@ class Follower:
 
     def _refused_by_protobuf(self, dotted: str, text: str) -> int | None:
         """Return where in a module the installed protobuf surely raises, since the module was generated for another release."""
-        if not dotted.endswith("_pb2") or dotted.startswith(PROTOBUF) or self._search.search.any_protobuf:
+        if not is_generated(dotted, text) or dotted.startswith(PROTOBUF) or self._search.search.any_protobuf:
             return None
-        at = refused_at(
-            text, self._doing.release(PROTOBUF), compiled=self._found.find("google._upb._message").kind == "extension"
-        )
+        release = dict(self._releases()).get("protobuf", "")
+        at = refused_at(text, release, compiled=self._found.find("google._upb._message").kind == "extension")
         others = (t for path, t in self._found.texts.items() if "protobuf" not in path) if at is not None else ()
         return None if any(name in t for t in others for name in SWITCHES) else at  # a module may set the variable
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import msgspec
@@ -63,12 +63,16 @@ class _Environment(NamedTuple):
     suspects: Suspects
     known: dict[str, str] | None
     """See ``kept_look``."""
+    late: Callable[[float], object]
+    """Called with the seconds if time runs out."""
 
 
 class _Ends(Frozen, frozen=True):
     """Where programs end."""
 
     found: tuple[EndedImport, ...]
+    seconds: float = 0.0
+    """After how long the look was cut short; 0 where it came to its end."""
 
 
 def ends_of_programs(
@@ -81,14 +85,15 @@ def ends_of_programs(
     home: str = "",
     known: dict[str, str] | None = None,
     suspects: Suspects = NOTHING_SUSPECT,
+    late: Callable[[float], object] = lambda _seconds: None,
 ) -> tuple[EndedImport, ...]:
     """Return where the imports of programs end, each end once, with the programs that come to it.
 
     The programs lie in the folder in which programs are started, or in a folder below it from which one of its
     scripts starts them. ``here``: that folder, for a Python that does not search it. ``suspects``: what the packages
-    recorded and lost, and what Python lacks.
+    recorded and lost, and what Python lacks. ``late`` is called with the seconds if time runs out.
     """
-    folder, around = search.search.start, _Environment(distributions, where, suspects, known)
+    folder, around = search.search.start, _Environment(distributions, where, suspects, known, late)
     programs = _programs(folder, where) if folder else []
     found: list[EndedImport] = []
     for place, below in _of_scripts(here or folder, where).items():
@@ -113,7 +118,10 @@ def _kept(programs: dict[str, str], folder: str, search: ModuleSearch, around: _
         return _followed(programs, folder, search.seen_through(watched), around._replace(where=watched))
 
     given = search.search_settings, around.distributions, folder, sorted(programs.items()), around.suspects
-    return kept_look("imports of programs", given, _Ends, look, around.where, known=around.known).found
+    ends = kept_look("imports of programs", given, _Ends, look, around.where, known=around.known)
+    if ends.seconds:
+        around.late(ends.seconds)
+    return ends.found
 
 
 def _of_scripts(folder: str, where: Sysroot) -> dict[str, dict[str, str]]:
@@ -137,7 +145,7 @@ def _programs(folder: str, where: Sysroot) -> list[Program]:
 
 
 def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment) -> tuple[_Ends, bool]:
-    distributions, where, suspects, _known = around
+    distributions, where, suspects, *_rest = around
     frameworks = _frameworks(distributions)
     if _hides_packages(search):
         frameworks = frozenset()  # what frameworks import is looked for in the program's own folders, too
@@ -154,6 +162,7 @@ def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, aroun
         calls=True,
     )
     found: dict[EndedImport, list[str]] = {}
+    begun = time.monotonic()
     for name, text in programs.items():
         ended = follower.follow(name) or follower.end_at_method(where.join(folder, f"{name}.py"), text)
         own = unmade_part(ended, text, folder, where) if ended and _finds_all_else(ended, text, search) else None
@@ -169,7 +178,8 @@ def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, aroun
         if not follower.may_read or not follower.limit.had_time:
             break
     ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
-    return _Ends(ends), follower.limit.had_time
+    in_time = follower.limit.had_time
+    return _Ends(ends, 0.0 if in_time else time.monotonic() - begun), in_time
 
 
 def _hides_packages(search: ModuleSearch) -> bool:
@@ -198,7 +208,7 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
     if (
         ended.path.startswith(folder + inner)
         or _is_added(ended.path, search, where)
-        or search.find(ended.wanted.partition(".")[0]).kind == "namespace"
+        or (ended.kind != "refused" and search.find(ended.wanted.partition(".")[0]).kind == "namespace")
     ):
         return False
     asked_by_program = ended.importer.startswith(folder + inner) and not _is_installed(ended.importer, search, where)

@@ -22,6 +22,11 @@ _CHECKED = late_pattern(
 )
 
 
+def is_generated(dotted: str, text: str) -> bool:
+    """Whether protobuf's compiler wrote a module, or somebody put what it wrote into a module of another name."""
+    return dotted.endswith("_pb2") or "_runtime_version.ValidateProtobufRuntimeVersion(" in text
+
+
 def refused_at(text: str, release: str, *, compiled: bool) -> int | None:
     """Return where in a generated module protobuf of this release raises; None where it does not. ``compiled``: it has C code."""
     its = (*version_tuple(release), 0, 0)[:3]
