@@ -96,6 +96,8 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     """Variables that lead there, with their values; without them another library is opened, or none."""
     variable: str = ""
     """The variable that names another file."""
+    chosen: tuple[str, ...] = ()
+    """What a program spells that names another file itself."""
     at_use: bool = False
     """It is opened only when it is used: the import goes on without it."""
     system: Literal["linux", "windows"] = "linux"

@@ -15,9 +15,9 @@ from core.host.this_host import this_host
 from core.knowledge.modules import ModuleTable, OpenedLibrary
 from core.loader.earlier_reads import EarlierReads, using
 from core.model.facts import Distribution, PythonEnvironment, Snapshot
+from core.probes.loading import asked_parts
 from core.probes.probe import ProbeRequest
 from core.probes.python.environment import goes_without_home
-from core.probes.python.installed import unfit_extensions as unfit_extensions_module
 from core.probes.python.installed.numpy_headers import built_for_numpy_1, numpy_of_module
 from core.probes.python.installed.unfit_extensions import UnfitExtension, unfit_extensions
 from core.probes.python.search.search_path import Interpreter
@@ -332,6 +332,9 @@ def test_only_with_numpy_2_and_a_wish_for_it_does_the_older_build_count(
         ("phonemizer_fork", {"ODD_LIBRARY": "/opt/libodd.so"}, (), ()),
         ("phonemizer_fork", {}, ("loader/libodd-one.so",), ()),
         ("phonemizer_fork", {"LD_LIBRARY_PATH": "{site}/more"}, ("more/libodd-two.so.1",), ()),
+        ("phonemizer_fork", {}, ("../work/say.py=odd.use_library('/opt/libodd.so')",), ()),
+        ("phonemizer_fork", {}, ("../work/run.bat=set ODD_LIBRARY=C:\\odd.dll",), ()),
+        ("phonemizer_fork", {}, ("../work/say.py=import odd",), ("libodd-one.so.1",)),
         ("another", {}, (), ()),
         ("pyopengl", {}, (), ()),
         ("pyopengl", {"ODD_PLATFORM": "x11"}, (), ()),
@@ -349,17 +352,21 @@ def test_a_library_that_is_opened_when_a_package_is_used(
 ) -> None:
     rows = (
         OpenedLibrary(distributions="phonemizer(-fork)?", module="odd.voice", files=("loader/libodd-one.so",),
-                      others=("libodd-one.so.1", "libodd-two.so.1"), variable="ODD_LIBRARY", at_use=True, source="-"),
+                      others=("libodd-one.so.1", "libodd-two.so.1"), variable="ODD_LIBRARY", chosen=("use_library",), at_use=True, source="-"),
         OpenedLibrary(distributions="pyopengl", module="odd.EGL", others=("libodd-egl.so.1",), when={"ODD_PLATFORM": "egl"},
                       at_use=True, source="-"),
     )  # fmt: skip
     table = ModuleTable(modules=(), standard=(), opened=rows)
-    monkeypatch.setattr(unfit_extensions_module, "module_table", lambda: table)
+    monkeypatch.setattr(asked_parts, "module_table", lambda: table)
     site = tmp_path / "site"
     (site / f"{name}-3.3.2.dist-info").mkdir(parents=True)
     (site / f"{name}-3.3.2.dist-info" / "RECORD").write_text("odd/__init__.py,,\n")
-    for file in files:
-        build.library(site / file)
+    for file, _sign, text in (f.partition("=") for f in files):
+        if text:
+            (site / file).parent.mkdir(exist_ok=True)
+            (site / file).write_text(text)
+        else:
+            build.library(site / file)
     own = {key: value.replace("{site}", str(site)) for key, value in env.items()}
     assert tuple(library for _module, library, *_rest in unfit(tmp_path, **own)) == expected
 
@@ -456,9 +463,7 @@ OPENED = OpenedLibrary(
 def test_of_the_libraries_that_python_code_opens_one_is_enough(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: tuple[str, ...], expected: tuple[tuple[str, ...], ...]
 ) -> None:
-    monkeypatch.setattr(
-        unfit_extensions_module, "module_table", lambda: ModuleTable(modules=(), standard=(), opened=(OPENED,))
-    )
+    monkeypatch.setattr(asked_parts, "module_table", lambda: ModuleTable(modules=(), standard=(), opened=(OPENED,)))
     site = tmp_path / "site"
     for name in (f for f in files if f.endswith(".so")):
         build.library(site / "odd_data" / name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.knowledge.modules import module_of
+from core.knowledge.modules import OpenedLibrary, module_of, module_table
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import start_folder
 from core.probes.python.programs.program_folder import SETTINGS, Program, programs_in, start_programs
@@ -23,6 +23,12 @@ def is_asked_for(spelt: str, request: ProbeRequest, where: Sysroot) -> bool:
     return any(spelt in p.text for p in start_programs(request, where)) or any(
         spelt in p.text for p in programs_in(start_folder(request, where), where, SETTINGS)
     )
+
+
+def opened_libraries(request: ProbeRequest, where: Sysroot) -> tuple[OpenedLibrary, ...]:
+    """Return the libraries that packages' code opens by name on this system, unless a variable or a program here names another file."""
+    rows = (row for row in module_table().opened if row.is_asked_for(request.env, where.system))
+    return tuple(r for r in rows if not any(is_asked_for(n, request, where) for n in (r.variable, *r.chosen) if n))
 
 
 SERVES_OTHERS = "torch"

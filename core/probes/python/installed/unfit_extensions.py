@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.knowledge.library_names import DRIVERS_OWN
-from core.knowledge.modules import NEED_TK, SELDOM_BUILT, OpenedLibrary, module_table
+from core.knowledge.modules import NEED_TK, SELDOM_BUILT, OpenedLibrary
 from core.loader.linux.cache import CACHE_FILE
 from core.loader.linux.process import EXECUTABLE_STACK, GLIBC, Process
 from core.loader.linux.search import LibrarySearch, LoadedFile
@@ -28,6 +28,7 @@ from core.model.facts.closure import Edge
 from core.model.facts.imports import ByteCode
 from core.model.path_list import LIBRARY_VARIABLE
 from core.probes.kept_looks import kept_look
+from core.probes.loading.asked_parts import opened_libraries
 from core.probes.loading.closure import COMPILERS_OWN, GPU_LIBRARY
 from core.probes.loading.effective_entries import effective_entries
 from core.probes.loading.linux import consumer_policy
@@ -126,7 +127,7 @@ def unfit_extensions(
     its_path = value if "" in searched else ":".join(searched)  # an empty entry is the working folder
     policy = consumer_policy({LIBRARY_VARIABLE: its_path}, request.seen.machine, where)
     preloaded, tunables = request.env.get("LD_PRELOAD", ""), request.env.get("GLIBC_TUNABLES", "")
-    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env, where.system))
+    opened = opened_libraries(request, where)
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
         search = LibrarySearch(policy)

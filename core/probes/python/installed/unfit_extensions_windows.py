@@ -21,7 +21,7 @@ from core.common.late_pattern import late_pattern
 from core.common.patience import is_silent
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.knowledge.library_names import DRIVERS_OWN
-from core.knowledge.modules import OpenedLibrary, module_table
+from core.knowledge.modules import OpenedLibrary
 from core.loader.windows.policy import DllPolicy, policy_folders
 from core.loader.windows.search import DllSearch, cpython_policy
 from core.model.facts import Distribution, PythonEnvironment, Resolution, path_text
@@ -29,6 +29,7 @@ from core.model.facts.closure import Edge
 from core.model.path_list import searched_entries
 from core.model.paths import is_inside
 from core.probes.kept_looks import kept_look
+from core.probes.loading.asked_parts import opened_libraries
 from core.probes.loading.closure_windows import GPU_DLL, STATES
 from core.probes.loading.fit_windows import unmet_functions
 from core.probes.loading.plan import added_folders
@@ -81,7 +82,7 @@ def unfit_dlls(
     path = (expand_percent(e, env).strip('"').strip() for e in searched_entries(env.get("PATH", ""), "windows"))
     entries = tuple(dict.fromkeys(e for e in path if ntpath.isabs(e)))
 
-    opened = tuple(row for row in module_table().opened if row.is_asked_for(request.env, where.system))
+    opened = opened_libraries(request, where)
 
     def look(watched: Sysroot) -> tuple[tuple[UnfitExtension, ...], bool]:
         its = _Look(python, interpreter, suffixes, policy, watched, entries=entries, opened=opened)

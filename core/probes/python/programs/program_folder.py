@@ -14,7 +14,7 @@ from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
 PROGRAMS = (".py", ".ipynb")
-SETTINGS = (".sh", ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg")
+SETTINGS = (".sh", ".bat", ".cmd", ".ps1", ".toml", ".yaml", ".yml", ".json", ".ini", ".cfg")
 OTHERS = (*SETTINGS, ".env", ".txt", "Makefile", "Procfile", "Dockerfile")
 """Ends of the names of further files that may name a framework."""
 MOST_PROGRAMS, PROGRAM_BYTES = 100, 256 << 10
