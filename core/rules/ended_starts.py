@@ -11,11 +11,12 @@ from core.common.i18n import _
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
-from core.model.facts import Snapshot, Start, StartedPython
+from core.model.facts import Snapshot, Start, StartedPython, StartLine
 from core.model.findings import Evidence, Finding, Fix
 from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView
+from core.rules.ignored_lines import no_effect
 from core.rules.ways import way_words
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
@@ -62,6 +63,19 @@ def misset_rows(start: Start, one: StartedPython) -> list[Evidence]:
         return []
     where = f"{row.file}:{row.line}" if row.file else start.at
     return [observation(_("{name} is set here", name=row.name.strip()), f"{row.name}={row.value}", where)]
+
+
+def kept_words(row: StartLine) -> str:
+    """Return what cmd.exe makes of a line of ``set``."""
+    if row.name != row.name.strip():
+        return _(
+            "Line {line} of {file} sets the variable {name}, with the blank in its name, and not {meant}.",
+            line=row.line, file=row.file, name=repr(row.name), meant=row.name.strip(),
+        )  # fmt: skip
+    return _(
+        "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks after the equals sign are a part of it.",
+        line=row.line, file=row.file, name=row.name, value=repr(row.value),
+    )  # fmt: skip
 
 
 def _without_call(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -134,7 +148,7 @@ def _program_not_there(_home: EnvironmentView, start: Start, one: StartedPython)
     return title, why, fix
 
 
-def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of modules that an option, or the place of the program, keeps from it."""
     names = join_names(one.lacks)
     title = _(
@@ -148,6 +162,8 @@ def _not_searched(_home: EnvironmentView, start: Start, one: StartedPython) -> T
         return title, why, manual_fix(_("Remove {option} from the command in {file}", option=one.name, file=start.at))
     why = _("Python searches the folder of a program or a notebook, and not the folders above it.")
     first = f"cd {one.source} && PYTHONPATH={one.source} python {one.program}"
+    if home.seen.machine.system == "windows":
+        first = f'set "PYTHONPATH={one.source}"'
     if start.kind == "notebook":
         first = f"import sys; sys.path.insert(0, {one.source!r})"
     return title, why, manual_fix(_("Let it search {folder}, too", folder=one.source), first)
@@ -170,7 +186,7 @@ def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) 
     return title, why, fix
 
 
-def _variable_not_set(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that a shell's start-up file sets, and that what starts without a shell does not get."""
     title = _("{source} asks for the variable {name}, which is not set there.", source=one.source, name=one.name)
     where = one.program or _("this session")
@@ -178,6 +194,9 @@ def _variable_not_set(_home: EnvironmentView, start: Start, one: StartedPython) 
         "{where} sets it, which services and jobs of cron do not read. The program ends with KeyError.", where=where
     )
     value = f"{one.name}=..."
+    if home.seen.machine.system == "windows":
+        for_all = _("Let this person's account start it, or set {name} for the whole machine", name=one.name)
+        return title, why, manual_fix(for_all, f"setx /M {one.name} ...")
     fix = manual_fix(
         _("Set {name} in {file}, too", name=one.name, file=start.at.partition(": ")[0]),
         f"Environment={value}" if start.kind == "service" else value,
@@ -278,7 +297,9 @@ def _not_of_this_account(home: EnvironmentView, _start: Start, one: StartedPytho
         _(
             "A service: services.msc, Log On, This account. NSSM: nssm set NAME ObjectName. A task: Properties, General, Change User."
         ),
-        framework_pip_command(home.seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
+        _("The machine's own PATH: SystemPropertiesAdvanced.exe, Environment Variables, System variables.")
+        if one.lacks == (one.name,)
+        else framework_pip_command(home.seen, home.python, "install", *_owners(home, one.lacks), for_everybody=True),
     )
     return title, why, fix
 
@@ -303,6 +324,28 @@ def _pth_files_not_read(_home: EnvironmentView, _start: Start, one: StartedPytho
     why = _("The file {path} does not import site, and so Python reads no .pth file.", path=one.source)
     fix = manual_fix(_("Add the line {line} to {path}", line="import site", path=one.source), restart="program")
     return title, why, fix
+
+
+def _line_without_effect(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a line for PYTHONPATH that does not do what it seems to."""
+    title = _(
+        "{program} does not find {names}, to which {file} leads.",
+        program=one.program,
+        names=join_names(one.lacks),
+        file=one.source,
+    )
+    row = one.misset
+    why = (no_effect(row) if row.overridden else kept_words(row)) if row else ""
+    meant = row.value.strip().strip('"') if row else ""
+    advice = _("Write this in the place of {source}, or before the command", source=one.source)
+    return title, why, manual_fix(advice, f'set "PYTHONPATH={meant}"', restart="program")
+
+
+def _batch_in_utf_8(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a batch file whose letters cmd.exe takes for others."""
+    title = _("cmd.exe does not find {path}, which {file} names in UTF-8.", path=one.name, file=one.source)
+    why = _("It reads a batch file in the console's code page, in which these bytes are other letters.")
+    return title, why, manual_fix(_("Put this line before it in {file}", file=one.source), "chcp 65001 >nul")
 
 
 def _folder_not_searched(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -444,6 +487,8 @@ ENDS: dict[str, End] = {
     "folder not searched": End(_folder_not_searched, cause="python_environment_broken"),
     "variable not read": End(_variable_not_read, cause="python_environment_broken"),
     "pth files not read": End(_pth_files_not_read, cause="python_environment_broken"),
+    "line without effect": End(_line_without_effect, everywhere=True),
+    "batch in UTF-8": End(_batch_in_utf_8, cause="install_path_characters", everywhere=True),
     "not in this folder": End(_not_in_this_folder),
     "not of this account": End(_not_of_this_account),
     "no source": End(_no_source, everywhere=True),

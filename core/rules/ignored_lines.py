@@ -31,7 +31,7 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
     rows = dict.fromkeys(r for s in starts if _concerns(finding, s) for r in s.ignored if _would_help(finding, r))
     if not rows:
         return finding
-    why = join_sentences(finding.why, *map(_no_effect, rows))
+    why = join_sentences(finding.why, *map(no_effect, rows))
     if all(r.form in OF_WINDOWS for r in rows):
         return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
     fix = manual_fix(*_advice(next(iter(rows))))
@@ -43,13 +43,24 @@ def _is_literal(row: StartLine) -> bool:
     return not row.overridden
 
 
-def _no_effect(row: StartLine) -> str:
+def no_effect(row: StartLine) -> str:
+    """Return why a line has no effect, or another one than it seems."""
     if _is_literal(row):
         return _(
             'Line {line} of {file} names a place that does not exist: "$" and "~" are not expanded there.',
             line=row.line,
             file=row.file,
         )
+    if row.form == "setx":
+        return _(
+            "Line {line} of {file} has no effect here: setx gives a variable to programs that are started later.",
+            line=row.line, file=row.file,
+        )  # fmt: skip
+    if row.form == "setlocal":
+        return _(
+            "Line {line} of {file} has no effect here: what a called batch file sets after setlocal ends with it.",
+            line=row.line, file=row.file,
+        )  # fmt: skip
     if row.form == "cmd" and row.name != row.name.strip():
         return _(
             "Line {line} of {file} sets the variable {name}, with the blank in its name, and not {meant}.",

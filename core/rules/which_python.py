@@ -11,12 +11,12 @@ from core.common.i18n import N_, _, join_sentences
 from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, StartLine, System
+from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, System
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
-from core.rules.ended_starts import ENDS, ended_start, misset_rows
+from core.rules.ended_starts import ENDS, ended_start, kept_words, misset_rows
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.ways import way_words
@@ -95,7 +95,7 @@ def _finding(
     advice = _advice(start, one, home)
     if row := one.misset:
         cause, name = "variable_value_wrong", row.name.strip()
-        why = join_sentences(why, _kept_words(row))
+        why = join_sentences(why, kept_words(row))
         advice = (
             _(
                 "Remove the blanks or quotation marks around {name} in line {line} of {file}",
@@ -141,19 +141,6 @@ def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence
     ]
 
 
-def _kept_words(row: StartLine) -> str:
-    """Return what cmd.exe makes of a line of ``set``."""
-    if row.name != row.name.strip():
-        return _(
-            "Line {line} of {file} sets the variable {name}, with the blank in its name, and not {meant}.",
-            line=row.line, file=row.file, name=repr(row.name), meant=row.name.strip(),
-        )  # fmt: skip
-    return _(
-        "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks after the equals sign are a part of it.",
-        line=row.line, file=row.file, name=row.name, value=repr(row.value),
-    )  # fmt: skip
-
-
 def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
     """Return what to say of an activation without effect: a file that is not there, or a line for another shell."""
     dead = one.dead
@@ -163,7 +150,7 @@ def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
         return _("Outside a prompt of conda's, PATH has no program of this name")
     if _is_of_powershell(start) and dead.lower().endswith(".bat"):
         return _("PowerShell runs this in a process of its own, which activates nothing here")
-    foreign = seen.machine.system == "windows" and dead.startswith(("source", "."))
+    foreign = dead.startswith(("source", ".")) or re.match(r"[\w-]+/", dead)
     return _("cmd.exe has no such command") if foreign else _("Activates an environment that is not there")
 
 

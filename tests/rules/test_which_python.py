@@ -444,3 +444,43 @@ def test_a_name_that_path_does_not_have():
     one = StartedPython(name="python", path="", prefix="", seems=PREFIX, why="imports", lacks=("torch",))
     (found,) = another_python_runs(machine(Start(id="cron:x", kind="cron", at="/etc/cron.d/x", runs=(one,))))
     assert (found.cause, "no program python in PATH" in found.title) == ("wrong_environment_active", True)
+
+
+@pytest.mark.parametrize(
+    ("fault", "row", "name", "words"),
+    [
+        (
+            "line without effect",
+            StartLine(name="PYTHONPATH", does="set", value=r"C:\libs", file=r"C:\p\run.bat", line=2, form="setx", overridden=True),
+            "python.exe",
+            ("to which C:\\p\\run.bat:2 leads", "setx gives a variable", 'set "PYTHONPATH=C:\\libs"'),
+        ),
+        (
+            "line without effect",
+            StartLine(name="PYTHONPATH", does="set", value=r"C:\libs", file=r"C:\p\env.bat", line=2, form="setlocal", overridden=True),
+            "python.exe",
+            ("to which C:\\p\\run.bat:2 leads", "after setlocal", 'set "PYTHONPATH=C:\\libs"'),
+        ),
+        (
+            "line without effect",
+            StartLine(name="PYTHONPATH", does="set", value='"C:\\libs"', file=r"C:\p\run.bat", line=2, form="cmd"),
+            "python.exe",
+            ("to which C:\\p\\run.bat:2 leads", "quotation marks", 'set "PYTHONPATH=C:\\libs"'),
+        ),
+        ("batch in UTF-8", None, "C:\\Müller", ("C:\\Müller", "code page", "chcp 65001")),
+        ("variable not set", None, "HF_TOKEN", ("HF_TOKEN", "KeyError", "setx /M HF_TOKEN")),
+        ("not of this account", None, "tools", ("tools", "another account", "SystemPropertiesAdvanced")),
+    ],
+)  # fmt: skip
+def test_what_keeps_something_from_a_program_on_windows(
+    fault, row: StartLine | None, name: str, words: tuple[str, str, str]
+):
+    one = StartedPython(
+        name=name, path=f"{PREFIX}\\python.exe", prefix=PREFIX, seems=PREFIX, why="imports", misset=row,
+        source="C:\\p\\run.bat:2", program="C:\\p\\main.py", lacks=("tools",), fault=fault,
+    )  # fmt: skip
+    its = machine(Start(id="script:C:\\p\\run.bat", kind="script", at="C:\\p\\run.bat", runs=(one,)))
+    (found,) = another_python_runs(replace(its, machine=replace(its.machine, system="windows")))
+    assert found.fix is not None
+    title, why, advice = words
+    assert (title in found.title, why in found.why, advice in found.fix.advice) == (True, True, True)

@@ -48,6 +48,8 @@ LineForm = Literal[
     "crontab",
     "json",
     "cmd",
+    "setx",
+    "setlocal",
     "powershell",
     "pth",
     "supervisor",
@@ -56,14 +58,15 @@ LineForm = Literal[
     "universal",
 ]
 """The language of a line: what a comment is there, and how a value is written. pth: a line of Python's .pth files.
+setx: of programs that start later alone. setlocal: a line behind it in a batch file that another one calls.
 supervisor: environment= of supervisord.conf. xml: an element with name and value as attributes.
 python: a statement of a program's own, or of settings that are a program or that a Python program reads; no cure edits it.
 universal: what fish keeps of its universal variables; fish alone writes that file."""
 
-NOT_EDITED: tuple[LineForm, ...] = ("csh", "powershell", "python", "universal")
+NOT_EDITED: tuple[LineForm, ...] = ("csh", "setx", "setlocal", "powershell", "python", "universal")
 """Lines that no cure edits: they are told with file and number, for the person to change."""
 
-OF_WINDOWS: tuple[LineForm, ...] = ("cmd", "powershell")
+OF_WINDOWS: tuple[LineForm, ...] = ("cmd", "setx", "setlocal", "powershell")
 """Languages of Windows' own shells."""
 
 
@@ -99,6 +102,8 @@ StartFault = Literal[
     "folder not searched",
     "variable not read",
     "pth files not read",
+    "line without effect",
+    "batch in UTF-8",
     "not in this folder",
     "not of this account",
     "opens the Store",
@@ -167,6 +172,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - folder not searched: the ._pth file ``source`` leaves out the program's own folder, where ``lacks`` are
     - variable not read: for the same reason PYTHONPATH (``misset``), which names where they are, has no effect
     - pth files not read: a line of a .pth file (``misset``) names where they are, but ``source`` does not import site
+    - line without effect: a line for PYTHONPATH (``misset``) names where they are, and has no effect, or is not read as it is meant
+    - batch in UTF-8: cmd.exe reads the batch file ``source`` in the code page ``command``, and so does not find ``name``
     - not in this folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``
     - not of this account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it
     - opens the Store: the name is that of the Store's alias

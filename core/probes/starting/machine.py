@@ -69,7 +69,7 @@ class Ground(msgspec.Struct, frozen=True):
 
     def upward(self, name: str, folder: str) -> str:
         """Return the file of this name in a folder or the nearest one above; empty if there is none."""
-        paths = (f"{f}/{name}" for f in folders_upward(folder))
+        paths = (self.where.join(f, name) for f in folders_upward(folder))
         return next((p for p in paths if self.around.kind(p) == "file"), "")
 
     @property

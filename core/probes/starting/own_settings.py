@@ -5,13 +5,13 @@ They set variables (``os.environ[...]``, a notebook's ``%env``), or put a folder
 
 from __future__ import annotations
 
-import posixpath
 import sys
 from collections.abc import Callable, Iterator
 from functools import partial
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import parsed
+from core.common.variable_names import variable_in
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import State, is_name
 from core.model.facts import StartKind
@@ -36,9 +36,10 @@ def own_settings_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each program and notebook that sets a variable, or searches a folder that hides a module of a listed environment."""
     if not ground.is_in_project:
         return
-    for folder in (posixpath.normpath(posixpath.join(ground.folder, n)) for n in FOLDERS):
+    paths = ground.where.path_module
+    for folder in (paths.normpath(paths.join(ground.folder, n)) for n in FOLDERS):
         names = [n for n in ground.around.names(folder) if n.endswith((".py", ".ipynb"))]
-        for path in [f"{folder}/{n}" for n in names if n != "conftest.py"][:MOST_PROGRAMS]:
+        for path in [paths.join(folder, n) for n in names if n != "conftest.py"][:MOST_PROGRAMS]:
             text = ground.where.text(path, MOST_BYTES)
             if text is None or not (SETS.search(text) or _imports_own(text, folder, ground)):
                 continue
@@ -57,7 +58,8 @@ def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
     text: str, path: str, line: int, state: State, ground: Ground, depth: int = 0
 ) -> None:
     """Let a state have what code does before its first import of a package; ``line``: where all of it stands, 0 as it is."""
-    own, last = _first_import(text, posixpath.dirname(path), ground)
+    paths = ground.where.path_module
+    own, last = _first_import(text, paths.dirname(path), ground)
     rows: list[tuple[int, Callable[[], None]]] = []
     for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
         rows.append((number, partial(_set, name, value, path, line or number, state, ground)))
@@ -71,7 +73,7 @@ def _run(  # noqa: PLR0917 - what is run, where it stands, and with what
         if number < last:
             take()
     for at, place, number in path_changes(text, path, ground.person.home):
-        folder = posixpath.normpath(posixpath.join(ground.folder, place))
+        folder = paths.normpath(paths.join(ground.folder, place))
         if number < last and at == 0 and _hides(folder, path, ground):
             add_to_sys_path(state, folder, path, line or number, at)
 
@@ -93,12 +95,11 @@ def _imports_own(text: str, folder: str, ground: Ground) -> bool:
 
 def _read_dotenv(call: DotenvCall, path: str, state: State, ground: Ground) -> None:
     """Note the variables of the file that a call reads, those apart that this session has, unless the call overrides them."""
-    if not any(
-        ground.around.kind(f"{site}/{call.module}") == "folder" for p in ground.pythons for site in p.site_packages
-    ):
+    join, sites = ground.where.join, [site for p in ground.pythons for site in p.site_packages]
+    if not any(ground.around.kind(join(site, call.module)) == "folder" for site in sites):
         return
-    named = posixpath.join(ground.folder, call.file) if call.file else ""
-    file = named or ground.upward(".env", posixpath.dirname(path))
+    named = join(ground.folder, call.file) if call.file else ""
+    file = named or ground.upward(".env", ground.where.parent(path))
     text = ground.read(file) if file else None
     if text is None:
         return
@@ -122,8 +123,8 @@ def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[st
     for node in tree.body:
         for module in modules_imported(node):
             top = module.partition(".")[0]
-            place = posixpath.join(folder, *module.split("."))
-            files = (f"{place}.py", f"{place}/__init__.py")
+            place = ground.where.join(folder, *module.split("."))
+            files = (f"{place}.py", ground.where.join(place, "__init__.py"))
             if top in sys.stdlib_module_names or top in READS_FILES:
                 continue
             file = next((f for f in files if ground.around.kind(f) == "file"), "")
@@ -137,13 +138,14 @@ def _set(name: str, value: str, path: str, line: int, state: State, ground: Grou
     """Note a variable, if it does not come too late, and if this session has none: much code keeps that one."""
     if not is_name(name) or name.startswith(TOO_LATE):
         return
-    if name not in ground.env and name not in TOLD_ELSEWHERE:
+    is_set = name in ground.env or (ground.where.system == "windows" and variable_in(ground.env, name))
+    if not is_set and name not in TOLD_ELSEWHERE:
         state.export_variable(name, value, path, line, "python")
 
 
 def _hides(folder: str, path: str, ground: Ground) -> bool:
     """Whether a folder has a module of an environment's name, and is not the program's own folder, which is searched anyway."""
-    if folder == posixpath.dirname(path):
+    if folder == ground.where.parent(path):
         return False
     names = {n.removesuffix(".py") for n in ground.around.names(folder) if "." not in n or n.endswith(".py")}
     return any(names & set(ground.around.names(site)) for p in ground.pythons for site in p.site_packages)
@@ -167,7 +169,7 @@ def _notebook(text: str, path: str, state: State, ground: Ground) -> None:
         first = next((r for r in plain if SETS.search(r)), "")
         if first:
             _run(code, path, _line(text, first), state, ground)
-        if _first_import(code, posixpath.dirname(path), ground)[1] <= code.count("\n") + 1:
+        if _first_import(code, ground.where.parent(path), ground)[1] <= code.count("\n") + 1:
             return
 
 

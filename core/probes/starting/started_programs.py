@@ -108,7 +108,7 @@ def add_to_sys_path(state: State, place: str, file: str, line: int, at: int | No
     """Note an entry that a program gives sys.path; ``at`` None: at its end."""
     old = state.values.get(SYS_PATH, "")
     parts = [place, old] if at is not None else [old, place]
-    state.values[SYS_PATH] = ":".join(p for p in parts if p)
+    state.values[SYS_PATH] = state.separator.join(p for p in parts if p)
     state.exported.add(SYS_PATH)
     row = StartLine(
         name=SYS_PATH,

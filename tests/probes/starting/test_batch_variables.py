@@ -73,12 +73,14 @@ def test_what_a_line_comes_to(text: str, expanded: str) -> None:
 @pytest.mark.parametrize(
     ("command", "told"),
     [
-        ("export PATH=/x:$PATH", ("PATH", "/x:$PATH")),
-        ("$env:CUDA_PATH = 'C:\\c'", ("CUDA_PATH", "C:\\c")),
-        ("set A=1", ("", "")),
+        ("export PATH=/x:$PATH", ("PATH", "/x:$PATH", "cmd")),
+        ("$env:CUDA_PATH = 'C:\\c'", ("CUDA_PATH", "C:\\c", "cmd")),
+        ('setx HF_HOME "D:\\my models"', ("HF_HOME", "D:\\my models", "setx")),
+        ("setx /M HF_HOME D:\\models >nul", ("HF_HOME", "D:\\models", "setx")),
+        ("set A=1", ("", "", "setx")),
     ],
 )
-def test_an_assignment_in_another_shells_language(command: str, told: tuple[str, str]) -> None:
+def test_an_assignment_in_another_shells_language(command: str, told: tuple[str, str, str]) -> None:
     assert foreign_assignment(command) == told
 
 

@@ -52,6 +52,7 @@ from tests.windows.worldlab.held_out_16 import HELD_OUT_16
 from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.more import MORE_SCENES
+from tests.windows.worldlab.people import PEOPLES
 from tests.windows.worldlab.scenes import Scene, table
 
 LATER = (
@@ -82,7 +83,7 @@ def main(arguments: list[str]) -> int:
     OURS["KMP_AFFINITY"] = (
         "disabled"  # wine lacks what Intel's OpenMP asks of processors, and it would end torch's import
     )
-    for scene in (*table(), *MODULES, *MORE_SCENES, *COMMON, *ALIKE_SCENES, *FIELDS, *HELD_OUT, *LATER):
+    for scene in (*table(), *MODULES, *MORE_SCENES, *COMMON, *ALIKE_SCENES, *FIELDS, *PEOPLES, *HELD_OUT, *LATER):
         if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
             print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
     return 0

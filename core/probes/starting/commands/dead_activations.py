@@ -43,15 +43,17 @@ def _dead_in_powershell(way: Reached, ground: Ground) -> str:
     return ""
 
 
-UNKNOWN_COMMAND = late_pattern(r"[ \t@]{0,40}((source|\.)[ \t]{1,20}[^\s&|]{1,400})")
-"""How shells of Linux activate an environment: cmd.exe says that it has no such command, and goes on."""
+UNKNOWN_COMMAND = late_pattern(
+    r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?((source|\.)[ \t]{1,20}[^\s&|]{1,400}|(\.{1,2}|[\w-]{1,80})/[^\s&|\"]{0,400}\bactivate\b[^\s&|\"]{0,20})"
+)
+"""How shells of Linux activate an environment: cmd.exe, which ends a name at a slash, says that it has no such command, and goes on."""
 
 
 def dead_call(row: str, way: Reached, ground: Ground) -> str:
     """Return the file that one line calls, and that is not there; or such a line of another system's shell, which cmd.exe does not know."""
     by_cmd = ground.where.system == "windows" and not any(f.lower().endswith(".ps1") for f in way.state.files)
     foreign = UNKNOWN_COMMAND.match(row) if by_cmd and way.kind != "notebook" else None  # PowerShell has a dot, too
-    if foreign and not find_named(foreign[2], way.state.values, ground.where, ground.here(way.state)):
+    if foreign and not find_named(foreign[2] or foreign[3], way.state.values, ground.where, ground.here(way.state)):
         return foreign[1]
     if by_cmd and (dead := _dead_conda(row, way, ground)):
         return dead

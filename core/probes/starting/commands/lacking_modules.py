@@ -95,8 +95,10 @@ def lacking_variables(
     place, followed = _followed(found, way, ground, [home], options_of_python(found.arguments)[0])
     if followed is None or followed.fills_variables or not place.endswith(".py"):
         return
+    same = str.upper if ground.where.system == "windows" else str
+    given = {same(n) for n in (*way.state.values, *way.state.open)}
     for name, (node, line) in followed.wants.items():
-        if name not in way.state.values and name not in way.state.open:
+        if same(name) not in given:
             yield name, f"{node or place}:{line}"
 
 

@@ -6,7 +6,6 @@ Files are only read.
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Collection, Iterator
 
 from msgspec.structs import replace
@@ -15,7 +14,6 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State
 from core.knowledge.modules import module_table
-from core.knowledge.tools import known_calls, system_programs
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.programs.follow import find_named
 from core.probes.python.installed.distributions import normalise_name, required_name
@@ -29,7 +27,6 @@ from core.probes.starting.commands.command_line import (
 from core.probes.starting.commands.dead_activations import dead_activation, finds_no_conda
 from core.probes.starting.commands.lacking_modules import (
     has_module,
-    lacking_variables,
     may_come,
     modules_of,
     not_searched,
@@ -38,6 +35,12 @@ from core.probes.starting.commands.lacking_modules import (
     program_file,
 )
 from core.probes.starting.commands.named_pythons import lines_naming
+from core.probes.starting.commands.unattended_starts import (
+    OF_LOGINS,
+    OF_TERMINALS,
+    STARTED_BY_NOBODY,
+    unattended_starts,
+)
 from core.probes.starting.commands.unseen_activations import (
     is_double_clicked,
     is_same_everywhere,
@@ -51,8 +54,6 @@ from core.probes.starting.ways import Reached, ended_start
 
 MOST_DEPTH = 4
 """Steps from a listed requirement to what it brings."""
-STARTED_BY_NOBODY = ("service", "cron")
-"""Ways in which a Python that is gone is told: other files often name one of another machine."""
 WINDOWS_OWN = ("service", "task", "launcher")
 """The same on Windows, where tasks are the scheduler's, and launchers are shortcuts and what begins with the session."""
 
@@ -66,8 +67,7 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
         runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))
         runs = runs or tuple(_started_by_it(found, way, ground) if prefix else ())
         runs = runs or tuple(_in_another_folder(found, way, ground))
-        runs = runs or tuple(_without_its_tool(found, way, ground) if prefix else ())
-        runs = runs or tuple(_without_variables(found, way, ground) if prefix else ())
+        runs = runs or tuple(unattended_starts(found, way, ground, _home(found, ground.pythons)) if prefix else ())[:1]
     elif prefix:
         runs = (_not_reached(found, prefix),)
     else:
@@ -106,61 +106,6 @@ def _started_by_it(found: StartedFile, way: Reached, ground: Ground) -> Iterator
         child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
         for one in lacking_pythons(child, its, ground) if child and child.by_name else ():
             yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
-            return
-
-
-OF_TERMINALS = (".bashrc", ".bash_aliases", ".zshrc")
-OF_LOGINS = (".profile", ".bash_profile", ".zshenv", ".zprofile")
-"""Start-up files whose variables a desktop may hand on to the person's services."""
-
-
-def _without_variables(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield the environment's Python whose program asks for a variable that this session or a start-up file of a shell has, and that nothing
-    gives to what the machine starts by itself.
-    """
-    home = _home(found, ground.pythons)
-    if home is None or way.kind not in STARTED_BY_NOBODY or ground.where.system == "windows":
-        return
-    for name, source in lacking_variables(found, way, ground, home):
-        sets = re.compile(rf"^[ \t]*export[ \t]+{re.escape(name)}=", re.MULTILINE)
-        places = (ground.at_home(n) for n in (*OF_LOGINS, *OF_TERMINALS))
-        file = next((p for p in places if sets.search(ground.read(p) or "")), "")
-        handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
-        if (file or name in ground.env) and not handed_on:
-            yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program=file)
-            return
-
-
-def _without_its_tool(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield the environment's Python whose program lets a package run a tool by its name, if PATH does not lead to
-    it.
-
-    The tool lies beside that Python. Only what the machine starts by itself is judged: its PATH often lacks that
-    folder.
-    """
-    home = _home(found, ground.pythons)
-    path = way.state.values.get("PATH", "")
-    if (
-        home is None
-        or way.kind not in STARTED_BY_NOBODY
-        or not path
-        or "PATH" in way.state.open
-        or ground.where.system == "windows"
-    ):
-        return
-    here = ground.here(way.state)
-    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
-    text = (ground.read(place) if place.endswith(".py") else None) or ""
-    names = {d.name for d in home.distributions}
-    calls = (c for c in known_calls() if c.program and c.system != "windows" and re.search(c.spelt, text))
-    wanted = [(c.program, c.reader) for c in calls if not (c.unless and re.search(c.unless, text))]
-    wanted += [(p.name, p.reader) for p in system_programs() if text and (not p.run_by or re.search(p.run_by, text))]
-    for tool, reader in wanted:
-        own = posixpath.join(home.prefix, "bin", tool)
-        read = any(re.fullmatch(reader, n) for n in names)
-        if read and ground.where.is_file(own) and not find_named(tool, {"PATH": path}, ground.where, "/"):
-            folder = posixpath.dirname(own)
-            yield ended_start(home.prefix, tool, found.path, "tool not in PATH", source=folder, program=place)
             return
 
 

@@ -13,6 +13,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
+from core.model.facts import LineForm
 
 
 def value_of(state: State, name: str) -> str | None:
@@ -32,10 +33,17 @@ _NAMED = late_pattern(r"[^\s=](?:[^=]*[^=])?")
 _FOREIGN = late_pattern(r"(?i)(?:export\s+|\$env:)([A-Za-z_]\w*)\s*=\s*(.*)\Z")
 
 
-def foreign_assignment(command: str) -> tuple[str, str]:
-    """Return name and value of an assignment in the language of another shell, which cmd.exe does not know; empty for any other command."""
-    found = _FOREIGN.match(command)
-    return (found[1], found[2].strip().strip("\"'")) if found else ("", "")
+_LATER = late_pattern(r"(?i)setx\s+(?:/m\s+)?\"?([A-Za-z_]\w*)\"?\s+(\"[^\"]*\"|\S+)")
+
+
+def foreign_assignment(command: str) -> tuple[str, str, LineForm]:
+    """Return name, value and form of an assignment that has no effect on what the file starts: in the language of another shell, which cmd.exe
+    does not know, or by setx; empty for any other command.
+    """
+    form: LineForm = "cmd"
+    if (found := _FOREIGN.match(command)) is None:
+        found, form = _LATER.match(command), "setx"
+    return (found[1], found[2].strip().strip("\"'"), form) if found else ("", "", form)
 
 
 class Assignment(msgspec.Struct, frozen=True):

@@ -42,3 +42,13 @@ def _in_code_page(data: bytes, name: str) -> str | None:
         return data.decode(name, "replace")
     except LookupError:
         return None
+
+
+def misread_in_utf_8(data: bytes, text: str) -> bool:
+    """Whether cmd.exe takes a batch file's letters of UTF-8 for others: it has no mark, and chooses no code page."""
+    if text.isascii() or data.startswith(codecs.BOM_UTF8) or _CHOSEN.search(text):
+        return False
+    try:
+        return data.decode("utf-8") == text != (_in_code_page(data, "oem") or _in_code_page(data, "cp850"))
+    except UnicodeDecodeError:
+        return False

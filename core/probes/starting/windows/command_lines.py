@@ -26,6 +26,7 @@ from core.probes.starting.windows.batch_variables import assignment, foreign_ass
 from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within
 from core.probes.starting.windows.command_words import (
     MOST_LINE,
+    as_cmd_reads,
     commands_between,
     is_title,
     up_to_bracket,
@@ -141,7 +142,11 @@ def python_of_batch(
         return replace(lost[0], relative="", **ends.found)
     found = next(iter((*tried, *lost)), None)
     if kept and found is None:
+        inside = [row for rows in state.lines.values() for row in rows if depth and row.file == path]
         _give_back(kept[0], state)
+        lasting = {(r.file, r.line) for rows in state.lines.values() for r in rows}
+        for row in (r for r in inside if (r.file, r.line) not in lasting):
+            state.ignore(row.name, row.value, row.file, row.line, "setlocal")
     return found
 
 
@@ -256,9 +261,9 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
     command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
     its = assignment(up_to_bracket(command) if inside else command)
     if its is None:
-        name, text = foreign_assignment(command)
+        name, text, form = foreign_assignment(expanded(command, before, at, state))
         if name:
-            state.ignore(name, text, at.file, at.line, "cmd")
+            state.ignore(name, text, at.file, at.line, form)
         return bool(name)
     if its.name != its.name.strip():
         state.ignore(its.name, its.value, at.file, at.line, "cmd")
@@ -294,6 +299,9 @@ def commands_of_line(
     """
     before = block or State(dict(state.values), separator=";")
     in_block = block is not None
+    if (reads := _SETS_EACH.match(line)) and sure:
+        _set_each(reads, before, at, state, ground)
+        return None
     for divided in commands_between(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
@@ -309,10 +317,33 @@ def commands_of_line(
         if drive := DRIVE.fullmatch(command):
             state.values["PWD"] = state.values.get(f"={drive[1].upper()}", f"{drive[1]}\\")
             continue
-        started = _program(_behind_starters(words_of_line(command), state, ground), at, state, ground, depth)
+        words = words_of_line(as_cmd_reads(command))
+        started = _program(_behind_starters(words, state, ground), at, state, ground, depth)
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
+
+
+_SETS_EACH = late_pattern(
+    r"(?i)for\s+/f\s+(\"[^\"]*\"\s+)?%%(\w)\s+in\s+\(\s*(?:type\s+)?[\"']?([^)\"'%]+|%~dp0[^)\"'%]+)[\"']?\s*\)\s+do\s+\(?\s*@?(set\s.*?)\)?\s*\Z"
+)
+"""Reads a file of variables, and sets each line of it: ``for /f "tokens=1,* delims==" %%a in (.env) do set %%a=%%b``."""
+
+
+def _set_each(reads: re.Match[str], before: State, at: Place, state: State, ground: Ground) -> None:
+    """Set what the lines of a file say, in the way that the command behind ``do`` says it."""
+    letter, told = reads[2], reads[4].strip()
+    path = within(expanded(reads[3].strip(), before, at), state, ground)
+    comment = re.search(r"(?i)\beol=(.)", reads[1] or "")
+    for number, row in enumerate((ground.read(path) or "").splitlines()[:MOST_LINES], 1):
+        name, sign, value = row.partition("=")
+        if not sign or row.startswith(comment[1] if comment else ";") or not re.fullmatch(r"\s*\w+\s*", name):
+            continue
+        text = told.replace(f"%%{chr(ord(letter) + 1)}", value).replace(
+            f"%%{letter}", name if "%%" in told.partition("=")[2] else row
+        )
+        if its := assignment(text):
+            give(state, its.name, its.value, Place(path, number))
 
 
 MOVES = late_pattern(r"(?i)(?:(pushd\s+|(?:cd|chdir)\s+/d\s+)|(?:cd|chdir)\s+)\"?([^\"]+?)\"?\s*\Z")

@@ -7,8 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
+
 MOST_LINE = 8191
 """Maximum length of a line for cmd.exe, in characters."""
+
+
+_SPLIT_BY_CMD = late_pattern(r"(?i)((?:call\s+)?)(\.{1,2}|[\w-]{1,80})(/\S*)(.*)\Z")
+
+
+def as_cmd_reads(command: str) -> str:
+    """Return a command as cmd.exe reads it, which ends a name without quotation marks at a slash: ``venv/Scripts/activate`` starts ``venv``."""
+    found = _SPLIT_BY_CMD.match(command)
+    return f"{found[1]}{found[2]} {found[3]}{found[4]}" if found else command
 
 
 def words_of_line(text: str) -> list[str]:

@@ -21,10 +21,23 @@ from core.model.paths import is_inside
 from core.probes.python.search.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import program_file
-from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks
+from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks, unsearched
+from core.probes.starting.commands.unattended_starts import unattended_starts
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.windows.code_pages import misread_in_utf_8
 from core.probes.starting.windows.in_code_page import not_in_code_page
+
+
+def faults_of_start(
+    found: StartedFile, way: Reached, ground: Ground, *, gone_counts: bool = False
+) -> tuple[StartedPython, ...]:
+    """Return why a start comes to no Python, or to one that lacks what its program needs."""
+    runs = (*ended_starts(found, way, ground), *lacking_pythons(found, way, ground, gone_counts=gone_counts))
+    runs = runs or tuple(_named_in_utf_8(found, way, ground)) or tuple(_misset_search(found, way, ground))
+    runs = runs or tuple(unsearched(found, way, ground))
+    home = next((p for p in ground.pythons if p.prefix == way.prefix and not found.is_gone), None)
+    return runs or tuple(unattended_starts(found, way, ground, home))[:1]
 
 
 def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -164,6 +177,42 @@ def _lines_not_read(python: Interpreter, pth: str, ground: Ground) -> Iterator[S
                 yield StartLine(
                     name=where.name(file), does="prepend", value=path_text(folder), file=path_text(file), line=number
                 )
+
+
+def _misset_search(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    """Yield the start whose program lacks modules that lie where a line for PYTHONPATH means to lead, which has no effect, or another one."""
+    rows = [r for r in way.state.ignored if r.name.strip().upper() == "PYTHONPATH"]
+    last = _pythonpath(way)
+    rows += [last] if last and last.file and any(e != _bare(e) for e in last.value.split(";")) else []
+    program, lacks = program_and_lacks(found, way, ground) if rows and way.prefix else ("", ())
+    for row in rows if lacks else ():
+        folders = [_bare(e) for e in _bare(row.value).split(";")]
+        led = tuple(n for n in lacks if any(_there(f, n, t, ground) for f in folders for t in (".py", "\\__init__.py")))
+        if led:
+            its = _its_python(found, way, ground)
+            where, program = path_text(f"{row.file}:{row.line}"), path_text(program)
+            yield replace(its, source=where, program=program, lacks=led, misset=row, fault="line without effect")
+            return
+
+
+def _named_in_utf_8(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    """Yield the start whose batch file names its Python, its folder or its program by letters that cmd.exe takes for others."""
+    files = [f for f in way.state.files if f.lower().endswith((".bat", ".cmd"))]
+    texts = {f: ground.read(f) or "" for f in files} if way.prefix and not found.is_gone else {}
+    if any("chcp" in text.lower() for text in texts.values()):
+        return
+    here = way.state.values.get("PWD") or ""
+    for place in dict.fromkeys((here, found.path, ntpath.join(here, program_file(found)))):
+        odd = [part for part in place.split("\\") if not part.isascii()]
+        for file, text in texts.items():
+            if odd and all(p in text for p in odd) and misread_in_utf_8(ground.where.read(file) or b"", text):
+                its = _its_python(found, way, ground)
+                yield replace(its, name=path_text(place), source=path_text(file), fault="batch in UTF-8")
+                return
+
+
+def _bare(entry: str) -> str:
+    return entry.strip().strip('"').strip()
 
 
 def _pythonpath(way: Reached) -> StartLine | None:

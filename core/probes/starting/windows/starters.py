@@ -22,12 +22,12 @@ from core.host.windows.environment import compose_environment, expand_variables
 from core.model.facts import RegisteredStart, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.commands.command_line import StartedFile
-from core.probes.starting.commands.started_code import lacking_pythons, script_folder
+from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import give, prefix_among, python_of_line
-from core.probes.starting.windows.ended import ended_starts
+from core.probes.starting.windows.ended import faults_of_start
 
 MOST_TASKS, MOST_FOLDERS = 400, 80
 OF_SYSTEM = re.compile(
@@ -64,7 +64,7 @@ def way_to(found: StartedFile | None, way: Reached, ground: Ground) -> Iterator[
         return
     prefix = prefix_among(found, ground.pythons)
     its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
-    runs = (*ended_starts(found, its, ground), *lacking_pythons(found, its, ground))
+    runs = faults_of_start(found, its, ground)
     if prefix or runs:
         yield replace(its, runs=runs, folder=script_folder(found, way.state, ground))
 

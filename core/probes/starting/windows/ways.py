@@ -16,8 +16,9 @@ from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
 from core.probes.starting.commands.command_line import StartedFile
-from core.probes.starting.commands.started_code import lacking_pythons, script_folder
+from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
+from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place
@@ -30,7 +31,7 @@ from core.probes.starting.windows.command_lines import (
     python_of_ps1,
 )
 from core.probes.starting.windows.double_click import double_click_ways
-from core.probes.starting.windows.ended import ended_starts, folder_of_another_drive
+from core.probes.starting.windows.ended import faults_of_start, folder_of_another_drive
 from core.probes.starting.windows.in_code_page import unreadable_files
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.not_of_windows import posix_variables
@@ -69,6 +70,7 @@ def windows_ways(
         lambda: posix_variables(ground),
         lambda: starter_ways(ground, registered, variables),
         lambda: double_click_ways(ground, registered),
+        lambda: own_settings_ways(ground),
     )
 
 
@@ -196,18 +198,14 @@ def _batch_files(ground: Ground) -> Iterator[Reached]:
         if (found.is_gone and not found.launcher) or found.ended_by == "exits":
             gone.append((found, way))
             continue
-        runs = (*ended_starts(found, way, ground), *lacking_pythons(found, way, ground))
-        runs = tuple(with_kept_blanks(one, way, ground) for one in runs)
+        runs = tuple(with_kept_blanks(one, way, ground) for one in faults_of_start(found, way, ground))
         whole |= {path} if way.prefix and not runs else set()
         if way.prefix or runs:
             yield replace(way, runs=runs, folder=script_folder(found, state, ground))
     for found, way in gone:
         if way.at in called or whole - set(way.state.files):
             continue
-        runs = (
-            *ended_starts(found, way, ground),
-            *lacking_pythons(found, way, ground, gone_counts=True),
-        )
+        runs = faults_of_start(found, way, ground, gone_counts=True)
         if runs:
             yield replace(way, runs=tuple(with_kept_blanks(one, way, ground) for one in runs))
 

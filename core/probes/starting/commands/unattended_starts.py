@@ -1,0 +1,88 @@
+"""What a program lacks that nobody starts: a variable of the person's session, or a tool to which only another PATH leads."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from core.knowledge.tools import known_calls, system_programs
+from core.model.facts import PythonEnvironment, StartedPython
+from core.model.facts.starting import StartFault
+from core.probes.programs.follow import find_named
+from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import lacking_variables, program_file
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached, ended_start
+
+STARTED_BY_NOBODY = ("service", "cron")
+"""Ways in which a Python that is gone is told: other files often name one of another machine."""
+OF_ANOTHER_ACCOUNT = ("service", "task")
+"""The same on Windows, where many have an account of the system's."""
+OF_TERMINALS = (".bashrc", ".bash_aliases", ".zshrc")
+OF_LOGINS = (".profile", ".bash_profile", ".zshenv", ".zprofile")
+"""Start-up files whose variables a desktop may hand on to the person's services."""
+
+
+def unattended_starts(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment | None
+) -> Iterator[StartedPython]:
+    """Yield the environment's Python (``home``) whose program does not get what the person's own programs get."""
+    kinds = OF_ANOTHER_ACCOUNT if ground.where.system == "windows" else STARTED_BY_NOBODY
+    if home is not None and way.kind in kinds:
+        yield from _without_its_tool(found, way, ground, home)
+        yield from _without_variables(found, way, ground, home)
+
+
+def _without_variables(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> Iterator[StartedPython]:
+    """Yield the start whose program asks for a variable that this session or a start-up file of a shell has."""
+    windows = ground.where.system == "windows"
+    for name, source in lacking_variables(found, way, ground, home):
+        sets = re.compile(rf"^[ \t]*export[ \t]+{re.escape(name)}=", re.MULTILINE)
+        places = () if windows else (ground.at_home(n) for n in (*OF_LOGINS, *OF_TERMINALS))
+        file = next((p for p in places if sets.search(ground.read(p) or "")), "")
+        handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
+        if (file or name in ground.env) and not handed_on:
+            yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program=file)
+            return
+
+
+def _without_its_tool(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> Iterator[StartedPython]:
+    """Yield the start whose program lets a package run a tool by its name, if PATH does not lead to it.
+
+    The tool lies beside that Python; on Windows, it may also be on this session's PATH.
+    """
+    windows, paths = ground.where.system == "windows", ground.where.path_module
+    its = {n.upper(): v for n, v in way.state.values.items()}
+    path, open_names = its.get("PATH", ""), {n.upper() for n in way.state.open}
+    if not path or "PATH" in open_names:
+        return
+    here = ground.here(way.state)
+    place = paths.normpath(paths.join(here, program_file(found) or "."))
+    text = (ground.read(place) if place.endswith(".py") else None) or ""
+    names = {d.name for d in home.distributions}
+    other = "linux" if windows else "windows"
+    calls = (c for c in known_calls() if c.program and c.system != other and re.search(c.spelt, text))
+    wanted = [
+        (c.program, c.reader)
+        for c in calls
+        if not (c.unless and re.search(c.unless, text)) and not any(its.get(n.upper()) for n in c.chosen)
+    ]
+    if not windows:
+        wanted += [
+            (p.name, p.reader) for p in system_programs() if text and (not p.run_by or re.search(p.run_by, text))
+        ]
+    own = paths.join(home.prefix, "Scripts" if windows else "bin")
+    for tool, reader in wanted:
+        if not any(re.fullmatch(reader, n) for n in names) or find_named(tool, {"PATH": path}, ground.where, here):
+            continue
+        beside = find_named(tool, {"PATH": own}, ground.where, here)
+        meant = beside or (find_named(tool, ground.env, ground.where, here) if windows else "")
+        if meant:
+            fault: StartFault = "not of this account" if windows else "tool not in PATH"
+            lacks, folder = (tool,) if windows else (), paths.dirname(meant)
+            yield ended_start(home.prefix, tool, found.path, fault, source=folder, program=place, lacks=lacks)
+            return
