@@ -154,6 +154,9 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
     title = _(
         "{program} does not find {names}, which is in {folder}.", program=one.program, names=names, folder=one.source
     )
+    if one.name == "sys.path":
+        why = _("The program adds a relative folder to sys.path, and this starts it in another folder.")
+        return title, why, manual_fix(_("Start it in {folder}", folder=one.source), f"cd {one.source}")
     if one.name:
         why = _(
             "{option} tells Python to leave folders out: the program's own (-I, -P), those of PYTHONPATH (-I, -E), or the person's own packages (-I, -s).",
@@ -189,6 +192,9 @@ def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) 
 def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that a shell's start-up file sets, and that what starts without a shell does not get."""
     title = _("{source} asks for the variable {name}, which is not set there.", source=one.source, name=one.name)
+    if one.program == "torchrun":
+        why = _("torchrun sets it for the programs that it starts. Without torchrun the program ends with KeyError.")
+        return title, why, manual_fix(_("Start the program with torchrun"), "torchrun --nproc-per-node=1 ...")
     where = one.program or _("this session")
     why = _(
         "{where} sets it, which services and jobs of cron do not read. The program ends with KeyError.", where=where

@@ -162,9 +162,10 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
       that tool, in an environment of its own
     - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
     - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
-      above the folder of the program
+      above the folder of the program; sys.path: they are found where the program is started in ``source``, by a folder that it adds
     - tool not in PATH: ``program`` lets a package run ``name``, which is in the folder ``source``, and PATH does not have that folder
-    - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, or the start-up file ``program``
+    - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, the start-up file ``program``, or what
+      torchrun starts (``program``: torchrun)
 
     On Windows:
 

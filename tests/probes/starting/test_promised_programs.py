@@ -51,6 +51,14 @@ def test_what_a_debugger_starts(settings: dict[str, str], told: list[tuple[str, 
     assert [(Path(p).name, lacks, sure) for p, lacks, sure in runs(home, here(home))] == told
 
 
+@pytest.mark.parametrize(("given", "told"), [({}, True), ({"LOCAL_RANK": "0"}, False)])
+def test_a_debugger_that_gives_no_rank(given: dict[str, str], told: bool, home: Path):  # noqa: F811 - the fixture
+    row = {"name": "train", "python": f"{home}/env/bin/python", "program": "rank.py", "env": given}
+    text = json.dumps({"configurations": [{"type": "debugpy", "request": "launch", **row}]})
+    write(home, {"work/.vscode/launch.json": text, "work/rank.py": "import os\nprint(os.environ['LOCAL_RANK'])\n"})
+    assert runs(home, here(home)) == [("torchrun", (), True)] * told
+
+
 @pytest.mark.parametrize(
     ("name", "shown", "python", "told"),
     [

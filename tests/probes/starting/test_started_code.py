@@ -102,6 +102,9 @@ COMMANDS: dict[str, tuple[str, dict[str, str], bool]] = {
         {"work/main.py": "try:\n    import frame\nexcept ImportError:\n    frame = None\n"},
         False,
     ),
+    "in a function that it calls": ("{home}/bare/bin/python main.py", {"work/main.py": "def f():\n    import frame\nif __name__ == '__main__':\n    f()\n"}, True),
+    "in one that may end before": ("{home}/bare/bin/python main.py", {"work/main.py": "def f():\n    if True:\n        return\n    import frame\nf()\n"}, False),
+    "beside a folder that its text adds": ("{home}/bare/bin/python main.py", {"work/main.py": "import sys\nsys.path.append('own')\nimport near\nimport frame\n", "work/own/near.py": ""}, True),
     "in a function": ("{home}/bare/bin/python main.py", {"work/main.py": "def f():\n    import frame\n"}, False),
     "behind another search": (
         "{home}/bare/bin/python main.py",
@@ -146,6 +149,9 @@ UNSEARCHED: dict[str, tuple[str, dict[str, str], str]] = {
     "a package above it, by a changed search": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "import sys\nsys.path.append('.')\nfrom src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
     "a package above it, by PYTHONPATH": ("PYTHONPATH=. {home}/env/bin/python tools/run.py", {"work/tools/run.py": "from src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
     "a package above it, as a module": ("{home}/env/bin/python -m tools.run", {"work/tools/run.py": "from src.model import net\n", "work/src/model.py": "net = 1\n"}, ""),
+    "a folder that it adds, from elsewhere": ("cd / && {home}/env/bin/python {home}/work/main.py", {"work/main.py": "import sys\nsys.path.append('src')\nimport model\n", "work/src/model.py": ""}, "work"),
+    "a folder that it adds by its own place": ("cd / && {home}/env/bin/python {home}/work/main.py", {"work/main.py": "import os, sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src'))\nimport model\n", "work/src/model.py": ""}, ""),
+    "a folder that it adds, from its own": ("{home}/env/bin/python {home}/work/main.py", {"work/main.py": "import sys\nsys.path[0:0] = ['src']\nimport model\n", "work/src/model.py": ""}, ""),
     "a folder of data above it": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "try:\n    import data\nexcept ImportError:\n    pass\n", "work/data/x.csv": ""}, ""),
 }  # fmt: skip
 
@@ -212,12 +218,11 @@ WANTED: dict[str, tuple[str, str, str, bool]] = {
 
 
 @pytest.mark.parametrize("case", WANTED)
-def test_a_variable_that_only_terminals_have(home: Path, case: str):
+@pytest.mark.parametrize("by", ["models = {code}", "def main(): return {code}\nmain()"])
+def test_a_variable_that_only_terminals_have(home: Path, case: str, by: str):
     code, given, file, told = WANTED[case]
-    write(
-        home,
-        {"work/main.py": f"import os\nmodels = {code}\n", **({file: "export MODELS=/srv/models\n"} if file else {})},
-    )
+    text = f"import os\n{by.format(code=code)}\n"
+    write(home, {"work/main.py": text, **({file: "export MODELS=/srv/models\n"} if file else {})})
     start = f"{home}/env/bin/python {home}/work/main.py"
     env = dict(w.split("=") for w in given.split())
     if "dotenv" not in code:
@@ -229,6 +234,24 @@ def test_a_variable_that_only_terminals_have(home: Path, case: str):
     ]
     wanted = ("variable not set", "MODELS", f"{home}/work/main.py:2", f"{home}/.bashrc")
     assert found == ([wanted] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("start", "told"),
+    [
+        ("{env}/bin/python main.py", True),
+        ("LOCAL_RANK=0 {env}/bin/python main.py", False),
+        ("{env}/bin/python {env}/bin/torchrun main.py", False),
+        ("{env}/bin/python -m torch.distributed.run main.py", False),
+    ],
+)
+def test_a_variable_that_torchrun_gives(home: Path, start: str, told: bool):
+    scripts = json.dumps({"scripts": {"train": start.format(env=home / "env")}})
+    write(home, {"work/main.py": "import os\nrank = os.environ['LOCAL_RANK']\n", "work/package.json": scripts})
+    found = [
+        (o.fault, o.name, o.program) for w in task_ways(replace(here(home), pythons=pythons(home))) for o in w.runs
+    ]
+    assert found == [("variable not set", "LOCAL_RANK", "torchrun")] * told
 
 
 @pytest.mark.parametrize(("line", "lacks"), [("", True), ("ExecSearchPath={home}/env/bin\n", False)])

@@ -13,16 +13,25 @@ import sys
 from collections.abc import Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import is_environ, is_main, statements_of
+from core.common.syntax_tree import is_environ, is_main, last_name, statements_of, uncalled
 from core.common.variable_names import variable_in
 from core.host.startup.plain import toml_tables
+from core.host.startup.state import UNKNOWN
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry
 from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
+from core.probes.python.following.called_code import sure_calls
+from core.probes.python.programs.own_paths import own_paths, search_of_program
 from core.probes.python.search.modules import ModuleSearch
-from core.probes.python.search.search_path import PythonSearch, python_search_path, read_interpreter, shows_whole_effect
-from core.probes.python.text.module_text import modules_imported
+from core.probes.python.search.search_path import (
+    SYS_PATH,
+    PythonSearch,
+    python_search_path,
+    read_interpreter,
+    shows_whole_effect,
+)
+from core.probes.python.text.module_text import EXTENDS_PATH, modules_imported
 from core.probes.starting.commands.command_line import LAUNCHERS, StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
@@ -61,14 +70,15 @@ def not_searched(
 ) -> tuple[str, str, tuple[str, ...], str] | None:
     """Return the program, the option that keeps modules from it, these modules, and the folder in which they lie; None for none.
 
-    Without an option: the modules lie in a folder of the project above the program's own, which alone is searched.
+    Without an option: the modules lie in a folder of the project above the program's own, which alone is searched; with SYS_PATH in its
+    place, in one that the program adds from the working folder, which is returned.
     """
     letters, kind, named = options_of_python(found.arguments)
     paths = ground.where.path_module
     place, strict = _followed(found, way, ground, [home], letters)
-    if strict is None or not strict.lacks:
+    if strict is None:
         return None
-    if letters:
+    if letters and strict.lacks:
         _place, free = _followed(found, way, ground, [home], "")
         lost = tuple(n for n in strict.lacks if free is not None and n not in free.lacks)
         option = next((w for w in found.arguments if re.match(f"-\\w*[{letters}]", w)), "")
@@ -78,6 +88,14 @@ def not_searched(
             return place, option, lost, paths.dirname(whole) if paths.basename(its) == "__init__.py" else whole
     if kind != "file" or paths.basename(named) in LAUNCHERS or not ground.is_in_project:
         return None
+    if paths.isabs(named) and (here := folder_of_start(way, ground)) not in ("", ground.folder):
+        _place, apart = _followed(found, way, ground, [home], letters, here=here)
+        _place, there = _followed(found, way, ground, [home], letters, here=ground.folder)
+        lost = tuple(n for n in apart.lacks if there is not None and n not in there.lacks) if apart else ()
+        if lost:
+            return place, SYS_PATH, lost, ground.folder
+    if not strict.lacks:
+        return None
     folder = paths.dirname(ground.where.real_path(place))
     top = ground.where.real_path(ground.folder)
     while folder != top and is_inside(ground.where.system, folder, top):
@@ -86,6 +104,12 @@ def not_searched(
         if lost:
             return place, "", lost, folder
     return None
+
+
+def folder_of_start(way: Reached, ground: Ground) -> str:
+    """Return the folder in which a way starts its program, the home for cron; empty where reading does not show it."""
+    here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
+    return "" if "PWD" in way.state.open or UNKNOWN in here else here
 
 
 def lacking_variables(
@@ -109,12 +133,12 @@ def _is_own_module(search: ModuleSearch, folder: str, name: str) -> bool:
 
 
 def _followed(
-    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment], letters: str
+    found: StartedFile, way: Reached, ground: Ground, homes: list[PythonEnvironment], letters: str, *, here: str = ""
 ) -> tuple[str, _Imports | None]:
     """Return the program's file, or what stands for it, and its imports as a Python with these options finds them; None where
-    reading does not show them.
+    reading does not show them. ``here``: the folder of the start, if it is not that of the way.
     """
-    here = ground.here(way.state)
+    here = here or ground.here(way.state)
     _letters, kind, named = options_of_python(found.arguments)
     paths = ground.where.path_module
     if kind == "file" and paths.basename(named).lower().removesuffix(".exe") in LAUNCHERS:
@@ -129,6 +153,10 @@ def _followed(
     search = _search(found, way, "" if set(letters) & set("IPS") else folder, ground, homes, letters)
     if search is None:
         return place, None
+    adds = own_paths(text, place, here, ground.person.home, ground.where) if kind == "file" else None
+    if adds and adds.line and not adds.source:
+        search = search_of_program(search, adds, place, ground.where) or search
+        text = EXTENDS_PATH.sub(lambda m: m[0].replace("sys.path", "sys.known"), text)
     followed = _Imports(search, folder)
     if kind == "module":
         followed.take(named.partition(".")[0])
@@ -233,19 +261,31 @@ class _Imports:
         """Take what a text imports, as far as Python surely comes."""
         self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
         self.fills_variables = self.fills_variables or bool(FILLS_VARIABLES.search(text))
-        self._take_all(statements_of(text), as_main=as_main, path=path)
+        body = statements_of(text)
+        functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef) and _runs_when_called(n)}
+        self._take_all(body, functions, as_main=as_main, path=path)
 
-    def _take_all(self, body: list[ast.stmt], *, as_main: bool, path: str) -> None:
+    def _take_all(
+        self, body: list[ast.stmt], functions: dict[str, ast.FunctionDef], *, as_main: bool, path: str
+    ) -> None:
+        """Take statements; ``functions``: the module's, each of which is taken where it is surely called first."""
         for node in body:
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
                 for name, line in asked_variables(node):
                     self.wants.setdefault(name, (path, line))
             for name in modules_imported(node):
                 self.take(name.partition(".")[0])
             match node:
                 case ast.If(test=test, body=inner) if as_main and is_main(test):
-                    self._take_all(inner, as_main=False, path=path)
-                case ast.Raise() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
+                    self._take_all(inner, functions, as_main=False, path=path)
+                case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Return():
+                    for call in sure_calls(node, lambda _test: None):
+                        if isinstance(call.func, ast.Name) and (its := functions.pop(call.func.id, None)):
+                            self._take_all(_until_it_may_return(its.body), functions, as_main=False, path=path)
+                case _:
+                    pass
+            match node:
+                case ast.Raise() | ast.Return() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
                     return
                 case _:
                     pass
@@ -260,6 +300,25 @@ class _Imports:
             self.lacks[module] = None
         elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
             self.read(self.search.where.text(its.path, 1 << 19) or "", path=its.path)
+
+
+_RUNS_IT = frozenset(("main", "command", "record", "no_grad", "inference_mode"))
+"""Decorators behind which a call without arguments runs the function: Hydra's, click's, PyTorch's."""
+
+
+def _runs_when_called(node: ast.FunctionDef) -> bool:
+    return all(last_name(uncalled(d)) in _RUNS_IT for d in node.decorator_list)
+
+
+def _until_it_may_return(body: list[ast.stmt]) -> list[ast.stmt]:
+    """Return the statements of a function up to the first condition or loop in which it may end."""
+    ends = (
+        number
+        for number, node in enumerate(body)
+        if not isinstance(node, ast.Return | ast.FunctionDef | ast.ClassDef)
+        and any(isinstance(n, ast.Return | ast.Yield) for n in ast.walk(node))
+    )
+    return body[: next(ends, len(body))]
 
 
 FILLS_VARIABLES = late_pattern(

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.posix import ShellReader
-from core.host.startup.state import UNKNOWN, State
+from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.programs.follow import find_named
@@ -26,6 +26,7 @@ from core.probes.starting.commands.command_line import (
 )
 from core.probes.starting.commands.dead_activations import dead_activation, finds_no_conda
 from core.probes.starting.commands.lacking_modules import (
+    folder_of_start,
     has_module,
     may_come,
     modules_of,
@@ -67,7 +68,9 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
         runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))
         runs = runs or tuple(_started_by_it(found, way, ground) if prefix else ())
         runs = runs or tuple(_in_another_folder(found, way, ground))
-        runs = runs or tuple(unattended_starts(found, way, ground, _home(found, ground.pythons)) if prefix else ())[:1]
+        runs = (
+            runs or tuple(unattended_starts(found, way, ground, home_of(found, ground.pythons)) if prefix else ())[:1]
+        )
     elif prefix:
         runs = (_not_reached(found, prefix),)
     else:
@@ -87,7 +90,7 @@ def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[Sta
     """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
     the program.
     """
-    home = _home(found, ground.pythons)
+    home = home_of(found, ground.pythons)
     if home is None or found.requires is not None or may_lead_elsewhere(found, way, ground):
         return
     lost = not_searched(found, way, ground, home)
@@ -115,13 +118,8 @@ LOST_FOLDER = late_pattern(r"^\t[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*$")
 
 def _in_another_folder(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
     """Yield the Python of a job of cron, or of a recipe that went to a folder in another line, if its program is not where it starts."""
-    here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
-    if (
-        way.kind not in ("cron", "task")
-        or "PWD" in way.state.open
-        or UNKNOWN in here
-        or ground.where.system == "windows"
-    ):
+    here = folder_of_start(way, ground)
+    if way.kind not in ("cron", "task") or not here or ground.where.system == "windows":
         return
     if not ground.where.is_folder(here):
         return  # of another machine
@@ -172,7 +170,7 @@ def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
     return paths.dirname(ground.where.real_path(place)) if kind == "file" else here
 
 
-def _home(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> PythonEnvironment | None:
+def home_of(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> PythonEnvironment | None:
     """Return the environment whose Python starts; None if it was not examined."""
     return next((p for p in pythons if p.prefix in (found.prefix, found.real) and p.prefix), None)
 

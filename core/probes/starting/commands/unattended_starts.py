@@ -10,7 +10,7 @@ from core.model.facts import PythonEnvironment, StartedPython
 from core.model.facts.starting import StartFault
 from core.probes.programs.follow import find_named
 from core.probes.starting.commands.command_line import StartedFile
-from core.probes.starting.commands.lacking_modules import lacking_variables, program_file
+from core.probes.starting.commands.lacking_modules import lacking_variables, options_of_python, program_file
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
 
@@ -31,6 +31,24 @@ def unattended_starts(
     if home is not None and way.kind in kinds:
         yield from _without_its_tool(found, way, ground, home)
         yield from _without_variables(found, way, ground, home)
+    yield from without_launcher(found, way, ground, home)
+
+
+OF_A_LAUNCHER = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+"""What torchrun gives each program that it starts (PyTorch's documentation, "torchrun", "Environment Variables")."""
+
+
+def without_launcher(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment | None
+) -> Iterator[StartedPython]:
+    """Yield the start, however it is made, of a program by its Python alone that asks for a variable of torchrun's."""
+    _letters, kind, named = options_of_python(found.arguments)
+    if home is None or kind != "file" or not named.endswith(".py"):
+        return
+    for name, source in lacking_variables(found, way, ground, home):
+        if name in OF_A_LAUNCHER:
+            yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program="torchrun")
+            return
 
 
 def _without_variables(

@@ -14,7 +14,8 @@ from core.knowledge.modules import module_table
 from core.model.facts import path_text
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
-from core.probes.starting.commands.started_code import lacking_pythons, unsearched
+from core.probes.starting.commands.started_code import home_of, lacking_pythons, unsearched
+from core.probes.starting.commands.unattended_starts import without_launcher
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
@@ -35,11 +36,13 @@ def with_promised_programs(ways: Iterator[Reached], ground: Ground) -> Iterator[
         found = StartedFile(
             python, prefix_of(python, ground.where, ground.env), ground.where.real_path(python), arguments
         )
-        runs = [
-            one if not program else replace(one, program=program)
-            for one in (*lacking_pythons(found, way, ground),)
-            or (unsearched(found, way, ground) if way.kind == "editor" else ())
-        ]
+        runs = [one if not program else replace(one, program=program) for one in lacking_pythons(found, way, ground)]
+        if way.kind == "editor":
+            runs = (
+                runs
+                or [*unsearched(found, way, ground)]
+                or [*without_launcher(found, way, ground, home_of(found, ground.pythons))]
+            )
         yield replace(way, runs=tuple(runs))
 
 
