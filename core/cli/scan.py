@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from core.host.interface import Host
     from core.model.findings import Report
+    from core.model.scan_options import ScanOptions
     from core.model.steps import Step
 
 
@@ -32,7 +33,6 @@ def _scan(options: argparse.Namespace) -> int:
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
     from core.doctor.history import with_history
-    from core.doctor.programs import sort_chosen
     from core.doctor.report_share import share_report
     from core.host.policy import this_policy
     from core.host.this_host import this_host
@@ -42,19 +42,15 @@ def _scan(options: argparse.Namespace) -> int:
 
     steps = chosen_steps(options.only)
     other = other_root(options) if options.root else None
-    named = sort_chosen(options.program, other or this_host())
-    if named.problem:
-        raise UsageError(named.problem)
     chosen = ScanOptions(
         steps=steps,
         thorough=options.thorough,
         trials=options.trials,
         at_once=options.trials,
-        pythons=(*options.python, *named.pythons),
-        programs=named.programs,
-        script=named.script,
-        script_folder=named.script_folder,
+        pythons=tuple(options.python),
     )
+    if options.program:
+        chosen = _with_programs(chosen, options.program, other or this_host())
     with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
         report = examine(other or current_host(), watch, chosen)
     report = report if other else with_history(report)
@@ -71,6 +67,23 @@ def _scan(options: argparse.Namespace) -> int:
         status = _show(report, as_json=options.json)
     gc.freeze()  # nor does the interpreter collect any at exit
     return status
+
+
+def _with_programs(chosen: ScanOptions, programs: list[str], host: Host) -> ScanOptions:
+    from msgspec.structs import replace
+
+    from core.doctor.programs import sort_chosen
+
+    named = sort_chosen(programs, host)
+    if named.problem:
+        raise UsageError(named.problem)
+    return replace(
+        chosen,
+        pythons=(*chosen.pythons, *named.pythons),
+        programs=named.programs,
+        script=named.script,
+        script_folder=named.script_folder,
+    )
 
 
 def other_root(options: argparse.Namespace) -> Host:

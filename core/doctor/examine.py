@@ -18,15 +18,24 @@ from core.model.steps import Step
 
 if TYPE_CHECKING:
     from core.explain import Explanation
+    from core.rules.reused_runs import RuleRuns
 
 
 def examine(host: Host, watch: Progress, options: ScanOptions = DEFAULT_SCAN) -> Report:
     """Scan the machine and diagnose it. ``options.steps`` limits both, but the headline is kept whatever its step."""
     from core.doctor.scan import take_snapshot
 
-    snapshot = take_snapshot(host, watch, options, meanwhile=preload_rules)
+    begun: list[RuleRuns] = []
+
+    def begin(seen: Snapshot) -> None:
+        preload_rules(seen)
+        from core.rules import root_cause
+
+        begun.append(root_cause.begin(seen))
+
+    snapshot = take_snapshot(host, watch, options, meanwhile=begin)
     watch.say(_("Finding the cause"))
-    return diagnose_snapshot(snapshot, options.steps)
+    return diagnose_snapshot(snapshot, options.steps, *begun)
 
 
 def diagnose_again(report: Report) -> Report:
@@ -56,8 +65,8 @@ def preload_explain(seen: Snapshot) -> None:
     known_messages(), known_clues(), word_table()
 
 
-def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Report:
-    """Diagnose a Snapshot, from this machine or another."""
+def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = (), begun: RuleRuns | None = None) -> Report:
+    """Diagnose a Snapshot, from this machine or another. ``begun``: the rules' runs before it was complete."""
     from core.fixes.already_made import without_made_changes
     from core.fixes.catalogue import attach_changes
     from core.rules.frameworks.grid import make_grid
@@ -71,7 +80,7 @@ def diagnose_snapshot(snapshot: Snapshot, steps: Collection[Step] = ()) -> Repor
         fixed = run_guarded(lambda: attach_changes(finding, snapshot), name, failures, finding, finding.step)
         return without_made_changes(fixed, snapshot)
 
-    findings = tuple(map(with_fix, diagnose(snapshot)))
+    findings = tuple(map(with_fix, diagnose(snapshot, begun)))
     table = None
     if snapshot.pythons is not None:
         table = run_guarded(lambda: make_grid(snapshot, findings), "grid", failures, None, Step.FRAMEWORKS)

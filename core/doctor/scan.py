@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
-from core.doctor import second_process
+from core.doctor.second_process import BEFORE, Sections, second_process
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
 from core.model.facts.base import printable
@@ -29,41 +29,45 @@ from core.probes.silent import unexamined_places
 from core.probes.variables.probe import with_refused_variables
 
 
-def _later(module: str, name: str = "look") -> Callable[[ProbeRequest], Any]:
-    """Return a probe that is imported in its turn: a process imports only the probes that it runs."""
+class _Later:
+    """A probe that is imported in its turn: a process imports only the probes that it runs."""
 
-    def look(request: ProbeRequest) -> Any:
-        return getattr(import_module(f"core.probes.{module}"), name)(request)
+    def __init__(self, module: str, name: str = "look") -> None:
+        self._module, self._name = f"core.probes.{module}", name
 
-    return look
+    def load(self) -> Callable[[ProbeRequest], Any]:
+        return getattr(import_module(self._module), self._name)  # type: ignore[no-any-return]  # a table of functions
+
+    def __call__(self, request: ProbeRequest) -> Any:
+        return self.load()(request)
 
 
 PROBES: tuple[Probe, ...] = (
-    Probe("driver", _later("driver.probe"), timeout=40),
-    Probe("environment", _later("variables.probe")),
-    Probe("pythons", _later("python.probe"), needs=("environment",)),
-    Probe("toolkits", _later("toolkit.probe"), needs=("environment", "pythons")),
-    Probe("cudnn", _later("cudnn.probe"), needs=("environment", "pythons"), timeout=60),
-    Probe("loads", _later("loading.probe"), needs=("pythons", "toolkits", "cudnn"), timeout=90),
-    Probe("closures", _later("loading.closure"), needs=("pythons",), timeout=150),
+    Probe("environment", _Later("variables.probe")),
+    Probe("pythons", _Later("python.probe"), needs=("environment",)),
+    Probe("toolkits", _Later("toolkit.probe"), needs=("environment", "pythons")),
+    Probe("cudnn", _Later("cudnn.probe"), needs=("environment", "pythons"), timeout=60),
+    Probe("loads", _Later("loading.probe"), needs=("pythons", "toolkits", "cudnn"), timeout=90),
+    Probe("driver", _Later("driver.probe"), timeout=40),
+    Probe("trials", _Later("python.trials.probe"), needs=("pythons", "driver"), timeout=300),
+    Probe("closures", _Later("loading.closure"), needs=("pythons",), timeout=150),
     # probes that are ready before cudnn still run after it, while loads waits for its children
-    Probe("imports", _later("python.imports"), needs=("pythons",), timeout=150, after=("cudnn",)),
-    Probe("frameworks", _later("python.builds"), needs=("pythons", "cudnn")),
-    Probe("trials", _later("python.trials.probe"), needs=("pythons", "driver"), timeout=300),
-    Probe("program_trials", _later("python.trials.programs"), needs=("pythons",), timeout=240, after=("trials",)),
+    Probe("imports", _Later("python.imports"), needs=("pythons",), timeout=150, after=("cudnn",)),
+    Probe("frameworks", _Later("python.builds"), needs=("pythons", "cudnn")),
+    Probe("program_trials", _Later("python.trials.programs"), needs=("pythons",), timeout=240, after=("trials",)),
     # behind imports, which compares the same modules and files with RECORDs: side by side each would do all of it
     Probe(
-        "records", _later("python.installed.records"), needs=("pythons", "frameworks"), timeout=60, after=("imports",)
+        "records", _Later("python.installed.records"), needs=("pythons", "frameworks"), timeout=60, after=("imports",)
     ),
-    Probe("tools", _later("tools.probe"), needs=("pythons",)),
-    Probe("framework_tools", _later("python.tools"), needs=("pythons", "toolkits")),
-    Probe("starts", _later("starting.probe"), needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
-    Probe("vocabularies", _later("variables.vocabulary"), needs=("pythons", "starts")),
-    Probe("programs", _later("programs.probe"), needs=("environment", "cudnn", "toolkits"), timeout=60),
+    Probe("tools", _Later("tools.probe"), needs=("pythons",)),
+    Probe("framework_tools", _Later("python.tools"), needs=("pythons", "toolkits")),
+    Probe("starts", _Later("starting.probe"), needs=("environment", "pythons"), timeout=60, after=("cudnn",)),
+    Probe("vocabularies", _Later("variables.vocabulary"), needs=("pythons", "starts")),
+    Probe("programs", _Later("programs.probe"), needs=("environment", "cudnn", "toolkits"), timeout=60),
     # each way starts two children, which may take a minute each on Windows (a virus scanner reads gigabytes before the first load)
     Probe(
         "start_looks",
-        _later("starting.looks", "look_again"),
+        _Later("starting.looks", "look_again"),
         needs=("starts", "loads", "closures", "imports"),
         timeout=180,
     ),
@@ -171,28 +175,40 @@ class _Scan:
 
     def run(self, meanwhile: Callable[[Snapshot], object]) -> None:
         """Run all probes to their end. ``meanwhile``: see ``take_snapshot``."""
-        if second_process.is_possible(self._request):
-            self._run(_nothing, second_process.BEFORE)
-            self._waiting = second_process.divided(self._waiting, self._request, self._run_part)
+        if second := second_process(self._waiting, self._request, self._run_part):
+            self._waiting = [p for p in self._waiting if p not in second.probes]
+            self._run(_nothing, frozenset(self._wanted & {*BEFORE}))
+            whole = not self.patience.silent and not self._snapshot.errors
+            self._waiting += second.begin(self.to_snapshot() if whole else None)
         self._run(meanwhile)
 
-    def _run_part(self, probes: list[Probe]) -> Snapshot | None:
-        """Run some of the probes in a copy of this process; return None where a path does not respond."""
+    def _run_part(self, probes: list[Probe], before: Callable[[], Sections | None]) -> Snapshot | None:
+        """Run some of the probes in a copy of this process, importing them before; return None where a path does not respond."""
+        for probe in probes:
+            if isinstance(probe.look, _Later):
+                probe.look.load()
+        if (sections := before()) is None:
+            return None
+        self._snapshot = replace(self._snapshot, **sections)
+        self._ended |= sections.keys()
         self._waiting, self._wanted = [*probes], self._ended | {p.section for p in probes}
         self._request = replace(self._request, watch=Progress())
         self._run(_nothing)
         return None if self.patience.silent else self.to_snapshot()
 
-    def _run(self, meanwhile: Callable[[Snapshot], object], only: Collection[str] = ()) -> None:
-        while self._running or any(not only or p.section in only for p in self._waiting):
+    def _run(self, meanwhile: Callable[[Snapshot], object], until: frozenset[str] = frozenset()) -> None:
+        """Run probes, those of ``until`` to their end; without these, all."""
+        while until - self._ended if until else self._running or self._waiting:
             ready = [p for p in self._waiting if not (self._wanted & {*p.needs, *p.after}) - self._ended]
-            for probe in ready if not only else [p for p in ready if p.section in only]:
-                self._start(probe)
-            if len(self._waiting) <= 1:  # the last one waits for children of others
+            if ready:
+                self._start(ready[0])
+            if len(self._waiting) <= 1 and meanwhile is not _nothing:  # the last one waits for children of others
                 with self.patience.turns.turn():
-                    meanwhile(self._snapshot)
-                meanwhile = _nothing
-            self._take(*_next(self._done, self._running, self._late, self._request.watch))
+                    if self._done.empty():
+                        meanwhile(self._snapshot)
+                        meanwhile = _nothing
+            if not ready[1:] or not self._done.empty():
+                self._take(*_next(self._done, self._running, self._late, self._request.watch))
 
     def to_snapshot(self) -> Snapshot:
         """Return what was found, and what was not examined."""

@@ -62,6 +62,11 @@ class EarlierReads:
                 self._kept = rows if stamp == _other_inputs() else {}
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no result is known."""
+        return not self._kept
+
+    @property
     def has_news(self) -> bool:
         """Whether a result was added that was not there at the beginning."""
         return bool(self._new)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
@@ -14,10 +14,12 @@ from core.host.interface import Account
 from core.host.provenance import Verdict, may_run
 from core.model.facts import Changeable, CudnnCopy, Execution, How, PythonEnvironment, path_text
 from core.probes.loading.origin import runs_here
-from core.probes.loading.plan import LoadPlan
 from core.probes.odd_files import odd_files
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
+
+if TYPE_CHECKING:
+    from core.probes.loading.plan import LoadPlan
 
 SEARCHED = frozenset(
     (How.LD_LIBRARY_PATH, How.LD_CACHE, How.DEFAULT, How.PATH, How.SYSTEM, How.SYSTEM16, How.WINDOWS, How.KNOWN_DLL)

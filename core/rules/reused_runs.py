@@ -1,10 +1,12 @@
-"""The rules on one machine, and again on machines that differ from it in few sections: another way of starting, or one variable.
+"""The rules on one machine, and again on machines that differ from it in few sections: another way of starting, one variable, or what a
+scan finds last.
 
 A rule is a pure function of the sections that it reads, so its findings hold as long as these are the same.
 """
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from typing import Any, cast
 
@@ -15,6 +17,9 @@ from core.rules.guard import rule_name, run_guarded
 
 SECTIONS = frozenset(Snapshot.__struct_fields__)
 
+Run = tuple[frozenset[str], list[Finding]]
+"""What a rule read, and what it found."""
+
 
 class RuleRuns:
     """What each rule read and found on one machine."""
@@ -23,14 +28,20 @@ class RuleRuns:
         self._rules, self._seen = rules, seen
         self._runs = [_run(rule, seen) for rule in rules]
 
+    def on(self, seen: Snapshot) -> RuleRuns:
+        """Return what each rule reads and finds on a machine; only rules that read a section which differs from this one's are run again."""
+        other = copy(self)
+        other._seen, other._runs = seen, self._runs_on(seen)
+        return other
+
     def findings(self, seen: Snapshot) -> list[Finding]:
-        """Return every rule's findings; only rules that read a section which differs from the first machine's are run again."""
+        """Return every rule's findings on a machine."""
+        return [finding for _read, found in self._runs_on(seen) for finding in found]
+
+    def _runs_on(self, seen: Snapshot) -> list[Run]:
         same = {name for name in SECTIONS if getattr(seen, name) is getattr(self._seen, name)}
-        runs = (
-            found if read <= same else _run(rule, seen)[1]
-            for rule, (read, found) in zip(self._rules, self._runs, strict=True)
-        )
-        return [finding for found in runs for finding in found]
+        runs = zip(self._rules, self._runs, strict=True)
+        return [run if run[0] <= same else _run(rule, seen) for rule, run in runs]
 
 
 class _Reading:
@@ -44,7 +55,7 @@ class _Reading:
         return value
 
 
-def _run(rule: Rule, seen: Snapshot) -> tuple[frozenset[str], list[Finding]]:
+def _run(rule: Rule, seen: Snapshot) -> Run:
     """Return what a rule read and found; of one that fails, its findings up to then and one about the failure."""
     reading, found = _Reading(seen), list[Finding]()
     run_guarded(partial(_collect, rule, cast("Snapshot", reading), found), rule_name(rule), found, None)

@@ -41,12 +41,17 @@ DRIVER_EXPLAINS = ("cudnn.roll-call-failed", "driver.cuda-init", "benchmark.ladd
 """Ids that any fault of the driver explains."""
 
 
-def diagnose(snapshot: Snapshot) -> tuple[Finding, ...]:
+def begin(snapshot: Snapshot) -> RuleRuns:
+    """Run the rules on a Snapshot of which sections are still missing, for ``diagnose``."""
+    return RuleRuns(RULES, snapshot)
+
+
+def diagnose(snapshot: Snapshot, begun: RuleRuns | None = None) -> tuple[Finding, ...]:
     """Return all findings, the headline first, then worst first. The headline is the primary, or a fault with an open cause.
 
     A rule that fails is a finding, too.
     """
-    runs = RuleRuns(RULES, snapshot)
+    runs = begun.on(snapshot) if begun else begin(snapshot)
 
     def collect(seen: Snapshot) -> list[Finding]:
         # without duplicates, and with one finding for all that a consumer's own binaries lack

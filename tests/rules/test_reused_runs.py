@@ -49,3 +49,13 @@ def test_only_rules_that_read_what_differs_run_again() -> None:
     ran.clear()
     runs.findings(msgspec.structs.replace(seen, imports=()))
     assert ran == [()]
+
+
+@pytest.mark.parametrize("missing", [("loads", "start_looks"), ("driver", "closures", "vocabularies", "machine")])
+def test_what_was_found_before_a_scan_ended_is_as_if_found_at_its_end(missing: tuple[str, ...]) -> None:
+    for seen, donor in pairwise([wheel_machine(), system_machine(), windows_machine()]):
+        part = msgspec.structs.replace(seen, **{s: donor.machine if s == "machine" else None for s in missing})
+        its = msgspec.structs.replace(seen, environment=donor.environment)
+        runs = RuleRuns(RULES, part).on(seen)
+        for machine in (seen, its):
+            assert runs.findings(machine) == RuleRuns(RULES, machine).findings(machine)

@@ -5,7 +5,6 @@ Pure: text in, text out. A line without the expected form is refused with a mess
 
 from __future__ import annotations
 
-import html
 import json
 import re
 import shlex
@@ -454,6 +453,8 @@ def _supervisor(body: str, edit: Edit) -> str | None:
 
 def _xml(body: str, edit: Edit) -> str | None:
     """Edit an XML element with the variable's name and value as attributes: PyCharm's run configurations."""
+    import html  # its table of characters is large, and few scans edit such a file
+
     found = re.search(rf"<env\s+name=\"{edit.name}\"\s+value=\"([^\"]*)\"\s*/>", body)
     if found is None:
         raise _by_hand(edit)

@@ -7,10 +7,8 @@ torch/_weights_only_unpickler.py.
 from __future__ import annotations
 
 import ast
-import pickletools
 import re
 import struct
-import zipfile
 import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -109,6 +107,9 @@ def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool)
 def _object_in(path: str, where: Sysroot) -> str:
     if not where.is_file(path):
         return ""
+    import pickletools  # seldom needed
+    import zipfile
+
     try:
         with zipfile.ZipFile(where.local_path(path)) as archive:
             info = next((i for i in archive.infolist() if re.fullmatch(r"[^/]+/data\.pkl", i.filename)), None)

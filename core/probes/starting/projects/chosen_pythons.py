@@ -7,10 +7,10 @@ documentation, "Python Version Configuration"; R's, "Initialization at Start of 
 
 from __future__ import annotations
 
-import configparser
 import posixpath
 import re
 from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec.structs import replace
@@ -25,6 +25,9 @@ from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
+
+if TYPE_CHECKING:
+    from configparser import ConfigParser
 
 MOST_PROGRAMS = 40
 """Maximum number of programs of the working folder that are read."""
@@ -100,7 +103,9 @@ def _told_by(one: StartedPython, chosen: Chosen) -> StartedPython:
 # --- editors -----------------------------------------------------------------------------------------------------------
 
 
-def _settings(text: str) -> configparser.ConfigParser | None:
+def _settings(text: str) -> ConfigParser | None:
+    import configparser  # of editors alone
+
     told = configparser.ConfigParser(interpolation=None, strict=False)
     try:
         told.read_string(text)
