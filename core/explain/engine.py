@@ -51,6 +51,7 @@ PICTURES = re.compile(
 )
 GUESS_SCORE = 0.3
 """Score below which a cause of a text that tells only how the program ended is a guess."""
+ABSENT_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]{1,80})'")
 NOTHING_TEXT = N_("Nothing in this text is about the GPU setup.")
 NEXT_LOOK = N_("Paste the lines around the first error, or check this computer: convalesce scan.")
 """Next step for a text without any clue."""
@@ -85,7 +86,7 @@ def explain(text: str, snapshot: Snapshot | None = None, findings: tuple[Finding
     ending = endings.find_ending(reading)
     about = bool(meant) or is_about_gpu(reading)
     if ending is None and not about:
-        return Explanation(sentence=_(NOTHING_TEXT), decide=_(NEXT_LOOK))
+        return Explanation(sentence=_(NOTHING_TEXT), decide=_next_look(reading))
     codes = meant or dictionary.code_meanings(reading)
     failures: list[Finding] = []
     says = TextSummary() if meant else saying.summarise_text(reading, codes)
@@ -168,6 +169,18 @@ def is_about_gpu(reading: ParsedText) -> bool:
         return believe_words(reading).about >= (LEAST_ABOUT if clues else LEAST_ABOUT_BY_WORDS)
     exact = any(c.exact and max(c.causes, key=lambda cause: c.causes[cause]) != "program_error" for c in clues)
     return bool(clues) and (named or exact)
+
+
+def _next_look(reading: ParsedText) -> str:
+    """Return what to do with a text that is about no GPU set-up."""
+    absent = ABSENT_MODULE.search(reading.text)
+    if absent is None:
+        return _(NEXT_LOOK)
+    return _(
+        "The Python that ran does not find the module {module}. Activate the environment that has it, or install the "
+        "package that contains it into the one that ran: python -m pip always means the Python that you call.",
+        module=printable(absent[1]),
+    )
 
 
 def telling_lines(reading: ParsedText) -> tuple[str, ...]:

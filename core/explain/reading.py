@@ -30,7 +30,7 @@ _NEGATIVE = re.compile(r"(?<![\d.])(-10737\d{5}|3221[0-9]{6})(?!\d)")
 _CUDA_NUMBER = re.compile(
     r"\b(?:cuda|cuinit|cudaerror_t|curesult|cudagetdevicecount)\b[a-z_(): ]{0,24}?\b(?:error|returned|status|code|failed|failure|results in)"
     r"[ :=#(,]{1,4}(\d{1,3})\b|\bcudaerror ?\((\d{1,3})\)|\berror (\d{3}):|\bcuda\b[^\n\d]{0,60}?\b(?:error|status|failure)[ :=]{1,2}(\d{2,3})\b"
-    r"|\bcudaapierror: ?\[(\d{1,3})\]"
+    r"|\bcudaapierror: ?\[(\d{1,3})\]|\bfailed to get device context (\d{1,3})(?!\d)"
     # "cuDriverGetVersion(): 34", "cudaSetDevice err: 999", "cuInit(0) returned 100"
     r"|\bcu(?:da)?(?:init|driver|device|ctx|mem|module|stream|launch|get|set|malloc|event|runtime)[a-z0-9_]{0,40}(?:\([^()\n]{0,20}\))?"
     r"(?::| returned| failed| failed with| err| error| status| result){1,2}[ :=(]{1,3}(\d{1,3})\b(?!\.\d)"
@@ -41,6 +41,7 @@ CUDA_NUMBERS = {
     46: "cudaerrordevicesunavailable", 100: "cudaerrornodevice", 101: "cudaerrorinvaliddevice", 200: "cudaerrorinvalidkernelimage",
     209: "cudaerrornokernelimagefordevice", 214: "cudaerroreccuncorrectable", 222: "cudaerrorunsupportedptxversion",
     220: "cudaerrornvlinkuncorrectable", 221: "cudaerrorjitcompilernotfound", 304: "cudaerroroperatingsystem", 700: "cudaerrorillegaladdress", 719: "cudaerrorlaunchfailure",
+    801: "cudaerrornotsupported",
     802: "cudaerrorsystemnotready", 803: "cudaerrorsystemdrivermismatch", 804: "cudaerrorcompatnotsupportedondevice",
     805: "cudaerrormpsconnectionfailed", 999: "cudaerrorunknown",
     # numbers of CUDA before 10.1
@@ -103,6 +104,11 @@ class ParsedText:
     """Index of each known message's first occurrence: the first one is the reason more often than later ones."""
     xids: tuple[int, ...] = ()
     """Xid numbers in the kernel log."""
+
+    def as_written(self, library: LibraryName) -> str:
+        """Return a library's file name in the case in which the text has it."""
+        there = re.search(re.escape(library.name), self.text, re.IGNORECASE)
+        return there[0] if there else library.name
 
 
 def read_text(text: str) -> ParsedText:
@@ -255,7 +261,7 @@ def _marks_of(x: LibraryName, how: str) -> set[str]:
     families = {x.family, *(("toolkit",) if x.family in TOOLKIT_FAMILIES else ())}
     if x.family == "cudnn":
         families.add("cudnn-sub" if x.part else "cudnn-main")
-    if x.family == "libcuda" and x.major is None:
+    if x.family == "libcuda" and x.name.endswith(".so"):
         families.add("libcuda-unversioned")
     marks = {f"{word}:{f}" for f in families for word in ({"lib", how} if how != "opened" else {"opened"})}
     if how != "opened" and x.major is not None:

@@ -11,6 +11,8 @@ from core.report.json_form import indented_json
 MAX_RENDERED_CAUSES = 5
 MIN_SHOWN_SCORE = 0.015
 """Where a score reads 2 %: a dozen remote possibilities do not help. JSON has them all."""
+MIN_ADVISED_SCORE = 0.05
+"""Below it, a cause gets no steps: to follow them without knowing more harms more often than it helps."""
 NEAR = 6
 """The steps of a second cause are shown unless the first is this many times as likely."""
 VERDICT_SIGNS = {
@@ -128,7 +130,7 @@ def what_to_do(e: Explanation, width: int) -> list[str]:
     asks_one = "\n" in e.decide
     if asks_one:
         lines += asked + _wrap_lines(_("To answer: convalesce explain --answer NUMBER"), "    ", width)
-    having = [r for r in worth_showing(e.causes) if r.steps][:2]
+    having = [r for r in worth_showing(e.causes) if r.steps and (r.score >= MIN_ADVISED_SCORE or r.verdict == "proved")][:2]
     near = [r for r in having if r.score * NEAR >= having[0].score]
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or near
     for r in first:

@@ -13,7 +13,6 @@ from core.explain.mechanism.frameworks import FRAMEWORK_DISTRIBUTIONS
 from core.explain.mechanism.objections import CAPABILITY_PATTERN, GPU_MODEL_PATTERN
 from core.explain.model import CodeMeaning, NamedThing, TextSummary
 from core.explain.reading import ParsedText
-from core.knowledge.library_names import LibraryName
 
 MAX_NAMED_THINGS = 4
 """Maximum number of things of one kind that are named."""
@@ -48,9 +47,15 @@ def _meaning(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> str:
     status = next((c for c in codes if c.kind or c.term.startswith("Xid ")), None)
     file = next((x for x in reading.blamed if x.family not in ("framework", "")), None)
     if file is not None:
-        return join_sentences(file_meaning(file, reading, status), dictionary.library_meaning(file).meaning)
+        return join_sentences(
+            file_meaning(reading.as_written(file), reading, status), dictionary.library_meaning(file).meaning
+        )
     opened = next(iter(reading.opened), None)
-    there = _("{file} was found and opened before that: it is not missing.", file=opened.name) if opened else ""
+    there = (
+        _("{file} was found and opened before that: it is not missing.", file=reading.as_written(opened))
+        if opened
+        else ""
+    )
     known = status or next((c for c in codes if c.meaning), None)
     number = _DRIVER_CUDA.search(reading.low)
     newest = (
@@ -82,36 +87,36 @@ def version_meaning(built: Version, found: Version) -> str:
     )
 
 
-def file_meaning(file: LibraryName, reading: ParsedText, status: CodeMeaning | None) -> str:
-    """Return the meaning of a message about a library."""
+def file_meaning(file: str, reading: ParsedText, status: CodeMeaning | None) -> str:
+    """Return the meaning of a message about a library, whose file has this name."""
     marks = reading.marks
     if "win:126" in marks:
         return _(
             "Windows did not load {file}. Error 126 means that the file itself, or a library that it depends "
             "on, was not found.",
-            file=file.name,
+            file=file,
         )
     if marks & {"win:127", "lib-mismatch-symbol"}:
         return _(
             "{file} was found, but a function is missing in it or in a library that it needs: files of two "
             "releases are mixed.",
-            file=file.name,
+            file=file,
         )
     if marks & {"win:193", "wrong-arch"}:
-        return _("{file} was found, but it was built for another kind of processor, or is damaged.", file=file.name)
+        return _("{file} was found, but it was built for another kind of processor, or is damaged.", file=file)
     if "truncated" in marks:
-        return _("{file} was found, but it is not in its original state.", file=file.name)
+        return _("{file} was found, but it is not in its original state.", file=file)
     if "permission" in marks:
-        return _("{file} was found, but this user has no permission to open it.", file=file.name)
+        return _("{file} was found, but this user has no permission to open it.", file=file)
     if status is not None and status.kind == "windows error":
-        return f"{file.name}: {status.meaning}"
-    return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file.name)
+        return f"{file}: {status.meaning}"
+    return _("The program asked for {file}, and the loader did not find it, or could not load it.", file=file)
 
 
 def named_things(reading: ParsedText, codes: tuple[CodeMeaning, ...]) -> list[NamedThing]:
     """Return the things that a text names: files, statuses, symbols, versions, frameworks, GPUs, the system."""
     found: list[tuple[str, list[str]]] = [
-        ("file", [x.name for x in (*reading.blamed, *reading.libraries)]),
+        ("file", [reading.as_written(x) for x in (*reading.blamed, *reading.libraries)]),
         (
             "status",
             [f"{c.term} ({c.number})" if c.number else c.term for c in codes if c.kind],

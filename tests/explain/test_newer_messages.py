@@ -6,6 +6,7 @@ import pytest
 
 from core.explain import explain, render_text
 from core.explain.reading import read_text
+from core.explain.render import MIN_ADVISED_SCORE
 
 LISTED = (
     "The current PyTorch install supports CUDA capabilities {}\nis not compatible with the current PyTorch installation"
@@ -311,6 +312,31 @@ def test_the_same_words_are_explained_once() -> None:
 def test_steps_of_an_unlikely_second_cause_are_left_out() -> None:
     said = render_text(explain("ImportError: numpy.core.multiarray failed to import"))
     assert said.count("If this is the cause") == 1
+
+
+def test_a_cause_that_is_hardly_likely_gets_no_steps() -> None:
+    bare = explain("cuda driver library failed to get device context 2000")
+    assert bare.causes[0].score < MIN_ADVISED_SCORE
+    assert bare.causes[0].steps
+    assert "If this is the cause" not in render_text(bare)
+
+
+def test_a_library_is_named_as_the_text_writes_it() -> None:
+    said = explain("libcublasLt.so.12: cannot open shared object file: No such file or directory").says
+    assert "libcublasLt.so.12" in said.meaning
+    assert "libcublasLt.so.12" in [x.name for x in said.names]
+
+
+def test_only_a_name_without_a_number_is_one_that_wsl_does_not_list() -> None:
+    assert "missing:libcuda-unversioned" in read_text("libcuda.so: cannot open shared object file").marks
+    assert "missing:libcuda-unversioned" not in read_text("Unable to load /usr/lib/libcuda.so.550.120").marks
+
+
+def test_a_refused_context_is_a_container_that_lost_its_devices() -> None:
+    text = (
+        "cuda driver library failed to get device context 800time=2025-07-11T07:00:00.476Z level=WARN source=gpu.go:434"
+    )
+    assert explain(text).causes[0].cause == "container_lost_devices"
 
 
 def test_the_number_behind_unknown_error_is_the_error() -> None:
