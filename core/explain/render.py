@@ -130,7 +130,9 @@ def what_to_do(e: Explanation, width: int) -> list[str]:
     asks_one = "\n" in e.decide
     if asks_one:
         lines += asked + _wrap_lines(_("To answer: convalesce explain --answer NUMBER"), "    ", width)
-    having = [r for r in worth_showing(e.causes) if r.steps and (r.score >= MIN_ADVISED_SCORE or r.verdict == "proved")][:2]
+    having = [
+        r for r in worth_showing(e.causes) if r.steps and (r.score >= MIN_ADVISED_SCORE or r.verdict == "proved")
+    ][:2]
     near = [r for r in having if r.score * NEAR >= having[0].score]
     first = [r for r in e.causes if r.verdict == "proved" or r.may][:1] or near
     for r in first:
