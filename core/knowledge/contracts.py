@@ -94,6 +94,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     readers: str
     """A pattern of the distributions that read it; empty for any program."""
     kind: ContractKind
+    system: System | Literal[""] = ""
+    """The only system whose programs read it; empty: all do."""
     words: tuple[str, ...] = ()
     separator: str = ""
     """Each of its letters parts words."""

@@ -475,12 +475,7 @@ def test_values_for_jax(variable: str, value: str, severity: Severity | None):
         ("KERAS_BACKEND", "torch", TORCH, None),
         ("PYTHONHASHSEED", "fixed", (), Severity.ERROR),
         ("PYTHONHASHSEED", "0", (), None),
-        ("PATHEXT", ".PY;.PYW", (), Severity.ERROR),
-        ("PATHEXT", "%PATHEXT%;.PY", (), Severity.ERROR),
-        ("PATHEXT", ".COM;.EXE;.BAT;.CMD;.PY", (), None),
-        ("PATHEXT", ".com;.exe", (), None),
-        ("PATHEXT", ".EXE", (), None),
-        ("PATHEXT", "", (), None),
+        ("PATHEXT", ".PY;.PYW", (), None),
         ("PYTHONIOENCODING", "utf-9", (), Severity.ERROR),
         ("PYTHONIOENCODING", "UTF-8:surrogateescape", (), None),
         ("PYTHONIOENCODING", ":replace", (), None),
@@ -512,6 +507,20 @@ def test_only_its_readers_mind(
 ):
     its = found(machine(variable, value, *distributions))
     assert [f.severity for f in its] == ([] if severity is None else [severity])
+
+
+@pytest.mark.parametrize("value", [".PY;.PYW", "%PATHEXT%;.PY"])
+def test_windows_alone_looks_for_programs_by_their_endings(value: str) -> None:
+    seen = machine("PATHEXT", value)
+    windows = replace(seen, machine=replace(seen.machine, system="windows"))
+    assert [f.severity for f in found(windows)] == [Severity.ERROR]
+    assert not found(seen)
+
+
+@pytest.mark.parametrize("value", [".COM;.EXE;.BAT;.CMD;.PY", ".com;.exe", ".EXE", ""])
+def test_endings_with_that_of_programs_are_right(value: str) -> None:
+    seen = machine("PATHEXT", value)
+    assert not found(replace(seen, machine=replace(seen.machine, system="windows")))
 
 
 @pytest.mark.parametrize(

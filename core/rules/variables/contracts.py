@@ -33,7 +33,7 @@ def broken_contracts(seen: Snapshot) -> Iterator[Finding]:
     told: set[str] = set()  # of a folder for several kinds of files, once
     for contract in variable_contracts():
         value = _value(seen, contract)
-        if value is None:
+        if value is None or contract.system not in ("", seen.machine.system):
             continue
         reading = [h for h in views if contract.readers and reader_of(h, contract)]
         if (contract.readers_only and not reading) or not _is_asked_for(contract, value.value, seen):
