@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from core.common.progress import Progress
 from core.host.child import ChildAnswer
@@ -16,8 +17,9 @@ from core.host.this_host import this_host
 from core.loader.earlier_reads import EarlierReads, earlier_or_new, using
 from core.model.facts import Distribution, EndedImport, Machine, PythonEnvironment, Snapshot
 from core.probes.probe import ProbeRequest
+from core.probes.python import imports
 from core.probes.python.following import reading_children
-from core.probes.python.following.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, read_ahead
+from core.probes.python.following.read_ahead import BYTE_CODE, EXTENSIONS, FOLLOWED, KEY, Ahead, ReadAhead, read_ahead
 from core.probes.python.following.search_parts import SearchParts
 from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import sysroot_of
@@ -119,6 +121,31 @@ def test_the_scan_does_what_no_child_does_and_finds_the_same(
     own = {"recorded", *(part for part in (EXTENSIONS, BYTE_CODE, FOLLOWED) if part not in done)}
     parts = dict(zip(LOOKS, (EXTENSIONS, "recorded", "recorded", BYTE_CODE, FOLLOWED), strict=True))
     assert {parts[name] for name in looked} == own
+
+
+@pytest.mark.usefixtures("settled")
+def test_every_environment_is_read_once_before_the_scan_waits_for_a_child(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pythons, work = tuple(environment(tmp_path / name) for name in ("one", "two")), tmp_path / "work"
+    work.mkdir()
+    request = request_for(pythons[0], work)
+    request = replace(request, seen=replace(request.seen, pythons=pythons))
+    request.shared[KEY] = ReadAhead((child := Ahead((FOLLOWED, EXTENSIONS)),))
+    noted: list[str] = []
+    for name in LOOKS:
+        note_calls(monkeypatch, name, noted)
+
+    def wait() -> None:
+        noted.append("wait")
+        child.ended.set()
+
+    monkeypatch.setattr(child, "wait", wait)
+    with using(EarlierReads()):
+        assert [[e.wanted for e in found.ended] for found in imports.look(request)] == [["absent_module"]] * 2
+    before = [name.rpartition(".")[2] for name in noted[: noted.index("wait")]]
+    assert before == ["_unlike_files", "_unfit_modules", "_unfit_byte_code"] * 2
+    assert not set(before) & {name.rpartition(".")[2] for name in noted[len(before) :]}
 
 
 def note_calls(monkeypatch: pytest.MonkeyPatch, name: str, noted: list[str]) -> None:

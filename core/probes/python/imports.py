@@ -53,7 +53,13 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
     folder = start_folder(request, where)
     end, found = time.thread_time() + MAX_SECONDS, list[ImportSearch]()
     ahead = read_ahead(request)
-    for python in request.seen.pythons or ():
+    pythons = request.seen.pythons or ()
+    for python in pythons if ahead.is_at_work else ():
+        request.watch.check()
+        if (time.thread_time() <= end or python.is_wanted) and where.is_folder(python.prefix):
+            for _ in request.apart(functools.partial(_beside_children, python, request, folder, where)):
+                pass
+    for python in pythons:
         request.watch.check()
         if time.thread_time() > end and not python.is_wanted:
             request.miss(_cut_short(python, MAX_SECONDS))
@@ -69,6 +75,17 @@ def look(request: ProbeRequest) -> tuple[ImportSearch, ...]:
                 remember(python, where)
     ahead.end()
     return tuple(found)
+
+
+def _beside_children(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> Iterator[None]:
+    """Read what does not depend on where imports end, while children find that out; ``search_of`` finds it among what was kept."""
+    interpreter = read_interpreter(python.prefix, python.executable, where)
+    if interpreter is not None:
+        path = python_search_path(interpreter, request.env, folder, where, working=working_folder(where))
+        SearchParts(python, interpreter, path, request, where).read_beside_children()
+        overwritten_packages(python, request, where)
+        compiled_remains(python, request, where)
+    yield from ()
 
 
 def _searches(python: PythonEnvironment, request: ProbeRequest, folder: str, where: Sysroot) -> tuple[ImportSearch]:

@@ -42,6 +42,15 @@ class ReadAhead:
         self._seconds: dict[str, float] = {}
         self._spent: dict[str, list[float]] = {}
 
+    @property
+    def is_at_work(self) -> bool:
+        """Whether a child has not ended."""
+        return not all(one.ended.is_set() for one in self._children)
+
+    def does(self, part: str) -> bool:
+        """Whether a child does this part."""
+        return any(part in one.parts for one in self._children)
+
     def wait(self, part: str) -> None:
         """Wait until a child has done this part; not at all where none does."""
         for one in self._children:

@@ -40,7 +40,7 @@ LD_LIBRARY_PATH that does not answer would stop the child as it starts.
 
 PARTS_OF_CHILDREN = {
     1: (),
-    2: ((FOLLOWED,),),
+    2: ((FOLLOWED, EXTENSIONS),),
     3: ((FOLLOWED,), (EXTENSIONS, BYTE_CODE)),
 }
 """Number of processors -> the parts that each child does; the scan itself does the others. With a third child all processes together

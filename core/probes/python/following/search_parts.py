@@ -93,6 +93,15 @@ class SearchParts:
             hidden=tuple(f.name for f in (*self.hidden, *replaced)),
         )
 
+    def read_beside_children(self) -> None:
+        """Read, for later, what no child reads ahead."""
+        ahead = read_ahead(self._request)
+        _ = self.recorded
+        if not ahead.does(EXTENSIONS):
+            self.extensions()
+        if not ahead.does(BYTE_CODE):
+            self.byte_code()
+
     def ended(self, late: Late) -> tuple[EndedImport, ...]:
         """Return where imports end; ``late``: see ``ended_imports``. What a child does ahead is waited for."""
         ahead = read_ahead(self._request)
