@@ -193,12 +193,10 @@ def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -
     """Return what is told of a variable that a shell's start-up file sets, and that what starts without a shell does not get."""
     title = _("{source} asks for the variable {name}, which is not set there.", source=one.source, name=one.name)
     if one.program == "torchrun":
-        why = _("torchrun sets it for the programs that it starts. Without torchrun the program ends with KeyError.")
+        why = _("torchrun sets it for the programs that it starts. Without torchrun the program ends at this line.")
         return title, why, manual_fix(_("Start the program with torchrun"), "torchrun --nproc-per-node=1 ...")
     where = one.program or _("this session")
-    why = _(
-        "{where} sets it, which services and jobs of cron do not read. The program ends with KeyError.", where=where
-    )
+    why = _("{where} sets it, which services and jobs of cron do not read. The program ends at this line.", where=where)
     value = f"{one.name}=..."
     if home.seen.machine.system == "windows":
         for_all = _("Let this person's account start it, or set {name} for the whole machine", name=one.name)

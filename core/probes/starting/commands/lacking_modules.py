@@ -328,7 +328,7 @@ FILLS_VARIABLES = late_pattern(
 
 
 def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
-    """Yield the variables for which a statement ends with KeyError where they are not set, with their lines."""
+    """Yield the variables without which a statement ends, with their lines: with KeyError, or with TypeError at what does not take None."""
     later = {
         id(n)
         for part in ast.walk(node)
@@ -341,8 +341,43 @@ def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
                 is_environ(value) and id(part) not in later
             ):
                 yield name, part.lineno
+            case ast.Call(func=func, args=args) if last_name(func) in _REFUSE_NONE and id(part) not in later:
+                yield from ((name, one.lineno) for one in args if (name := _perhaps_none(one)))
+            case ast.BinOp(left=left, op=ast.Add() | ast.Div(), right=right) if id(part) not in later:
+                yield from ((name, one.lineno) for one in (left, right) if (name := _perhaps_none(one)))
             case _:
                 pass
+
+
+_REFUSE_NONE = frozenset(
+    (
+        "int",
+        "float",
+        "Path",
+        "PurePath",
+        "join",
+        "open",
+        "listdir",
+        "makedirs",
+        "mkdir",
+        "chdir",
+        "expanduser",
+        "abspath",
+    )
+)
+"""Functions of Python that raise TypeError for None: int(), pathlib.Path(), os.path.join(), os.makedirs(), open()."""
+
+
+def _perhaps_none(node: ast.expr) -> str:
+    """Return the variable of a call that gives None where it is not set: os.getenv("X"), os.environ.get("X"); empty for anything else."""
+    match node:
+        case ast.Call(
+            func=ast.Attribute(attr="get", value=owner), args=[ast.Constant(value=str(name))], keywords=[]
+        ) if is_environ(owner):
+            return name
+        case ast.Call(func=func, args=[ast.Constant(value=str(name))], keywords=[]) if last_name(func) == "getenv":
+            return name
+    return ""
 
 
 OFF = ("", "0", "false", "no", "off")
