@@ -21,6 +21,9 @@ BUILT = "_builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, globals())\n"
     [
         (OLD, "4.21.0", True, 0),
         (OLD, "7.36.2", True, 0),
+        ("_SIZE = _descriptor.FieldDescriptor(name='size')\n", "4.21.0", True, 0),
+        ("_SIZE = _descriptor.FieldDescriptor(name='size')\n", "3.20.3", True, None),
+        ("DESCRIPTOR = _descriptor.FileDescriptor(name='row.proto')\n", "7.36.2", True, None),
         (OLD, "3.20.3", True, None),
         (OLD, "7.36.2", False, None),
         (OLD, "", True, None),

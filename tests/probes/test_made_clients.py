@@ -56,6 +56,8 @@ CASES: dict[str, tuple[str, dict[str, str], bool]] = {
     "by an object that makes one": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self):\n        self.own = httpx.Client()\n"}, True),
     "by an object that makes one when it is used": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self, own: httpx.Client = None):\n        if own:\n            httpx.Client()\n    def get(self):\n        return httpx.Client()\n"}, False),
     "by an object without variables": ("import ui\n", AT_ONCE | {"ui/own.py": "import httpx\nclass Client:\n    def __init__(self):\n        self.own = httpx.Client(trust_env=False)\n"}, False),
+    "by a class as it is defined": ("import ui\n", {"ui/__init__.py": "from . import own\n", "ui/own.py": "import httpx\nclass Request:\n    client = httpx.AsyncClient()\n"}, True),
+    "by a method of such a class": ("import ui\n", {"ui/__init__.py": "from . import own\n", "ui/own.py": "import httpx\nclass Request:\n    client = None\n    def get(self):\n        self.client = httpx.AsyncClient()\n"}, False),
     "by a class of which nothing is made": ("import ui\n", {"ui/__init__.py": "from .own import Client\n", "ui/own.py": BASE + "class Client(Base):\n    def __init__(self):\n        super().__init__(httpx.Client)\n"}, False),
     "by a class of another": ("from api import Api\nclass Mine:\n    pass\nMine()\n", CALLED, False),
 }  # fmt: skip
@@ -76,5 +78,7 @@ def test_a_client_of_a_program_that_does_not_name_it(case: str, tmp_path: Path):
     its = replace(here, script_folder="/home/ada/work", env={"all_proxy": "socks5://proxy:1080"})
     assert without_makers(("httpx", "torch"), its, search, where) == (("torch",) if made else ("httpx", "torch"))
     assert without_makers(("httpx",), replace(its, env={}), search, where) == ("httpx",)
+    write(tmp_path, "/home/ada/work/run.sh", "export all_proxy=socks5://proxy:1080\n")
+    assert without_makers(("httpx",), replace(its, env={}, shared={}), search, where) == (() if made else ("httpx",))
     argv = [sys.executable, "-I", "-B", "-c", f"import sys; sys.path.append({str(tmp_path) + SITE!r})\n{program}"]
     assert (b"SOCKS" in subprocess.run(argv, capture_output=True, check=False).stderr) is made

@@ -47,12 +47,28 @@ def archive() -> bytes:
     return out.getvalue()
 
 
+def onnx() -> bytes:
+    """Return a model of one addition, as onnx.proto has it: what wrote it, its graph, and behind that the operators' release."""
+
+    def field(number: int, content: bytes) -> bytes:
+        length, rest = len(content), b""
+        while length > 127:
+            rest, length = rest + bytes([length & 127 | 128]), length >> 7
+        return bytes([number << 3 | 2]) + rest + bytes([length]) + content
+
+    kind = field(2, field(1, b"\x08\x01" + field(2, field(1, b"\x08\x64"))))
+    weights = b"\x08\x64\x10\x01" + field(8, b"w") + field(9, bytes(400))
+    graph = field(1, field(1, b"x") + field(1, b"w") + field(2, b"y") + field(4, b"Add")) + field(2, b"lab")
+    graph += field(5, weights) + field(11, field(1, b"x") + kind) + field(12, field(1, b"y") + kind)
+    return b"\x08\x08" + field(2, b"lab") + field(7, graph) + field(8, b"\x10\x0d")
+
+
 def fault_of(path: Path) -> ModelFault | None:
     return model_fault(str(path), Headers(Sysroot("linux")))
 
 
 POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 100\n"
-KINDS: dict[str, Callable[[], bytes]] = {"m.safetensors": safetensors, "m.gguf": gguf, "m.pt": archive}
+KINDS: dict[str, Callable[[], bytes]] = {"m.safetensors": safetensors, "m.gguf": gguf, "m.pt": archive, "m.onnx": onnx}
 
 
 @pytest.mark.parametrize(
@@ -91,6 +107,10 @@ def test_a_cut_file_is_told(name: str, part: float, tmp_path: Path) -> None:
         ("m.bin", POINTER, True),
         ("m.onnx", POINTER, True),
         ("m.safetensors", b"", True),
+        ("m.onnx", b"", True),
+        ("m.onnx", onnx()[:7], False),  # it ends before its graph
+        ("m.onnx", b"\x08\x08\x3d" + onnx()[2:-50], False),  # a field of another form
+        ("m.onnx", b"\x08\x08\x1a\x03lab\xff", False),
         ("m.pt", b"\x80\x02}q\0.", False),  # a pickle as of old
         ("m.bin", b"anything", False),
         ("m.bin", b"", False),  # many programs have such files

@@ -806,10 +806,14 @@ def test_a_secret_with_a_blank_is_not_written_out():
      ("HF_ENDPOINT", "hf-mirror.com", "numpy", False), ("HF_ENDPOINT", "", "huggingface-hub", False),
      ("NO_PROXY", "localhost,127.0.0.1,::1,[::1]", "httpx", True), ("no_proxy", "[::1]", "httpx", True),
      ("NO_PROXY", "localhost,127.0.0.1,::1,.local,10.0.0.0/8", "httpx", False), ("NO_PROXY", "http://[::1],a.org", "httpx", False),
-     ("NO_PROXY", "*,[::1]", "httpx", False), ("NO_PROXY", "[::1]", "requests", False)],
+     ("NO_PROXY", "*,[::1]", "httpx", False), ("NO_PROXY", "[::1]", "requests", False), ("NO_PROXY", "10.0.0.0/8,fc00::/7", "httpx", True),
+     ("NO_PROXY", "fc00::/7,[::1]", "httpx==0.23.3", False), ("no_proxy", "localhost, 127.0.0.1, ::1", "httpx==0.24.0", True),
+     ("NO_PROXY", "[::1]", "httpx==0.24.0", True), ("NO_PROXY", "localhost:8080,*", "httpx==0.24.0", False),
+     ("NO_PROXY", "localhost,::1", "httpx==0.24.1", False), ("NO_PROXY", "fe80::1/64", "httpx==0.24.1", True)],
 )  # fmt: skip
 def test_addresses_that_their_readers_cannot_use(variable: str, value: str, reader: str, wrong: bool):
-    its = found(machine(variable, value, Distribution(name=reader, version="1.0", location=SITE)))
+    name, _, release = reader.partition("==")
+    its = found(machine(variable, value, Distribution(name=name, version=release or "1.0", location=SITE)))
     assert [(f.subject, f.severity) for f in its] == [(variable.upper(), Severity.WARNING)] * wrong
 
 

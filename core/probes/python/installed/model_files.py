@@ -1,7 +1,7 @@
 """Files of models that are cut off: in the hub's cache, in PyTorch's, and in the folder where the person starts programs.
 
 Only their headers are read, which say how long each must be. Sources: safetensors' README ("Format"), ggml's gguf.md, APPNOTE of ZIP
-(torch.save writes one), Git LFS' specification of its pointers.
+(torch.save writes one), Git LFS' specification of its pointers, onnx.proto (ModelProto) and protobuf's "Encoding".
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ READERS = (
 )
 """Distributions that read such files, the one that people know best first."""
 ENDINGS = (".safetensors", ".gguf", ".pt", ".pth", ".ckpt", ".bin", ".onnx")
-OF_MODELS_ALONE = ("safetensors", "gguf", "ckpt")
+OF_MODELS_ALONE = ("safetensors", "gguf", "ckpt", "onnx")
 """Endings that no other file has: an empty one is no placeholder of something else."""
 NAMED_PLACE = late_pattern(r"[\"']((?:[A-Za-z]:[\\/]|/)[^\"'\n*?<>|]{3,300})[\"']")
 """A whole path in a program's text."""
@@ -169,6 +169,8 @@ def model_fault(path: str, headers: Headers) -> ModelFault | None:
         least = _least_of_safetensors(path, head, size, headers)
     elif ending == "gguf" and head.startswith(b"GGUF"):
         least = _least_of_gguf(headers.read(path, MOST_HEADER), size)
+    elif ending == "onnx":
+        least = _least_of_onnx(headers.read(path, _START_OF_ONNX))
     elif head.startswith(b"PK\x03\x04") and ending in ("pt", "pth", "ckpt", "bin"):
         end = where.tail(path, _TAIL)
         return (
@@ -196,6 +198,44 @@ def _least_of_safetensors(path: str, head: bytes, size: int, headers: Headers) -
         return int(8 + length)
     ends = (int(found[1]) for found in _ENDS.finditer(headers.read(path, 8 + length)))
     return int(8 + length + max(ends, default=0))
+
+
+# --- ONNX ----------------------------------------------------------------------------------------------------------------
+
+_START_OF_ONNX = 64 << 10
+"""Bytes in which the graph begins: before it come the format's version and what wrote the file."""
+_GRAPH = 7
+_OF_MODEL = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, _GRAPH: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
+"""Field of a model -> its wire type: a number (0) or bytes behind their length (2)."""
+
+
+def _least_of_onnx(content: bytes) -> int:
+    """Return where a model's graph ends; 0 where the bytes before it are not those of a model."""
+
+    def number(at: int) -> tuple[int, int]:
+        """Return a number and where it ends."""
+        value = shift = 0
+        while shift < 64:
+            value |= (content[at] & 127) << shift
+            at, shift = at + 1, shift + 7
+            if content[at - 1] < 128:
+                return value, at
+        raise ValueError
+
+    at = 0
+    try:
+        while at < len(content):
+            tag, at = number(at)
+            length, at = number(at)
+            if _OF_MODEL.get(tag >> 3) != tag & 7:
+                return 0
+            if tag & 7:
+                at += length
+            if tag >> 3 == _GRAPH:
+                return at
+    except (IndexError, ValueError):
+        return 0
+    return 0
 
 
 # --- GGUF ----------------------------------------------------------------------------------------------------------------

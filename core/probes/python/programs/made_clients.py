@@ -12,7 +12,7 @@ from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_table
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.dotted_modules import DottedModules, package_of
-from core.probes.python.programs.program_folder import texts_of_programs
+from core.probes.python.programs.program_folder import own_texts, texts_of_programs
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.module_text import behind_docstring, imported_names, imports_at_the_margin, packages_spelt
 from core.probes.sysroot import Sysroot
@@ -49,7 +49,12 @@ def without_makers(
     object of a class of one that derives its own client.
     """
     variables = {c.variable for c in variable_contracts() if c.readers and re.fullmatch(c.readers, MAKER)}
-    if MAKER not in idle or variables.isdisjoint(name.upper() for name in request.env):
+    if MAKER not in idle:
+        return idle
+    around = (own_texts(request, where) or {}).values()  # a script may set one
+    if variables.isdisjoint(name.upper() for name in request.env) and not any(
+        name in text.upper() for text in around for name in variables
+    ):
         return idle
     texts = texts_of_programs(request, where)
     frameworks = {row.module.partition(".")[0] for row in module_table().modules}
@@ -87,6 +92,7 @@ def _make_clients(made_of: dict[str, frozenset[str]], search: ModuleSearch, wher
             or (classes and _DERIVED.search(text))
             or _uses_in_class(text, classes)
             or _makes_in_class(text, at_once[top])
+            or _makes_as_defined(text)
         ):
             return True
         for step in imports_at_the_margin(text, behind_docstring(text)):
@@ -109,6 +115,13 @@ def _makes_in_class(text: str, names: frozenset[str]) -> bool:
     its = (n for n in statements_of(text) if isinstance(n, ast.ClassDef) and n.name in names)
     begins = (n for one in its for n in one.body if isinstance(n, ast.FunctionDef) and n.name == "__init__")
     made = (n.value for one in begins for n in one.body if isinstance(n, ast.Expr | ast.Assign | ast.AnnAssign))
+    return any(_is_made(call) for call in made if isinstance(call, ast.Call))
+
+
+def _makes_as_defined(text: str) -> bool:
+    """Whether the body of a class makes a client, which it does as the module is imported: as gradio 3.41's AsyncRequest does."""
+    bodies = (n.body for n in statements_of(text) if isinstance(n, ast.ClassDef))
+    made = (n.value for body in bodies for n in body if isinstance(n, ast.Assign | ast.AnnAssign))
     return any(_is_made(call) for call in made if isinstance(call, ast.Call))
 
 

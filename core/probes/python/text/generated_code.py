@@ -14,7 +14,7 @@ from core.common.versions import version_tuple
 SWITCHES = {"PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION": "python", "TEMPORARILY_DISABLE_PROTOBUF_VERSION_CHECK": "true"}
 """Variables, and the values with which protobuf takes what it refuses otherwise."""
 
-_OLD = late_pattern(r"(?m)^\w+ = _descriptor\.(?:Enum)?Descriptor\(")
+_OLD = late_pattern(r"(?m)^\w+ = _descriptor\.(?:Enum|Field|Service)?Descriptor\(")
 """Before 3.19: descriptors that are created one by one."""
 
 _CHECKED = late_pattern(
