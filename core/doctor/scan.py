@@ -176,10 +176,12 @@ class _Scan:
     def run(self, meanwhile: Callable[[Snapshot], object]) -> None:
         """Run all probes to their end. ``meanwhile``: see ``take_snapshot``."""
         if second := second_process(self._waiting, self._request, self._run_part):
-            self._waiting = [p for p in self._waiting if p not in second.probes]
+            # the children of a probe that needs nothing would take the processor of what the copy waits for
+            held = [p for p in self._waiting if not p.needs and p.section not in BEFORE]
+            self._waiting = [p for p in self._waiting if p not in (*second.probes, *held)]
             self._run(_nothing, frozenset(self._wanted & {*BEFORE}))
             whole = not self.patience.silent and not self._snapshot.errors
-            self._waiting += second.begin(self.to_snapshot() if whole else None)
+            self._waiting = [*held, *self._waiting, *second.begin(self.to_snapshot() if whole else None)]
         self._run(meanwhile)
 
     def _run_part(self, probes: list[Probe], before: Callable[[], Sections | None]) -> Snapshot | None:
