@@ -412,6 +412,7 @@ def test_an_activation_in_a_workflow_ends_with_its_step(home: Path, case: str):
 AZURE = "pool:\n  {pool}\n\nsteps:\n- script: source .venv/bin/activate{joined}python3 main.py\n  displayName: Train\n"
 STAGES = "stages:\n- stage: Train\n  pool: gpu\n  jobs:\n  - job: One\n    steps:\n    - bash: . .venv/bin/activate\n    - bash: python3 main.py\n"
 CIRCLE = "jobs:\n  train:\n    {runs}\n    steps:\n      - run: source .venv/bin/activate\n      - run:\n          name: Train\n          command: {python} main.py\n"
+JENKINS = "pipeline {\n  agent { label 'gpu' }\n  stages { stage('Train') { steps {\n    {steps}\n  } } }\n}\n"
 STEPS: dict[str, tuple[str, str, bool]] = {
     "GitHub's": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "self-hosted").replace("{joined}", "\n      - run: ").replace("{more}", ""), True),
     "GitHub's, on a machine of theirs": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "ubuntu-22.04").replace("{joined}", "\n      - run: ").replace("{more}", ""), False),
@@ -421,6 +422,10 @@ STEPS: dict[str, tuple[str, str, bool]] = {
     "Azure's, by stages": ("azure-pipelines.yml", STAGES, True),
     "CircleCI's": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine: true\n    resource_class: ada/gpu").replace("{python}", "python3"), True),
     "CircleCI's, by its path": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine: true\n    resource_class: ada/gpu").replace("{python}", ".venv/bin/python3"), False),
+    "Jenkins's": ("Jenkinsfile", JENKINS.replace("{steps}", "sh '. .venv/bin/activate'\n    sh 'python3 main.py'"), True),
+    "Jenkins's, by the workspace": ("Jenkinsfile", JENKINS.replace("{steps}", "sh '. ${WORKSPACE}/.venv/bin/activate'\n    sh 'python3 main.py'"), True),
+    "Jenkins's, in one step": ("Jenkinsfile", JENKINS.replace("{steps}", "sh '. .venv/bin/activate && python3 main.py'"), False),
+    "Jenkins's, in front of PATH": ("Jenkinsfile", JENKINS.replace("{steps}", "sh '. .venv/bin/activate'\n    withEnv(['PATH+VENV=.venv/bin']) { sh '.venv/bin/python3 main.py' }"), False),
     "CircleCI's, on a machine of theirs": (".circleci/config.yml", CIRCLE.replace("{runs}", "machine:\n      image: ubuntu-2204:current").replace("{python}", "python3"), False),
 }  # fmt: skip
 """File, text, and whether a step of a machine of one's own starts another Python."""
@@ -432,13 +437,14 @@ def test_steps_that_activate_an_environment_of_the_projects_folder(home: Path, c
     script = 'VIRTUAL_ENV={home}/env\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH VIRTUAL_ENV\n'
     (home / "work/.venv").symlink_to(home / "env")
     write(home, {"env/bin/activate": script, f"work/{name}": text})
-    steps = re.findall(r"(?:run|script|bash|command): (.*)", text)
+    steps = re.findall(r"(?:run|script|bash|command): (.*)|\bsh '([^']*)'", text)
     codes = [
-        subprocess.run(["bash", "-e", "-c", step], check=False, cwd=home / "work", env={"PATH": "/usr/bin:/bin", "PYTHONPATH": ""}, capture_output=True).returncode
-        for step in steps
+        subprocess.run(["bash", "-e", "-c", step or by_sh], check=False, cwd=home / "work", env={"PATH": "/usr/bin:/bin", "PYTHONPATH": "", "WORKSPACE": str(home / "work")}, capture_output=True).returncode
+        for step, by_sh in steps
     ]  # fmt: skip
     assert any(codes) is (lost or "a machine of theirs" in case), "real shells, one a step"
-    told = [(o.why, o.seems) for w in described_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
+    its = replace(here(home), pythons=pythons(home))
+    told = [(o.why, o.seems) for w in (*described_ways(its), *task_ways(its)) for o in w.runs]
     assert told == ([("imports", str(home / "env"))] if lost else [])
 
 

@@ -171,6 +171,7 @@ JOBS = {
     "Jenkins": ("work/Jenkinsfile", "pipeline {\n  agent { label 'gpu' }\n  environment {\n    // why\n    LD_LIBRARY_PATH = \"${WORKSPACE}/lib\"\n    KEY = credentials('id')\n  }\n  stages { stage('Train') { steps { sh '{env}/bin/python main.py' } } }\n}\n", ["{home}/work/lib"]),
     "Jenkins, of another stage": ("work/Jenkinsfile", "pipeline {\n  stages {\n    stage('Build') {\n      environment { LD_LIBRARY_PATH = '/b' }\n      steps { sh 'make' }\n    }\n    stage('Train') { steps { sh \"\"\"\n      cd .\n      {env}/bin/python main.py\n    \"\"\" } }\n  }\n}\n", [None]),
     "Jenkins, withEnv": ("work/Jenkinsfile", "node {\n  withEnv(['A=b', 'LD_LIBRARY_PATH=/a']) {\n    sh script: '{env}/bin/python main.py', label: 'train'\n  }\n  sh '{env}/bin/python main.py'\n}\n", ["/a", None]),
+    "Jenkins, an entry in front": ("work/Jenkinsfile", "node {\n  withEnv(['LD_LIBRARY_PATH=/a']) { withEnv(['LD_LIBRARY_PATH+X=/b']) {\n    sh(returnStdout: true, script: '{env}/bin/python main.py')\n  } }\n}\n", ["/b:/a"]),
     "Jenkins in a container": ("work/Jenkinsfile", "pipeline {\n  agent { docker { image 'python' } }\n  environment { LD_LIBRARY_PATH = '/a' }\n  stages { stage('T') { steps { sh '{env}/bin/python main.py' } } }\n}\n", []),
 }  # fmt: skip
 

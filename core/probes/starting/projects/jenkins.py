@@ -59,7 +59,7 @@ class _Pipeline:
         """Begin a block, with what ``withEnv`` gave it."""
         inner = self.state.apart()
         for name, value, line in self._given:
-            inner.export_variable(name, value, self._path, line, "python")  # no cure edits such a file
+            self._export(inner, name, value, line)
         self._blocks.append((self.words[-1] if self.words else "", inner))
         self.words, self._given = [], []
 
@@ -75,16 +75,22 @@ class _Pipeline:
     def take(self, key: str, told: str, line: int) -> bool:
         """Take a text; return whether it is a command."""
         if self._blocks[-1][0] == "environment" and key:
-            self.state.export_variable(key, told, self._path, line, "python")
+            self._export(self.state, key, told, line)
         elif "withEnv" in self.words:
             name, equals, value = told.partition("=")
             self._given += [(name, value, line)] if equals else []
         elif self.words[-1:] == ["stage"]:
             self.stage = told
-        elif "sh" in self.words[-2:]:
+        elif "sh" in self.words and self.words[-1] in ("sh", "script"):
             self.words = []
             return True
         return False
+
+    def _export(self, state: State, name: str, value: str, line: int) -> None:
+        """Give a block a variable; ``PATH+NAME`` puts a folder in front of the list."""
+        name, plus, _rest = name.partition("+")
+        whole = f"{value}:{state.values.get(name, '')}" if plus else value
+        state.export_variable(name, whole, self._path, line, "python")  # no cure edits such a file
 
 
 def _told(text: str, state: State, ground: Ground) -> str:

@@ -1,4 +1,5 @@
-"""Steps of servers' jobs that run on a machine of one's own: GitHub Actions and what is like it, Azure Pipelines, CircleCI.
+"""Steps of servers' jobs that run on a machine of one's own: GitHub Actions and what is like it, Azure Pipelines, CircleCI;
+whether one of those or of Jenkins activates an environment.
 
 Each step has a shell of its own, and what it activates ends with it. Sources: GitHub's "Workflow syntax" (``runs-on``, ``steps``, ``defaults``);
 Azure's "Run cross-platform scripts" and "Specify jobs" (``pool``); CircleCI's "Configuration reference" (``resource_class``, ``run``).
@@ -22,12 +23,16 @@ from core.probes.starting.ways import Reached
 _OF_GITHUB = late_pattern(r".*/\.(?:github|gitea|forgejo)/workflows/[^/]*")
 _OF_AZURE = late_pattern(r".*/azure-pipelines\b[^/]*")
 _OF_CIRCLE = late_pattern(r".*/\.circleci/[^/]*")
+_OF_JENKINS = late_pattern(r".*/Jenkinsfile")
 _PREPARES = late_pattern(
     r"setup-python|setup-uv|setup-pixi|miniconda|micromamba|mambaforge|GITHUB_PATH|GITHUB_ENV|BASH_ENV|\bcontainer:|uses:[ ]*\./"
     r"|UsePythonVersion|UseCondaEnvironment|task\.prependpath|task\.setvariable|\bdocker:|\borbs:"
+    r"|withPythonEnv|\bpodTemplate\b|\btools[ ]*\{"
 )
 """What gives the steps behind it another Python, or another PATH."""
-_ACTIVATES = late_pattern(r"(?:^|[\s;&|:'\"])(?:\.|source)[ \t]{1,9}[\"']?([\w./-]{1,200})/bin/activate\b")
+_ACTIVATES = late_pattern(
+    r"(?:^|[\s;&|:'\"])(?:\.|source)[ \t]{1,9}[\"']?(?:\$\{?\w+\}?/)?([\w./-]{1,200})/bin/activate\b"
+)
 
 Step = tuple[str, str, str]
 """Name, commands, and the shell that reads them."""
@@ -35,16 +40,21 @@ Step = tuple[str, str, str]
 
 def activates_here(text: str, path: str, ground: Ground) -> bool:
     """Whether a job activates an environment of the project's folder, by a path from there."""
-    if not any(its.fullmatch(path) for its in (_OF_GITHUB, _OF_AZURE, _OF_CIRCLE)):
+    if not any(its.fullmatch(path) for its in (_OF_GITHUB, _OF_AZURE, _OF_CIRCLE, _OF_JENKINS)):
         return False
     own = {ground.where.real_path(p.prefix) for p in ground.pythons}
     places = (posixpath.join(ground.folder, found[1]) for found in _ACTIVATES.finditer(text))
     return any(ground.where.real_path(posixpath.normpath(place)) in own for place in places)
 
 
+def prepares_python(text: str) -> bool:
+    """Whether a job gives its steps another Python, or another PATH."""
+    return bool(_PREPARES.search(text))
+
+
 def server_steps(path: str, text: str, whole: Described, ground: Ground) -> Iterator[Reached]:
     """Yield the steps that start a Python without what their program imports; none of a file that prepares another Python for all of them."""
-    if not isinstance(whole, dict) or _PREPARES.search(text):
+    if not isinstance(whole, dict) or prepares_python(text):
         return
     for name, run, shell in _steps_of(path, text, whole):
         state = State({"PATH": MACHINES_PATH, "PWD": ground.folder}, {"PATH"}, files=[path])

@@ -23,8 +23,10 @@ from core.probes.starting.projects.jenkins import jenkins_tasks
 from core.probes.starting.projects.launching_code import Reader, dag_files, launching_calls, launching_files
 from core.probes.starting.projects.launching_node import node_calls, node_files
 from core.probes.starting.projects.project_toml import hatch_tasks, pixi_tasks, pyproject_tasks
+from core.probes.starting.projects.server_steps import activates_here, prepares_python
 from core.probes.starting.projects.sweeps import sweep_commands, sweep_files
 from core.probes.starting.projects.tasks_in_python import invoke_tasks, nox_sessions
+from core.probes.starting.services.systemd import MACHINES_PATH
 from core.probes.starting.ways import Reached
 
 MOST_TASKS = 40
@@ -75,14 +77,18 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
         state = ground.session()
         state.values["PWD"] = ground.folder
         state.files.append(path)
+        apart = activates_here(text, path, ground) and not prepares_python(text)
+        if apart:
+            state.values["PATH"] = MACHINES_PATH  # a server's agent is a service
         lost: dict[str, list[StartLine]] = {}
         for number, (name, line, command, its) in enumerate(read(text, path, state, ground)):
             if number >= MOST_TASKS:
                 break
             its.ignored += lost.get(name, [])
             lost.setdefault(name, []).extend(_lost_behind(command, line, path, its))
-            alone = _by_sh(read, text, ground)
-            shell = "/bin/sh" if alone else "bash"
+            alone = apart or _by_sh(read, text, ground)
+            head = re.match(r"#!\s*/\S+", command) if apart else None
+            shell = head[0] if head else "/bin/sh" if alone else "bash"
             found = python_of_text(command, Line(path, line), its, ground, shell=shell)
             way = Reached(
                 kind="task",
@@ -91,6 +97,7 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
                 argv=(found.path,) if found else (),
                 text=command if alone else "",
                 shell=language(shell, ground) if alone else "",
+                apart=apart,
             )
             yield from program_ways(found, way, ground)
 
