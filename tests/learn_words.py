@@ -1,6 +1,6 @@
 """Learn what words speak for which causes: ``python -m tests.learn_words [--write]``.
 
-For each cause the mean of its texts' words, pairs of words and marks, rare ones weighing more (the resolved threads of the
+For each cause the mean of its texts' words, pairs of words, versions and marks, rare ones weighing more (the resolved threads of the
 sets that are learned from, texts written for it, the help pages, and what clues say); a text is as near to a cause as the cosine to that mean, and nearer
 the rarer its words are in the texts of all other causes (complement naive Bayes), and the more they part the cause from the others
 (``tests.explain.parting``), all folded into the same numbers. Texts about
@@ -29,55 +29,20 @@ from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues, known_messages
 from core.knowledge.words import WordTable
 from tests.explain.parting import part_causes
-from tests.explain.threads import Thread, all_threads
+from tests.explain.threads import SETS, UNSEEN, Thread, all_threads
 from tests.explain.written import FILE as WRITTEN
 from tests.explain.written import Written, all_written
 
 KNOWLEDGE = Path(resources.__path__[0], "knowledge")
 HELP = Path(resources.__path__[0], "help")
 NOISE = Path(__file__).parent / "explain" / "noise.jsonl"
-LEARNED = (
-    "first",
-    "second",
-    "third",
-    "fourth",
-    "sixth",
-    "eighth",
-    "ninth",
-    "tenth",
-    "eleventh",
-    "fourteenth",
-    "fifteenth",
-    "sixteenth",
-    "seventeenth",
-    "eighteenth",
-    "nineteenth",
-    "twentieth",
-    "twenty-first",
-    "twenty-second",
-    "twenty-third",
-    "twenty-fourth",
-    "twenty-fifth",
-    "twenty-sixth",
-    "twenty-seventh",
-    "twenty-eighth",
-    "twenty-ninth",
-    "thirtieth",
-    "thirty-first",
-    "thirty-second",
-    "thirty-third",
-    "thirty-fourth",
-    "thirty-fifth",
-    "thirty-sixth",
-    "thirty-seventh",
-    "thirty-eighth",
-)
+LEARNED = tuple(name for name in SETS if name not in (*UNSEEN, "seventh"))
 LANGUAGES = ("en", "zh_CN")
 SOURCES = ("causes", "clues", "kernel_log", "messages")
 """Tables whose words or marks the examples have."""
 FOLDS = 5
-LEAST, LEAST_PAIR = 1.0, 3.0
-"""Texts that must have a word or a mark, or a pair of words, for it to be kept, as they were weighed."""
+LEAST, LEAST_VERSION, LEAST_PAIR = 1.0, 2.0, 3.0
+"""Texts that must have a word or a mark, a version, or a pair of words, for it to be kept, as they were weighed."""
 MARK_WEIGHT, PAIR_WEIGHT = 1.5, 0.4
 """What a mark counts, and a pair of words that count already, beside a word."""
 COMPLEMENT_SHARE = 0.3
@@ -191,7 +156,7 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
     weighs = {
         f: (log(whole / n) + 1) * (PAIR_WEIGHT if " " in f else MARK_WEIGHT if f.startswith("=") else 1.0)
         for f, n in texts.items()
-        if n >= (LEAST_PAIR if " " in f else LEAST)
+        if n >= (LEAST_PAIR if " " in f else LEAST_VERSION if f.startswith("v:") else LEAST)
     }
     vectors: list[dict[str, float]] = []
     for e in ours:
@@ -203,7 +168,7 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
         for f, x in vector.items():
             means[e.cause][f] += e.weight * x
     features: dict[str, tuple[int, int, list[int], list[int]]] = {}
-    for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST)}):
+    for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST and not f.startswith("v:"))}):
         rate = (texts[f] + strange[f] + 0.5) / (whole + apart + 1)
         ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
         about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))

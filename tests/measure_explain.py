@@ -20,48 +20,11 @@ from core.explain.ranking import conditions_hold
 from core.explain.reading import read_text
 from core.explain.render import render_text
 from core.knowledge.messages import Clue, known_clues
-from tests.explain.threads import UNSEEN, Thread, all_threads
+from tests.explain.threads import SETS, UNSEEN, Thread, all_threads
 from tests.learn_words import LEARNED
 
-TRAINED, HELD_OUT, LATER = (
-    ("first", "second"),
-    ("held out",),
-    (
-        "third",
-        "fourth",
-        "sixth",
-        "seventh",
-        "eighth",
-        "ninth",
-        "tenth",
-        "eleventh",
-        "fourteenth",
-        "fifteenth",
-        "sixteenth",
-        "seventeenth",
-        "eighteenth",
-        "nineteenth",
-        "twentieth",
-        "twenty-first",
-        "twenty-second",
-        "twenty-third",
-        "twenty-fourth",
-        "twenty-fifth",
-        "twenty-sixth",
-        "twenty-seventh",
-        "twenty-eighth",
-        "twenty-ninth",
-        "thirtieth",
-        "thirty-first",
-        "thirty-second",
-        "thirty-third",
-        "thirty-fourth",
-        "thirty-fifth",
-        "thirty-sixth",
-        "thirty-seventh",
-        "thirty-eighth",
-    ),
-)
+TRAINED, HELD_OUT = ("first", "second"), ("held out",)
+LATER = tuple(name for name in SETS if name not in (*TRAINED, *UNSEEN))
 NOT_NAMED = 99
 """Place of a true cause that was not named at all."""
 SURE = 0.8

@@ -201,10 +201,11 @@ def module_is_loaded(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
             yield _say(cause, "refuted", _("Kernel module that was loaded"), seen.module, KERNEL)
 
 
-def cuda_is_available(_r: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """PyTorch itself reported that it can use CUDA."""
+def cuda_is_available(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
+    """PyTorch itself reported that it can use CUDA; another process can have another list of visible GPUs."""
     if seen.cuda_works:
-        for cause in CUDA_STARTS:
+        own = {"gpu_hidden_by_env"} if "visible-devices" in reading.marks else set()
+        for cause in (c for c in CUDA_STARTS if c not in own):
             yield _say(cause, "refuted", _("Is CUDA available"), "True", COLLECT_ENV)
 
 

@@ -41,8 +41,8 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = 
     first = [_(s.step) for s in exact if _is_of_message(s)]
     rest = [_(s.step) for s in exact if not _is_of_message(s)]
     check = next((_(text) for cause, text in known.checks.items() if cause == r.cause), "")
-    parts = (*first, _page(r.cause, marks), *rest, check)
-    steps = "\n".join(part for part in parts if part)
+    chosen, page = _page(r.cause, marks)
+    steps = "\n".join(part for part in (*chosen, *first, *page, *rest, check) if part)
     package = next((name for m in _PACKAGE.finditer(text) for name in m.groups() if name), "")
     return structs.replace(
         r, steps=_PLACEHOLDER.sub(distribution_of(package), steps) if package and r.cause in OF_A_PACKAGE else steps
@@ -54,13 +54,21 @@ def _is_of_message(step: CureStep) -> bool:
     return any(not part.startswith("!") and SYSTEMS.isdisjoint(part.split("|")) for part in step.when)
 
 
-def _page(cause: str, marks: frozenset[str]) -> str:
-    """Return the steps of a cause's page. Of those for one message each, those for the text's come first, and the others go; if none is for the text, all stay."""
-    lines = cure_text(cause).split("\n")
-    only = {row.item: conditions_hold(row.when, marks) for row in cure_steps().only if row.cause == cause}
-    if not any(only.values()):
-        return "\n".join(lines)
-    items = [_ITEM.sub("", line, count=1) for line in lines]
-    kept = [text for at, text in enumerate(items, 1) if only.get(at)]
-    kept += [text for at, text in enumerate(items, 1) if at not in only]
-    return "\n".join(f"{at}. {text}" for at, text in enumerate(kept, 1))
+def _page(cause: str, marks: frozenset[str]) -> list[list[str]]:
+    """Return the steps of a cause's page: those for the text's message, and the rest.
+
+    A step for the other system goes; if one is for the text's message, those for other messages go, too.
+    """
+    lines = [line for line in cure_text(cause).split("\n") if line]
+    only = {row.item: row for row in cure_steps().only if row.cause == cause}
+    fits = [at for at in range(1, len(lines) + 1) if at not in only or _is_of_system(only[at].system, marks)]
+    first = [at for at in fits if at in only and conditions_hold(only[at].when, marks)]
+    rest = [at for at in fits if at not in first and not (first and at in only)]
+    number = {at: f"{n}. " if _ITEM.match(lines[at - 1]) else "" for n, at in enumerate((*first, *rest), 1)}
+    return [[number[at] + _ITEM.sub("", lines[at - 1], count=1) for at in part] for part in (first, rest)]
+
+
+def _is_of_system(system: str, marks: frozenset[str]) -> bool:
+    """Whether a step for a system ("": any) is for the text's, or for one of those that the text leaves open."""
+    windows = "windows" in marks and "wsl" not in marks
+    return not (system == "linux" and windows) and not (system == "windows" and "linux" in marks and not windows)

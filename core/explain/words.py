@@ -28,6 +28,8 @@ TELLING_WORDS = 30
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese character is half a word, so only pairs count."""
+_VERSION = re.compile(r"([a-z_]{0,16}?)_?(\d{1,6})(?:\.(\d{1,6}))?[\w.]*")
+"""A number with the word that it is joined to and what follows its first dot: ``cu118``, ``sm_120``, ``3.12``."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +43,7 @@ class WordBelief:
 
 
 def word_features(reading: ParsedText) -> frozenset[str]:
-    """Return the words, pairs of words and marks of a text. Numbers count by length only."""
+    """Return the words, pairs of words, versions and marks of a text. As a word, a number counts by its length only."""
     low = reading.low
     if len(low) > MAX_WORD_CHARACTERS:
         # A log repeats its lines with other numbers.
@@ -50,7 +52,9 @@ def word_features(reading: ParsedText) -> frozenset[str]:
     parts = [part for w in words if "_" in w for part in w.split("_") if len(part) > 1]
     pairs = {f"{a} {b}" for a, b in pairwise(words)}
     singles = (w for w in words if w.isascii())
-    return frozenset({*singles, *parts, *pairs, *(f"={mark}" for mark in reading.marks)})
+    numbered = _VERSION.findall(low[:MAX_WORD_CHARACTERS])
+    versions = (f"v:{word}{major}.{minor}" if minor else f"v:{word}{major}" for word, major, minor in numbered)
+    return frozenset({*singles, *parts, *pairs, *versions, *(f"={mark}" for mark in reading.marks)})
 
 
 def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBelief:

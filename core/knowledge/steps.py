@@ -19,13 +19,15 @@ class CureStep(Frozen, frozen=True, kw_only=True):
 
 
 class PageItem(Frozen, frozen=True, kw_only=True):
-    """A step of a cause's help page that is for some messages only."""
+    """A step of a cause's help page that is for some messages, or one system, only."""
 
     cause: Cause
     item: int
     """Its number on the page, from 1."""
     when: tuple[str, ...]
     """Marks of the text for which it is, as with clues."""
+    system: str = ""
+    """"linux" or "windows"; empty for both."""
 
 
 class CureSteps(Frozen, frozen=True, kw_only=True):

@@ -525,6 +525,27 @@ def test_what_says_only_whose_gpu_it_is_is_never_sure() -> None:
     ("text", "cause"),
     [
         (
+            "error: failed to run custom build command for `cudarc v0.11.6`\nbuild.rs:79:14:\nUnsupported cuda toolkit version: `12.6`. Please raise a github issue.",
+            "upstream_packaging_bug",
+        ),
+        (
+            "Cuda device: NVIDIA GeForce RTX 4090\nSetKernelsGpuData copy to cData failed invalid device symbol",
+            "gpu_arch_too_new",
+        ),
+        (
+            "No devices were found\nDeviceGetCount: count=0 ret=Success\n20 cgroup_device multi sd_devices",
+            "container_lost_devices",
+        ),
+        (
+            "OS: windows\nkernel_of_mine imported before torch\nImportError: DLL load failed while importing kernel_of_mine: The specified module could not be found.",
+            "python_dll_search_change",
+        ),
+        ("OS: linux\nTriton: the image of the trainer: missing C compiler", "build_tools_missing"),
+        (
+            "Arc B70, image of vLLM 0.17 for XPU\nAssertionError: Torch not compiled with CUDA enabled",
+            "other_maker_gpu",
+        ),
+        (
             "ERROR: Could not install packages due to an OSError: [WinError 206] The filename or extension is too long",
             "path_too_long",
         ),

@@ -41,6 +41,12 @@ def pip(*rows: str) -> str:
     return f"Package                  Version\n------------------------ -------\n{body}\n"
 
 
+def test_cuda_that_is_available_refutes_no_variable_that_the_text_speaks_of() -> None:
+    assert judge_pasted(read_text(COLLECT))["gpu_hidden_by_env"]["verdict"] == "refuted"
+    told = judge_pasted(read_text(f"{COLLECT}\nCUDA_VISIBLE_DEVICES is set, no device is detected"))
+    assert "gpu_hidden_by_env" not in told
+
+
 PROVED = {
     # what a person pastes: the message, and what the machine showed
     "AssertionError: Torch not compiled with CUDA enabled\n" + pip("torch==2.4.0+cpu"): "framework_cpu_only_build",

@@ -16,7 +16,7 @@ from core.explain import explain, render_text
 from core.explain.engine import NEXT_LOOK, NOTHING_TEXT
 from core.explain.ranking import conditions_hold, matching_clues, rank_causes
 from core.explain.reading import read_text
-from core.explain.words import believe_words
+from core.explain.words import believe_words, word_features
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues
 from core.knowledge.words import word_table
@@ -41,6 +41,11 @@ UNSEEN_NOISE = (
     "kernel: Out of memory: Killed process 4711 (firefox) total-vm:8123456kB",
 )
 BARE = "my tensorflow job gives different answers from those on the other computer, and it never ends"
+
+
+def test_a_version_is_a_feature_with_the_word_that_it_is_joined_to() -> None:
+    features = word_features(read_text("torch 2.7.1+cu118 has no kernel for sm_120, Python 3.12"))
+    assert {"v:2.7", "v:cu118", "v:sm120", "v:3.12"} <= features
 
 
 def test_the_table_is_small_and_names_known_causes() -> None:
