@@ -67,7 +67,8 @@ def with_known_names(seen: Snapshot, root: Path, env: Mapping[str, str]) -> Snap
     machine = msgspec.structs.replace(
         seen.machine, people=tuple(p for p in dict.fromkeys((*people, *users)) if p not in own), servers=servers
     )
-    return msgspec.structs.replace(seen, machine=machine)
+    # as it was where nothing is new: rules that have run need not run again
+    return seen if machine == seen.machine else msgspec.structs.replace(seen, machine=machine)
 
 
 def _on_windows(seen: Snapshot) -> Snapshot:
