@@ -335,6 +335,8 @@ def test_a_folder_that_is_put_first_hides_what_is_imported_after_it(
 
 
 MODULES = '[submodule "x"]\n\tpath = third_party/Voice-TTS\n\turl = https://example.org/x.git\n'
+SEES = "import clip\nfrom sight.zoo import Eye\n"
+CLONE = {"sight/setup.py": "", "sight/sight/__init__.py": "", "sight/sight/zoo.py": "Eye = 1\n"}
 VOICE = "import sys, clip\nsys.path.append('third_party/Voice-TTS')\nfrom voice.models import Flow\n"
 
 
@@ -353,6 +355,12 @@ VOICE = "import sys, clip\nsys.path.append('third_party/Voice-TTS')\nfrom voice.
         ("import clip\nfrom voice.models import Flow\n", {".gitmodules": MODULES}, None),
         ("import clip\nfrom third_party.kit.models import Flow\n", {".gitmodules": MODULES.replace("Voice-TTS", "kit"), "third_party/kit/.git": ""}, ("unmade", ".gitmodules", "third_party/kit")),
         (VOICE.replace("clip", "elsewhere"), {".gitmodules": MODULES}, None),
+        (SEES, CLONE, ("unmade", "sight", "")),
+        ("import clip, sight\nsight.zoo.Eye()\n", {"sight/pyproject.toml": "", "sight/src/sight/__init__.py": ""}, ("unmade", "sight", "")),
+        (SEES.replace("clip", "elsewhere"), CLONE, None),
+        (f"import sys\nsys.path.insert(0, 'sight')\n{SEES}", CLONE, None),
+        (SEES, CLONE | {"run.sh": "PYTHONPATH=sight python main.py\n"}, None),
+        (SEES, CLONE | {"sight/__init__.py": "", "sight/zoo.py": "Eye = 1\n"}, None),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("end", ["\n", "\r\n"])

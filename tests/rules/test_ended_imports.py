@@ -632,6 +632,7 @@ def test_an_import_that_ends_in_a_second_installation(version: str, owner: str, 
     [
         ({"kind": "unmade", "wanted": "voice", "path": "/home/ada/work/.gitmodules", "name": "third_party/Voice"}, "requirement_broken", "voice is absent, and the Git submodule third_party/Voice is empty.", "git -C /home/ada/work submodule update --init --recursive"),
         ({"kind": "unmade", "wanted": "nms.boxes", "path": "/home/ada/work/nms/setup.py"}, "requirement_broken", "nms.boxes is still to be compiled (/home/ada/work/nms/setup.py).", "setup.py build_ext --inplace"),
+        ({"kind": "unmade", "wanted": "sight", "path": "/home/ada/work/sight", "hidden": "/home/ada/work/sight/sight/__init__.py"}, "requirement_broken", "there is no module sight.", "install /home/ada/work/sight"),
         ({"kind": "foreign", "wanted": "boxes", "path": "/home/ada/work/boxes.cpython-310-x86_64-linux-gnu.so"}, "package_for_another_python", "boxes exists only for another Python.", "setup.py build_ext --inplace"),
         ({"kind": "no name", "wanted": "collections", "name": "Mapping", "importer": f"{SITE}/older/maps.py"}, "requirement_broken", "collections has no Mapping.", "python<3.10"),
     ],

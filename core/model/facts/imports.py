@@ -104,7 +104,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
     refused: the importer's own code compares the module's release, and raises. no module: a library that has no start of a
     Python module. no parameter: a function of it is called with a keyword that it does not take. unmade: a part of the person's own project that is
-    still to be compiled from ``path``, or to be fetched: the submodule ``name`` of ``path``, Git's file of them."""
+    still to be compiled from ``path``, or to be fetched: the submodule ``name`` of ``path``, Git's file of them; or to be installed: the clone
+    ``path``, with the package ``hidden`` in it."""
     name: str = ""
     """The name that is imported from it, if it lacks that, or the keyword that its function does not take."""
     function: str = ""

@@ -111,6 +111,9 @@ def cure_of_end(
 def _of_own_project(home: EnvironmentView, ended: EndedImport) -> Fix:
     """Return how a part of the person's own project is fetched, or made for this Python."""
     system = home.seen.machine.system
+    if ended.hidden:
+        advice = framework_pip_command(home.seen, home.python, "install", ended.path)
+        return manual_fix(_("Install {name}", name=ended.path), advice, restart="program")
     folder, shell = parent(system, ended.path), shell_of(system)
     if ended.name:
         return manual_fix(

@@ -204,7 +204,7 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
             name=ended.name,
             **values,
         )
-    if ended.kind == "unmade":
+    if ended.kind == "unmade" and not ended.hidden:
         return _(
             "{who} ends at its start with the Python of {prefix}: {module} is still to be compiled ({path}).",
             path=ended.path,
@@ -304,6 +304,10 @@ def _why_unmade(ended: EndedImport) -> str:
         return _(
             "git clone without --recurse-submodules, and the ZIP file of a repository, leave the folders of submodules empty."
         )
+    if ended.hidden:
+        return _(
+            "The package is not installed, and Python takes {path}, the folder of its clone, for it.", path=ended.path
+        )
     return _("A clone of the project has its source alone: compiled modules are made for each Python.")
 
 
@@ -380,7 +384,7 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)
     if ended.owner:
         yield observation(_("Installed"), ended.owner)
-    if ended.hidden:
+    if ended.hidden and ended.kind != "unmade":
         yield observation(_("Hidden behind it"), ended.hidden_owner or ended.wanted, ended.hidden)
     if ended.asked_of_it:
         yield observation(_("Required"), ended.asked_of_it, _("metadata of {name}", name=ended.refused_by))

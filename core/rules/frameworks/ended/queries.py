@@ -22,7 +22,7 @@ def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[s
 def is_of_programs(home: EnvironmentView, ended: EndedImport) -> bool:
     """Whether nothing but a person's own programs comes to this end, which hides nothing but their own modules."""
     alone = bool(ended.starts) and all(map(is_program, ended.starts))
-    return alone and (not ended.hidden or precedes_own(home, ended))
+    return alone and (not ended.hidden or ended.kind == "unmade" or precedes_own(home, ended))
 
 
 def is_program(start: str) -> bool:
@@ -66,8 +66,10 @@ def requirers(home: EnvironmentView, ended: EndedImport) -> list[tuple[str, str]
 def is_outer_folder(home: EnvironmentView, ended: EndedImport) -> bool:
     """Whether a folder stands in for the package that lies in it: a clone beside the program, which was installed where it is."""
     system = home.seen.machine.system
-    return bool(ended.path and ended.hidden) and is_inside(
-        system, normalise(system, ended.hidden), normalise(system, ended.path)
+    return (
+        bool(ended.path and ended.hidden)
+        and ended.kind != "unmade"
+        and is_inside(system, normalise(system, ended.hidden), normalise(system, ended.path))
     )
 
 
