@@ -610,3 +610,27 @@ def test_a_program_that_comes_to_code_of_a_newer_protobuf(tmp_path: Path, releas
     found = [(e.kind, e.wanted, e.importer) for e in ends_in(tmp_path, mine)]
     assert found == ([("refused", "google.protobuf", str(tmp_path / "site" / "board" / file))] if told else [])
     assert python_fails(tmp_path) == told
+
+
+@pytest.mark.parametrize(
+    ("text", "package", "told"),
+    [
+        (
+            "jobs = []\n",
+            "import queue\n\n\nclass Pool:\n    kind = queue.LifoQueue\n",
+            [("no name", "queue", "LifoQueue")],
+        ),
+        ("jobs = []\n", "import queue\n\n\nclass Pool:\n    def kind(self):\n        return queue.LifoQueue\n", []),
+        ("LifoQueue = list\n", "import queue\n\n\nclass Pool:\n    kind = queue.LifoQueue\n", []),
+    ],
+)
+def test_what_a_package_takes_of_a_module_of_pythons_that_a_program_hides(
+    tmp_path: Path, text: str, package: str, told: list[tuple[str, str, str]]
+):
+    installed = {"fetch/__init__.py": "import pools\n", "pools/__init__.py": package}
+    lay_out(tmp_path, {"main.py": "import fetch\n", "queue.py": text}, installed)
+    (tmp_path / "none").mkdir()
+    (tmp_path / "none" / "queue.py").write_text("class LifoQueue: ...\n")
+    found = ends_in(tmp_path, suspects=Suspects(hidden=("queue",)))
+    assert [(e.kind, e.wanted, e.name) for e in found] == told
+    assert python_fails(tmp_path) == bool(told)

@@ -140,7 +140,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             hub=hub_cache(request.env, home),
             home=home,
             known=parts.known,
-            suspects=Suspects(gone=parts.recorded.gone, lacking=parts.presumed.lacking),
+            suspects=Suspects(gone=parts.recorded.gone, lacking=parts.presumed.lacking, hidden=parts.presumed.hidden),
             late=lambda seconds: request.miss(_cut_short(python, seconds, named=False)),
         ),
     )

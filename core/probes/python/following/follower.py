@@ -42,6 +42,7 @@ from core.probes.python.text.module_text import (
     has_blocks,
     has_guard,
     imports_at_the_margin,
+    imports_of,
     modules_bound,
 )
 from core.probes.sysroot import Sysroot
@@ -89,6 +90,7 @@ class Follower:
         self.endings = Endings(search, distributions, where, self._found, suspects)
         self._absence = Absence(search, where, self._found, self.endings)
         self._doing = Statements(search, distributions, where, self._found, self.endings, self._absence, self._entered)
+        self._hidden = [imports_of(name) for name in suspects.hidden]
         self._unfit = {one.path for one in suspects.unfit}
         self._careful = {one.dotted.partition(".")[0] for one in suspects.unfit if one.owner and not one.is_library}
         self._careful |= {self._top_of(one.path) for one in (*suspects.gone, *suspects.odd)}
@@ -276,6 +278,7 @@ class Follower:
             self._entered[dotted] = ended = self._doing.refused(frame, (PROTOBUF,), "TypeError")
             raise ended
         in_doubt = self._needs_a_parser(frame) if top in self._whole else bool(self._closed) and has_guard(text)
+        in_doubt = in_doubt or any(line.search(text) for line in self._hidden)
         whole = self._is_read_with_care(dotted, its) or in_doubt
         its_way = self._doing.whole if whole else self._doing.margin
         stack.append((frame, self._doing.program(frame) if self._follows_calls and by is None else its_way(frame)))
