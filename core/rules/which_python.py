@@ -150,6 +150,8 @@ def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
         return _("Outside a prompt of conda's, PATH has no program of this name")
     if _is_of_powershell(start) and dead.lower().endswith(".bat"):
         return _("PowerShell runs this in a process of its own, which activates nothing here")
+    if re.match(r"(?i)(?:cmd|start|powershell|pwsh)\b(?!.*\\(?:cmd|start)\\)", dead):
+        return _("Runs in a process of its own, which activates nothing here")
     foreign = dead.startswith(("source", ".")) or re.match(r"[\w-]+/", dead)
     return _("cmd.exe has no such command") if foreign else _("Activates an environment that is not there")
 

@@ -124,7 +124,7 @@ def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path
         ((r'if exist "%~dp0run.bat" (', "  set CUDA_PATH=C:\\y", ")"), "CUDA_PATH", r"C:\y"),
         (('if "%1"=="x" (', "  set CUDA_PATH=C:\\x", ")"), "CUDA_PATH", None),
         (("for %%i in (1 2) do (", "  set CUDA_PATH=C:\\x", ")"), "CUDA_PATH", None),
-        ((r'start "" /d C:\work /b echo', r"set PYTHONPATH=%CD%"), "PYTHONPATH", r"C:\work"),
+        ((r'start "" /d C:\work /b echo', r"set PYTHONPATH=%CD%"), "PYTHONPATH", r"C:\project"),
     ],
 )
 def test_a_value_is_what_cmd_makes_of_it(lines: tuple[str, ...], name: str, value: str | None, tmp_path: Path) -> None:

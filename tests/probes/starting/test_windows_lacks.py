@@ -106,6 +106,38 @@ def test_cmd_exe_ends_a_name_at_a_slash(line: str, activated: bool, machine: Pat
 
 
 @pytest.mark.parametrize(
+    ("line", "dead"),
+    [
+        (r"cmd /k C:\ml\Scripts\activate.bat", True),
+        (r"cmd.exe /c C:\ml\Scripts\activate", True),
+        (r'start "" C:\ml\Scripts\activate.bat', True),
+        (r"powershell -File C:\ml\Scripts\Activate.ps1", True),
+        (r"C:\ml\bin\activate", True),
+        (r"call C:\ml\Scripts\activate", False),
+    ],
+)
+def test_an_activation_in_a_process_of_its_own(line: str, dead: bool, machine: Path) -> None:
+    put(machine, PROJECT + r"\train.py", "import torch\n")
+    put(machine, r"C:\ml\Scripts\Activate.ps1", '$env:PATH="C:\\ml\\Scripts;$env:PATH"\n')
+    runs = told(machine, line, "python train.py", env={"Path": r"C:\Python311;C:\Windows"})
+    assert [(one.path, one.dead) for one in runs] == ([(OTHER, line)] if dead else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "fault"),
+    [
+        ("../ml/Scripts/python.exe train.py", "no command"),
+        ('"../ml/Scripts/python.exe" train.py', ""),
+        (r'start "x" cmd /k "C:\ml\Scripts\activate.bat & python train.py"', ""),
+        (r"C:/ml/Scripts/python.exe train.py", ""),
+    ],
+)
+def test_a_start_by_slashes_or_in_another_window(line: str, fault: str, machine: Path) -> None:
+    put(machine, PROJECT + r"\train.py", "import torch\n")
+    assert [one.fault for one in told(machine, line)] == ([fault] if fault else [])
+
+
+@pytest.mark.parametrize(
     ("lines", "fault"),
     [
         ((r"cd /d C:\Müller",), "batch in UTF-8"),

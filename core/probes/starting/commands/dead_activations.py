@@ -10,7 +10,7 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
 DEAD_CALL = late_pattern(
-    r"(?i)[ \t@]{0,40}call[ \t]{1,20}\"?([^\"\r\n&|]{1,400}?\\activate(?:\.bat)?)\"?(?:[ \t][^\r\n&|]{0,400})?"
+    r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20}|(?=\"|[^\s\"]{1,400}\\activate\b))\"?([^\"\r\n&|]{1,400}?\\activate(?:\.bat)?)\"?(?:[ \t][^\r\n&|]{0,400})?"
 )
 """It may name an environment of conda's behind it."""
 
@@ -57,9 +57,17 @@ def dead_call(row: str, way: Reached, ground: Ground) -> str:
         return foreign[1]
     if by_cmd and (dead := _dead_conda(row, way, ground)):
         return dead
+    if by_cmd and way.kind == "script" and (apart := IN_A_PROCESS.fullmatch(row.rstrip())):
+        return apart[1]
     place = called_activation(row, way, ground)
     is_there = any(ground.where.is_file(p) for p in (place, f"{place}.bat"))
     return "" if not place or "%" in place or is_there else place
+
+
+IN_A_PROCESS = late_pattern(
+    r"(?i)[ \t@]{0,40}((?:cmd(?:\.exe)?[ \t]{1,9}/[ck]|start|(?:powershell|pwsh)(?:\.exe)?)[ \t][^\r\n&|;]{0,400}\\activate(?:\.bat|\.ps1)?[\"']{0,3})"
+)
+"""Activates an environment in a process of its own, whose variables nothing behind it gets."""
 
 
 CONDA_CALL = late_pattern(r"(?i)[ \t@]{0,40}(?:call[ \t]{1,20})?([^\r\n&|<>]{0,400}activate[^\r\n&|<>]{1,400})")

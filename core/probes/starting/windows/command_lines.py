@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import ntpath
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -317,8 +317,10 @@ def commands_of_line(
         if drive := DRIVE.fullmatch(command):
             state.values["PWD"] = state.values.get(f"={drive[1].upper()}", f"{drive[1]}\\")
             continue
-        words = words_of_line(as_cmd_reads(command))
-        started = _program(_behind_starters(words, state, ground), at, state, ground, depth)
+        started = _command(words_of_line(as_cmd_reads(command)), at, state, ground, depth)
+        if started is None and as_cmd_reads(command) != command:
+            meant = _command(words_of_line(command), at, state.copy(), ground, depth)
+            started = meant and _no_command(meant, words_of_line(as_cmd_reads(command))[0], at)
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
@@ -344,6 +346,24 @@ def _set_each(reads: re.Match[str], before: State, at: Place, state: State, grou
         )
         if its := assignment(text):
             give(state, its.name, its.value, Place(path, number))
+
+
+def _command(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Follow one command; ``start`` runs it in a process of its own."""
+
+    def follow(its: State) -> StartedFile | None:
+        return _program(_behind_starters(words, its, ground), at, its, ground, depth)
+
+    return _in_a_process(follow, state) if words and words[0].lower() == "start" else follow(state)
+
+
+def _in_a_process(follow: Callable[[State], StartedFile | None], state: State) -> StartedFile | None:
+    """Follow what runs in a process of its own: what it sets comes to the Python that it starts, and to nothing behind it."""
+    inner = state.apart()
+    found = follow(inner)
+    if found is not None:
+        state.take(inner)
+    return found
 
 
 MOVES = late_pattern(r"(?i)(?:(pushd\s+|(?:cd|chdir)\s+/d\s+)|(?:cd|chdir)\s+)\"?([^\"]+?)\"?\s*\Z")
@@ -391,9 +411,10 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if run_by_conda(words) or manager_of(words):
         return _by_manager(words, at, state, ground, depth)
     if SHELL.fullmatch(name):
-        return _shell(words[1:], at, state, ground, depth + 1)
+        return _in_a_process(lambda its: _shell(words[1:], at, its, ground, depth + 1), state)
     if POWERSHELL.fullmatch(name):
-        return python_of_powershell(words, state, ground, _by_powershell(ground, depth))
+        by_powershell = _by_powershell(ground, depth)
+        return _in_a_process(lambda its: python_of_powershell(words, its, ground, by_powershell), state)
     here = ground.here(state)
     search_path = {"PATH": value_of(state, "PATH") or ""}
     path = find_named(words[0], search_path, ground.where, here)
