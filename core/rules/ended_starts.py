@@ -47,6 +47,7 @@ def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: Starte
         evidence=[
             observation(_("Seen"), one.source, start.at),
             observation(_("It would start"), one.path, start.at),
+            *followed_rows(start),
             *misset_rows(start, one),
             home.concerns(),
         ],
@@ -54,6 +55,12 @@ def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: Starte
         fix=fix,
     )
     return replace(told, ways=(start.id,))
+
+
+def followed_rows(start: Start) -> list[Evidence]:
+    """Return the scripts through which a start leads."""
+    between = [f for f in start.files if f not in (start.at, start.at.partition(": ")[0])]
+    return [observation(_("What leads there"), join_names(between), start.at)] if between else []
 
 
 def misset_rows(start: Start, one: StartedPython) -> list[Evidence]:

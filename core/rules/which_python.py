@@ -16,7 +16,7 @@ from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
 from core.model.steps import Severity, Step
-from core.rules.ended_starts import ENDS, ended_start, kept_words, misset_rows
+from core.rules.ended_starts import ENDS, ended_start, followed_rows, kept_words, misset_rows
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.ways import way_words
@@ -116,6 +116,7 @@ def _finding(
             observation(_("Runs"), one.path or one.name, one.source or start.at),
             observation(_(WHY[one.why]), one.seems, start.at),
             *([observation(_dead_label(seen, start, one), one.dead, start.at)] if one.dead else []),
+            *followed_rows(start),
             *misset_rows(start, one),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_led_away(seen, start, one),

@@ -634,3 +634,18 @@ def test_what_a_package_takes_of_a_module_of_pythons_that_a_program_hides(
     found = ends_in(tmp_path, suspects=Suspects(hidden=("queue",)))
     assert [(e.kind, e.wanted, e.name) for e in found] == told
     assert python_fails(tmp_path) == bool(told)
+
+
+MAKES = "import sys\nimport types\n\nfilters = types.ModuleType('pics.filters')\nfilters.guided = len\nsys.modules['pics.filters'] = filters\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [({"core.py": MAKES}, False), ({"core.py": ""}, True), ({"core.py": "", "core.abi3.so": ""}, False)],
+)
+def test_a_folder_of_stubs_whose_module_other_code_makes(tmp_path: Path, files: dict[str, str], told: bool):
+    installed = {"pics/__init__.py": "from .core import *\n", "pics/filters/__init__.pyi": "def guided(x): ...\n"}
+    its = installed | {f"pics/{name}": text for name, text in files.items()}
+    lay_out(tmp_path, {"main.py": "import pics\nfrom pics.filters import guided\n"}, its)
+    assert [(e.wanted, e.name) for e in ends_in(tmp_path)] == ([("pics.filters", "guided")] if told else [])
+    assert python_fails(tmp_path) == told or "core.abi3.so" in files

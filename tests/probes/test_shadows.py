@@ -16,7 +16,12 @@ from core.probes.sysroot import Sysroot
 
 VERSION = sys.version_info[:2]
 HERE = Sysroot(system="linux")
+NATIVE = "import ctypes\nimport os\n\n\ndef load():\n    return open(os.path.join(os.path.dirname(__file__), 'lib', 'native.so'))\n\n\nload()\n"
 INSTALLED = {
+    "native/__init__.py": NATIVE,
+    "native/calls.py": "",
+    "native/lib/native.so": "",
+    "native-1.0.dist-info/METADATA": "Name: native\nVersion: 1.0\n",
     "datasets/__init__.py": "from .load import load_dataset\n",
     "datasets/load.py": "def load_dataset():\n    pass\n",
     "datasets-3.6.0.dist-info/METADATA": "Name: datasets\nVersion: 3.6.0\n",
@@ -54,6 +59,11 @@ CASES: dict[str, tuple[dict[str, str], tuple[str, ...], tuple[str, ...]]] = {
     "a file in the place of a package of which nothing imports parts": ({"plain.py": "x = 2\n"}, (), ()),
     "a program that wants the installed one": (
         {"datasets/__init__.py": "", "main.py": "from datasets import load_dataset\n"}, (), ("main",)),
+    "a program of the package's name": ({"helper.py": "import helper\n\nprint(helper.help())\n"}, ("helper",), ()),
+    "a program of the package's name that has the name": ({"helper.py": "import helper\n\ndef help(): ...\nhelper.help()\n"}, (), ()),
+    "a clone without its library": (
+        {"native/__init__.py": NATIVE, "native/calls.py": "", "main.py": "import native\n"}, ("native",), ()),
+    "a clone that nobody asks for": ({"native/__init__.py": NATIVE, "native/calls.py": "", "main.py": "import part\n"}, (), ()),
     "a program that goes through the module": ({"helper.py": "x = 1\n", "main.py": "import helper\nhelper.x\nfrom helper import help\n"}, (), ("main",)),
     "a program that wants its own": ({"datasets/__init__.py": "", "datasets/coco.py": "", "main.py": "from datasets import coco\n"}, (), ()),
     "a program that puts a folder with its own first": (
@@ -113,11 +123,11 @@ def test_what_is_told_is_what_python_does(tmp_path: Path, case: str):
     for name in (n.removesuffix(".py") for n in mine if "/" not in n and n in ("main.py", "data.py")):
         code = f"import sys; sys.path[:0] = [{str(work)!r}]; sys.path.append({str(site)!r}); import {name}"
         done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, cwd=work)
-        assert (done.returncode != 0) == (name in ends), done.stderr
+        assert (done.returncode != 0) == (name in ends or "native" in hidden), done.stderr
     for name in hidden:
         code = f"import sys; sys.path[:0] = [{str(work)!r}, {str(site)!r}]; import {name}; print({name}.__file__)"
         done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False, text=True)
-        assert done.stdout.startswith(str(work)) or "partially initialized" in done.stderr
+        assert done.stdout.startswith(str(work)) or "partially initialized" in done.stderr or "native.so" in done.stderr
 
 
 TWO_CLONES: dict[str, tuple[dict[str, str], tuple[str, ...]]] = {

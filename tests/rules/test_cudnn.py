@@ -91,6 +91,19 @@ def test_one_change_has_one_cause(name: str) -> None:
     assert found == [(cause, severity)]
 
 
+@pytest.mark.parametrize(
+    ("packages", "severity"),
+    [(("torch",), Severity.WARNING), (("numpy", "accelerate"), Severity.NOTE), ((), Severity.WARNING)],
+)
+def test_no_cudnn_is_no_fault_for_an_environment_without_a_framework(
+    packages: tuple[str, ...], severity: Severity
+) -> None:
+    seen = replace(m.wheel_machine(), cudnn=(), loads=(), frameworks=None, closures=None, programs=None)
+    its = tuple(Distribution(name=name, version="1.0") for name in packages)
+    (found,) = copies.no_cudnn(replace(seen, pythons=tuple(replace(p, distributions=its) for p in seen.pythons or ())))
+    assert found.severity is severity
+
+
 @pytest.mark.parametrize(("errors", "severity"), [((), Severity.WARNING), ((LATE,), Severity.NOTE)])
 def test_no_cudnn_is_no_fault_where_it_is_not_known_who_asks_for_one(
     errors: tuple[ProbeError, ...], severity: Severity

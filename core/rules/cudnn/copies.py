@@ -20,7 +20,7 @@ from core.rules.consumer_loads import consumer_loads, describe_copy, used_folder
 from core.rules.cudnn.files import file_faults, is_lone_main_library
 from core.rules.driver.facts import driver_works
 from core.rules.frameworks.advice import framework_pip_command
-from core.rules.frameworks.environment_view import EnvironmentView, environment_views
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views
 from core.rules.frameworks.fit import gpu_side
 from core.rules.snapshot_queries import installed_programs, is_idle, is_on_cpu
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
@@ -49,10 +49,12 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
         return
     usable = seen.driver is not None and driver_works(seen.driver)
     unknown = any(e.probe == "closures" for e in seen.errors)  # whether anything here needs one
+    near = [[d.name for d in h.python.distributions] for h in environment_views(seen) if h.near <= 1]
+    others = any(names and not any(map(FRAMEWORKS.fullmatch, names)) for names in near)  # which need none
     yield make_finding(
         Step.CUDNN,
         WARNING
-        if usable and not (seen.closures or seen.programs or unknown)
+        if usable and not (seen.closures or seen.programs or unknown or others)
         else NOTE,  # Its binaries were examined, and need no cuDNN.
         "none",
         _("There is no cuDNN in the folders that were searched."),

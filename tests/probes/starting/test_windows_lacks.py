@@ -202,3 +202,32 @@ def test_what_a_program_gives_itself(program: str, given: dict[str, str], machin
     found = windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
     ways = [w for w in found if w.at == PROJECT + r"\train.py"]
     assert {n: w.state.values[n] for w in ways for n in w.state.lines} == given
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "path", "told_there"),
+    [
+        ("accelerate launch train.py", "other", r"C:\Windows", True),
+        ("accelerate launch train.py", "other", r"C:\Users\ada\AppData\Roaming\Python\Python311\Scripts", False),
+        ("accelerate launch train.py", "venv", r"C:\Windows", False),
+        (r"C:\ml\Scripts\python.exe train.py", "other", r"C:\Windows", False),
+        ("git pull", "other", r"C:\Windows", False),
+    ],
+)
+def test_a_command_of_a_package_that_path_does_not_lead_to(
+    line: str, kind: str, path: str, told_there: bool, machine: Path
+) -> None:
+    put(machine, PROJECT + r"\train.py", "import os\n")
+    scripts = r"C:\Users\ada\AppData\Roaming\Python\Python311\Scripts"
+    file = machine / f"{scripts}\\accelerate.exe".replace("\\", "/")
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"MZ" + f"#!{OTHER}\r\n".encode() + b"PK\x03\x04")
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{line}\r\n")
+    its = request(machine, system="windows", env=ENV | {"Path": path})
+    users = r"C:\Users\ada\AppData\Roaming\Python\Python311\site-packages"
+    python = PythonEnvironment(
+        prefix=r"C:\Python311", kind=kind, version="3.11.9", executable=OTHER, site_packages=(users,)
+    )
+    ground = replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(python, ML))
+    runs = [one for way in windows_ways(ground) if way.kind == "script" for one in way.runs]
+    assert [(one.fault, one.name) for one in runs] == ([("no command", "accelerate")] if told_there else [])

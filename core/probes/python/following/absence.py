@@ -46,8 +46,7 @@ class Absence:
     def is_surely_absent(self, dotted: str) -> bool:
         """Whether nothing can bring a module of this name, as far as the texts that were read tell."""
         parent, dot, name = dotted.rpartition(".")
-        spelt = (f'"{dotted}"', f"'{dotted}'")
-        if any(s in t for t in self._found.texts_that_fill_modules() for s in spelt):
+        if self._is_filled_in(dotted):
             return False
         if not dot:
             return not self._search.has_unknown_finders
@@ -61,6 +60,18 @@ class Absence:
             return its.kind == "package" and self._found.is_empty(its)
         ways = [way for way in MAKES_MODULES if way in text]
         return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
+
+    def may_be_made(self, dotted: str) -> bool:
+        """Whether what has a folder without code, as cv2 has for its stubs, may be a module that other code makes: Python's, or compiled code
+        beside it.
+        """
+        above = self._found.find(dotted.rpartition(".")[0]).folders
+        compiled = (n for f in above for n in self._where.names(f) or () if n.endswith((".pyd", ".so")))
+        return self._is_filled_in(dotted) or any(True for _name in compiled)
+
+    def _is_filled_in(self, dotted: str) -> bool:
+        spelt = (f'"{dotted}"', f"'{dotted}'")
+        return any(s in t for t in self._found.texts_that_fill_modules() for s in spelt)
 
     def is_in_the_way(self, its: Module) -> bool:
         """Whether a module lies in a folder before the packages."""

@@ -175,6 +175,8 @@ class Statements:
                 raise self.end("absent", frame, f"{module}.{name}", its)
             elif its.folders and "meta_path" in self._found.text(its):
                 continue  # It may serve modules of its own: setuptools does in pkg_resources.extern.
+            elif its.kind == "namespace" and self._absence.may_be_made(module):
+                continue
             elif self._absence.is_in_the_way(self._found.find(frame.name)) and (
                 home := self._found.lazy_home(module, its, name)
             ):

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import statements_of
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import Distribution, EndedImport, FoundModule
@@ -23,6 +24,7 @@ from core.probes.python.programs.own_paths import in_entries_of, searches_of_pro
 from core.probes.python.programs.program_folder import PROGRAM_BYTES, Program, programs_in
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.bound_names import stored_names
+from core.probes.python.text.evaluation import attribute_chains
 from core.probes.python.text.module_text import EXTENDS_PATH, MAKES_MODULES, imports_of
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import read_record
@@ -51,7 +53,8 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
     required: dict[str, frozenset[str]] = {}
     programs: list[Program] | None = None
     for found in _hiding(search, where):
-        if found.name in known or search.is_alike(found.path, found.hidden[0]):
+        alike = search.is_alike(found.path, found.hidden[0])
+        if found.name in known or (alike and not _lacks_libraries(found, where)):
             continue
         folder = entry_of(search, found.hidden[0])
         owner = owner_of_module(found.name, folder, where)
@@ -60,6 +63,10 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
         its = msgspec.structs.replace(search.with_surroundings(found), hidden_owner=f"{owner.name} {owner.version}")
         if where.is_folder(found.hidden[0]):
             if _lacks_portions(search, found, owner, where):
+                yield its
+            continue
+        if alike:
+            if any(imports_of(found.name).search(p.text) for p in _programs(search, where, _early(search))):
                 yield its
             continue
         if _asks_for_itself(found, where):
@@ -93,18 +100,37 @@ def _lacks_portions(search: ModuleSearch, found: FoundModule, owner: Distributio
     return any(follower.follow(f"{found.name}.{part}") for part in sorted(parts & mine))
 
 
+def _lacks_libraries(found: FoundModule, where: Sysroot) -> bool:
+    """Whether a clone of an installed package has none of the libraries that this one's code opens by ctypes: they are built when it is installed."""
+    own, its = where.parent(found.path), where.parent(found.hidden[0])
+    if found.kind != "package" or not any("ctypes" in p.text for p in programs_in(own, where)):
+        return False
+    folders = ["", *(n for n in where.names(its) or () if "." not in n)][:MOST_PARTS]
+    built = [where.join(f, n) for f in folders for n in where.names(where.join(its, f)) or () if LIBRARY.search(n)]
+    return bool(built) and not any(where.exists(where.join(own, name)) for name in built)
+
+
+LIBRARY = late_pattern(r"(?i)\.(?:dll|so(?:\.\d+)*)\Z")
+
+
 def _asks_for_itself(found: FoundModule, where: Sysroot) -> bool:
     """Whether a file takes of its own name what it has not bound by then: it wants the installed package."""
     text = where.text(found.path, PROGRAM_BYTES) or "" if found.kind == "module" else ""
-    asks = re.search(rf"(?m)^from[ \t]+{re.escape(found.name)}\b", text)
+    asks = re.search(rf"(?m)^(?:from|import)[ \t]+{re.escape(found.name)}\b", text)
     if not asks or EXTENDS_PATH.search(text) or any(way in text for way in MAKES_MODULES):
         return False
-    body = statements_of(text)
+    body, aliases = statements_of(text), set[str]()
     for n, node in enumerate(body):
-        if isinstance(node, ast.ImportFrom) and not node.level and node.module:
-            bound = {"*", "__name__", "__file__", "__doc__", *stored_names(body[:n])}
-            if node.module == found.name and not {one.name for one in node.names} <= bound:
-                return True
+        bound = {"*", "__name__", "__file__", "__doc__", *stored_names(body[:n])}
+        match node:
+            case ast.ImportFrom(level=0, module=found.name):
+                if not {one.name for one in node.names} <= bound:
+                    return True
+            case ast.Import():
+                aliases |= {one.asname or one.name for one in node.names if one.name == found.name}
+            case ast.Expr() | ast.Assign() | ast.AnnAssign() if aliases:
+                if any(c[0] in aliases and c[1] not in bound for _line, c in attribute_chains(node)):
+                    return True
     return False
 
 

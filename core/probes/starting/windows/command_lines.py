@@ -58,7 +58,7 @@ BATCH = (".bat", ".cmd")
 IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
-BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?[^\r\n]*\r?\nPK\x03\x04", re.IGNORECASE)
+BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?(?:[ \t][^\r\n]*)?\r?\nPK\x03\x04", re.IGNORECASE)
 """How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
 LAUNCHER_BYTES = 16 << 10
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
@@ -427,9 +427,26 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if path.lower().endswith(BATCH):
         return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
     by_name = not ntpath.dirname(words[0])
-    return (
-        _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if path.lower().endswith(".exe") else None
-    )
+    launches = path.lower().endswith(".exe")
+    found = _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if launches else None
+    return found or (None if path else _not_on_path(words, at, state, ground))
+
+
+def _not_on_path(words: list[str], at: Place, state: State, ground: Ground) -> StartedFile | None:
+    """Return the start of a package's command that lies in no folder of PATH, but in one of a Python that nobody activates; None for any other."""
+    if not at.line or ntpath.dirname(words[0]) or "PATH" in {n.upper() for n in state.open}:
+        return None
+    for python in (p for p in ground.pythons if p.kind not in ("venv", "conda")):
+        for folder in dict.fromkeys((python.prefix, *map(ntpath.dirname, python.site_packages))):
+            path = ntpath.join(folder, "Scripts", f"{words[0].removesuffix('.exe')}.exe")
+            found = (
+                _of_launcher(path, tuple(words[1:]), state, ground, by_name=True)
+                if ground.where.is_file(path)
+                else None
+            )
+            if found is not None and not found.is_gone:
+                return _no_command(found, words[0], at)
+    return None
 
 
 ASSIGNS = late_pattern(r"[A-Za-z_]\w*=.*")
