@@ -124,6 +124,9 @@ def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path
         ((r'if exist "%~dp0run.bat" (', "  set CUDA_PATH=C:\\y", ")"), "CUDA_PATH", r"C:\y"),
         (('if "%1"=="x" (', "  set CUDA_PATH=C:\\x", ")"), "CUDA_PATH", None),
         (("for %%i in (1 2) do (", "  set CUDA_PATH=C:\\x", ")"), "CUDA_PATH", None),
+        ((r"path C:\x;%PATH%",), "Path", r"C:\x;C:\Windows\System32"),
+        ((r"PATH=C:\x",), "Path", r"C:\x"),
+        ((r"path",), "Path", r"C:\Windows\System32"),
         ((r'start "" /d C:\work /b echo', r"set PYTHONPATH=%CD%"), "PYTHONPATH", r"C:\project"),
     ],
 )

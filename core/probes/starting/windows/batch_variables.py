@@ -46,6 +46,10 @@ def foreign_assignment(command: str) -> tuple[str, str, LineForm]:
     return (found[1], found[2].strip().strip("\"'"), form) if found else ("", "", form)
 
 
+_PATH = late_pattern(r"(?i)path(?:[ \t]*=[ \t]*|[ \t]+)(?=[^\s;/])(.*)\Z")
+"""The command that gives PATH a value."""
+
+
 class Assignment(msgspec.Struct, frozen=True):
     """What one ``set`` does."""
 
@@ -62,6 +66,8 @@ def assignment(command: str) -> Assignment | None:
 
     ``set "NAME=VALUE"``: the value ends at the last quotation mark. Without marks around all of it, marks and blanks belong to the value.
     """
+    if its := _PATH.match(command):
+        return Assignment("PATH", _without_signs(its[1]))
     found = SET.match(command)
     if found is None:
         return None
