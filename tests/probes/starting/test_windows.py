@@ -108,6 +108,7 @@ def test_a_batch_file_that_starts_an_environments_python_is_a_way(tmp_path: Path
         (("set CUDA_VISIBLE_DEVICES=0 & echo x",), "CUDA_VISIBLE_DEVICES", "0 "),
         (('set "CUDA_VISIBLE_DEVICES=0" & echo x',), "CUDA_VISIBLE_DEVICES", "0"),
         (("cd /d C:\\work", r"set PYTHONPATH=%CD%\src"), "PYTHONPATH", r"C:\work\src"),
+        (("cd/d C:\\work", r"set PYTHONPATH=%CD%\src"), "PYTHONPATH", r"C:\work\src"),
         (("set BASE=C:\\b", "set PYTHONPATH=!BASE!\\src"), "PYTHONPATH", r"C:\b\src"),
         (("set A=1 & set PYTHONPATH=%A%",), "PYTHONPATH", None),
         (("if exist x set PYTHONPATH=C:\\x & set CUDA_PATH=C:\\y",), "CUDA_PATH", None),

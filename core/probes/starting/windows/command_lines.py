@@ -310,17 +310,18 @@ def commands_of_line(
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
         named = re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
-        command = expanded(command.rstrip(), before, at, state)
+        written = expanded(command.rstrip(), before, at, state)
+        command = as_cmd_reads(written)
         if moved := MOVES.match(command):
             _move(moved[2], state, ground, to_its_drive=moved[1] is not None)
             continue
         if drive := DRIVE.fullmatch(command):
             state.values["PWD"] = state.values.get(f"={drive[1].upper()}", f"{drive[1]}\\")
             continue
-        started = _command(words_of_line(as_cmd_reads(command)), at, state, ground, depth)
-        if started is None and as_cmd_reads(command) != command:
-            meant = _command(words_of_line(command), at, state.copy(), ground, depth)
-            started = meant and _no_command(meant, words_of_line(as_cmd_reads(command))[0], at)
+        started = _command(words_of_line(command), at, state, ground, depth)
+        if started is None and command != written:
+            meant = _command(words_of_line(written), at, state.copy(), ground, depth)
+            started = meant and _no_command(meant, words_of_line(command)[0], at)
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
