@@ -14,7 +14,7 @@ from core.probes.python.following.misfits import is_of_another_series, misfits
 from core.probes.python.installed.compiled_remains import compiled_remains
 from core.probes.python.programs.on_cpu import on_cpu_alone
 from core.probes.python.programs.on_cudnn import callers_of_cudnn
-from core.probes.python.programs.own_programs import idle_frameworks, starts_workers
+from core.probes.python.programs.own_programs import idle_distributions, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
 from core.rules.frameworks import broken
@@ -56,9 +56,9 @@ def test_a_framework_that_no_program_names(files: dict[str, str], idle: bool, tm
     for name, text in files.items():
         write(tmp_path, f"/home/ada/work/{name}", text)
     where = sysroot_of_path(tmp_path)
-    assert ("ctranslate2" in idle_frameworks(its.seen.pythons[0], its, where)) is idle
+    assert ("ctranslate2" in idle_distributions(its.seen.pythons[0], its, where)) is idle
     home = replace(its, script_folder="/home/ada")  # people keep everything there
-    assert idle_frameworks(its.seen.pythons[0], home, where) == ()
+    assert idle_distributions(its.seen.pythons[0], home, where) == ()
 
 
 @pytest.mark.parametrize(("program", "idle"), [("import torch\n", True), ("import torch, transformers\n", False)])
@@ -70,16 +70,30 @@ def test_what_fetches_models_and_no_program_uses(program: str, idle: bool, tmp_p
     )
     its = asked(tmp_path, *distributions)
     write(tmp_path, "/home/ada/work/main.py", program)
-    assert ("huggingface-hub" in idle_frameworks(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
+    assert ("huggingface-hub" in idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
 
 
 def test_a_program_names_cupy_by_its_module_and_not_by_the_wheel(tmp_path: Path):
     its = asked(tmp_path, *SPEECH, Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE))
     main = write(tmp_path, "/home/ada/work/main.py", "import numba\n")
-    assert "cupy-cuda12x" in idle_frameworks(its.seen.pythons[0], its, sysroot_of_path(tmp_path))
+    assert "cupy-cuda12x" in idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path))
     main.write_text("import numba, cupy\ncupy.zeros(3)\n")
     fresh = asked(tmp_path, *SPEECH, Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE))
-    assert "cupy-cuda12x" not in idle_frameworks(fresh.seen.pythons[0], fresh, sysroot_of_path(tmp_path))
+    assert "cupy-cuda12x" not in idle_distributions(fresh.seen.pythons[0], fresh, sysroot_of_path(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("program", "idle"),
+    [("import torch, langchain_text_splitters\n", True), ("import torch\nfrom langchain import agents\n", False)],
+)
+def test_a_package_that_does_not_import_and_no_program_uses(program: str, idle: bool, tmp_path: Path):
+    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
+    for name, wish in (("langgraph-1.0.10", ""), ("langchain-1.0.5", "Requires-Dist: langgraph<1.1,>=1.0.2\n")):
+        metadata = f"Metadata-Version: 2.4\nName: {name.partition('-')[0]}\n{wish}"
+        write(tmp_path, f"{SITE}/{name}.dist-info/METADATA", metadata)
+    write(tmp_path, "/home/ada/work/main.py", program)
+    told = idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path), {"langgraph"})
+    assert ("langgraph" in told) is idle
 
 
 SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"

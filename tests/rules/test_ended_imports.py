@@ -450,6 +450,16 @@ def test_a_release_that_the_metadata_permits_is_not_asked_for_again(
     assert found.remedy == (InstallPackages(prefix=PREFIX, remove=names, install=names) if exchanged else None)
 
 
+def test_a_package_that_no_program_of_the_folder_uses_is_a_note() -> None:
+    machine = seen(
+        ended(starts=("langgraph.prebuilt",), importer=f"{SITE}/langgraph/prebuilt/a.py", wanted="langgraph.runtime",
+              kind="no name", name="ExecutionInfo", path=f"{SITE}/langgraph/runtime.py", entry=3)
+    )  # fmt: skip
+    assert card(machine).severity >= Severity.WARNING
+    (search,) = machine.imports or ()
+    assert card(replace(machine, imports=(replace(search, idle=("langgraph",)),))).severity == Severity.NOTE
+
+
 def home(machine: Snapshot) -> EnvironmentView:
     return next(iter(environment_views(machine)))
 

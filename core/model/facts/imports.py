@@ -253,7 +253,8 @@ class ImportSearch(Frozen, frozen=True, kw_only=True):
     left: tuple[LeftModule, ...] = ()
     misfits: tuple[Misfit, ...] = ()
     idle: tuple[str, ...] = ()
-    """Distributions of frameworks that nothing in the working folder names, although programs there use other packages of the environment."""
+    """Distributions of frameworks, and of packages whose import ends, that nothing in the working folder names, although programs there use
+    other packages of the environment."""
     on_cpu: tuple[str, ...] = ()
     """Distributions of frameworks that programs of the working folder import, and that compute nothing there but on the CPU."""
     on_cudnn: tuple[str, ...] = ()

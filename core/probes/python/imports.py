@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.knowledge.contracts import hub_cache
-from core.knowledge.modules import module_of
+from core.knowledge.modules import distribution_of, module_of
 from core.model.facts import ImportSearch, PythonEnvironment, Unexamined, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.probe import ProbeRequest
@@ -28,7 +28,7 @@ from core.probes.python.programs.followed_programs import ends_of_programs
 from core.probes.python.programs.made_clients import without_makers
 from core.probes.python.programs.on_cpu import on_cpu_alone
 from core.probes.python.programs.on_cudnn import callers_of_cudnn
-from core.probes.python.programs.own_programs import idle_frameworks
+from core.probes.python.programs.own_programs import idle_distributions
 from core.probes.python.programs.shadows import ended_programs, owner_of_module, shadowed_packages
 from core.probes.python.search.modules import ModuleSearch, known_modules
 from core.probes.python.search.other_library import other_library
@@ -144,6 +144,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             late=lambda seconds: request.miss(_cut_short(python, seconds, named=False)),
         ),
     )
+    failing = {distribution_of(start) for e in ended for start in e.starts}
     return ImportSearch(
         prefix=python.prefix,
         python=interpreter.short_version,
@@ -166,7 +167,7 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         unrecorded=tuple(_unrecorded(python, required, modules, where)),
         left=compiled_remains(python, request, where),
         misfits=misfits(python, request, where),
-        idle=without_makers(idle_frameworks(python, request, where), request, modules, where),
+        idle=without_makers(idle_distributions(python, request, where, failing), request, modules, where),
         on_cpu=on_cpu_alone(python, request, where),
         on_cudnn=callers_of_cudnn(python, request, where),
     )

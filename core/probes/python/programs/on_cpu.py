@@ -73,7 +73,7 @@ def _is_on_cpu(name: str, engine: Engine, python: PythonEnvironment, texts: dict
     if any(ELSEWHERE.search(text) for path, text in texts.items() if not path.endswith(".txt")):
         return False
     own = {name, engine.module, *(module.replace("_", "-") for module in engine.through)}
-    if any(is_spelt(with_users(own, python) - own, text) for text in texts.values()):
+    if any(is_spelt(with_users(own, python.distributions) - own, text) for text in texts.values()):
         return False
     naming = {path: text for path, text in texts.items() if not path.endswith(LISTS) and is_spelt(own, text)}
     if not naming or not all(path.endswith(".py") for path in naming):

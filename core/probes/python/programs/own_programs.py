@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_of, module_table
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.installed.distributions import required_name
+from core.probes.python.installed.distributions import all_requirements, required_name
 from core.probes.python.programs.program_folder import LEFT_OUT, PROGRAMS, own_texts
 from core.probes.sysroot import Sysroot
 
@@ -18,9 +18,11 @@ _IMPORT = late_pattern(r"(?m)(?:^[ \t]*|\"[ \t]*)(?:import|from)[ \t]+([A-Za-z_]
 _WORKERS = late_pattern(r"\bnum_workers\b[\"']?[ \t]*[:=][ \t]*(?!0\b|=|None\b)\S|--num[-_]workers[ =]+[1-9]")
 
 
-def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
-    """Return the distributions of frameworks, and those that fetch as a variable tells them, that nothing in the folder names, where a program
-    there uses other packages of the environment.
+def idle_distributions(
+    python: PythonEnvironment, request: ProbeRequest, where: Sysroot, failing: Iterable[str] = ()
+) -> tuple[str, ...]:
+    """Return the distributions of frameworks, those that fetch as a variable tells them, and of those that are ``failing``, that nothing in
+    the folder names, where a program there uses other packages of the environment.
 
     What uses a framework stands for it: who names faster-whisper uses CTranslate2. Nothing is said of a folder that was not read whole.
     """
@@ -34,7 +36,11 @@ def idle_frameworks(python: PythonEnvironment, request: ProbeRequest, where: Sys
     fetching = {contract.readers for contract in variable_contracts() if contract.fetches and contract.readers}
     rows = [*(row.distributions for row in module_table().modules), *fetching]
     mine = [d.name for d in python.distributions if any(re.fullmatch(pattern, d.name) for pattern in rows)]
-    return tuple(dict.fromkeys(name for name in mine if not _is_named(name, python, its)))
+    idle = [name for name in mine if not _is_named(name, python.distributions, its)]
+    if left := [name for name in failing if name not in mine]:  # what requires them need not be among the known ones
+        everything = [d for site in python.site_packages for d in all_requirements(site, where)]
+        idle += [name for name in left if not _is_named(name, everything, its)]
+    return tuple(dict.fromkeys(idle))
 
 
 def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
@@ -43,18 +49,16 @@ def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
     return next((path_text(path) for path, text in its.items() if _WORKERS.search(text)), "")
 
 
-def _is_named(distribution: str, python: PythonEnvironment, texts: dict[str, str]) -> bool:
-    names = with_users({distribution}, python)
+def _is_named(distribution: str, installed: Sequence[Distribution], texts: dict[str, str]) -> bool:
+    names = with_users({distribution}, installed)
     return any(is_spelt(names, text) for text in texts.values())
 
 
-def with_users(names: set[str], python: PythonEnvironment) -> set[str]:
+def with_users(names: set[str], installed: Sequence[Distribution]) -> set[str]:
     """Return distributions with those that require them, over three steps."""
     found = set(names)
     for _depth in range(3):
-        found |= {
-            d.name for d in python.distributions if any(required_name(w) in found for w in (*d.requires, *d.pins))
-        }
+        found |= {d.name for d in installed if any(required_name(w) in found for w in (*d.requires, *d.pins))}
     return found
 
 

@@ -47,7 +47,8 @@ from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding
 def ended_imports(seen: Snapshot) -> Iterator[Finding]:
     """The import of a framework fails because it does not get something that it asks for."""
     for home, search in views_with_imports(seen):
-        for ended in _one_of_each(search.ended):
+        # what a program of the person's comes to is told before what nothing known does
+        for ended in sorted(_one_of_each(search.ended), key=lambda e: not is_of_programs(home, e)):
             missed = ended.wanted in SELDOM_BUILT and (not ended.path or ended.wanted in NEED_TK)
             if ended.kind == "unfit" or (not ended.owner and missed):
                 continue  # The rules about compiled modules report it.
@@ -143,8 +144,12 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
         if not worked and any(map(is_program, ended.starts)):
             return min(home.severity, WARNING)  # a program of the person's comes to it
         return NOTE
+    if not framework and ended.starts and all(home.is_idle(distribution_of(start)) for start in ended.starts):
+        return NOTE  # no program in the folder comes to it
     asked_for = all(is_asked_for(home, name) for name in consumers)
-    lazily = ended.required_by and asked_for  # A framework that requires it gets along until it is used.
+    lazily = asked_for and (
+        ended.required_by or ended.kind == "no name"
+    )  # Who requires it gets along until it is used.
     if (undeclared or lazily or leads_outside(home, ended)) and not framework:
         return min(home.severity, WARNING)  # It was installed for its own sake, and other packages work without it.
     return home.severity
