@@ -16,7 +16,7 @@ from core.report.help_pages import cure_text
 
 OF_A_PACKAGE = frozenset({"package_for_another_python", "extension_abi_mismatch", "requirement_broken"})
 """Causes whose message can name the package that the cure is about."""
-_PLACEHOLDER = re.compile(r"\b(?:NAME|PACKAGE)\b")
+_PLACEHOLDER = re.compile(r"\b(?:NAME|PACKAGE|PAKET)\b")
 SYSTEMS = frozenset({"linux", "windows", "wsl", "ubuntu", "container"})
 """Marks that say where a program runs, not what failed."""
 _PACKAGE = late_pattern(
@@ -41,7 +41,7 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = 
     first = [_(s.step) for s in exact if _is_of_message(s)]
     rest = [_(s.step) for s in exact if not _is_of_message(s)]
     check = next((_(text) for cause, text in known.checks.items() if cause == r.cause), "")
-    chosen, page = _page(r.cause, marks)
+    chosen, page = _page(r.cause, marks, bool(first))
     steps = "\n".join(part for part in (*chosen, *first, *page, *rest, check) if part)
     package = next((name for m in _PACKAGE.finditer(text) for name in m.groups() if name), "")
     return structs.replace(
@@ -54,16 +54,16 @@ def _is_of_message(step: CureStep) -> bool:
     return any(not part.startswith("!") and SYSTEMS.isdisjoint(part.split("|")) for part in step.when)
 
 
-def _page(cause: str, marks: frozenset[str]) -> list[list[str]]:
+def _page(cause: str, marks: frozenset[str], has_own: bool) -> list[list[str]]:
     """Return the steps of a cause's page: those for the text's message, and the rest.
 
-    A step for the other system goes; if one is for the text's message, those for other messages go, too.
+    A step for the other system goes; if the text's message has a step, here or elsewhere (``has_own``), those for other messages go, too.
     """
     lines = [line for line in cure_text(cause).split("\n") if line]
     only = {row.item: row for row in cure_steps().only if row.cause == cause}
     fits = [at for at in range(1, len(lines) + 1) if at not in only or _is_of_system(only[at].system, marks)]
     first = [at for at in fits if at in only and conditions_hold(only[at].when, marks)]
-    rest = [at for at in fits if at not in first and not (first and at in only)]
+    rest = [at for at in fits if at not in first and not ((first or has_own) and at in only)]
     number = {at: f"{n}. " if _ITEM.match(lines[at - 1]) else "" for n, at in enumerate((*first, *rest), 1)}
     return [[number[at] + _ITEM.sub("", lines[at - 1], count=1) for at in part] for part in (first, rest)]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import resources
+from core.common import i18n
 from core.explain import answer_question, explain
 from core.explain.model import RankedCause
 from core.explain.steps import with_steps
@@ -79,6 +80,7 @@ def test_the_first_cause_has_the_exact_step(text: str, step: str) -> None:
         ("I have an M2 mac\nAssertionError: Torch not compiled with CUDA enabled", "1. Apple", "Intel"),
         ("Unable to initialize backend 'cuda': Unexpected PJRT_Client_Create_Args size: expected 88, got 72.", "JAX, all parts", "NAME"),
         ("ERROR: No matching distribution found for torchao==0.6", "If pip finds no package", "PACKAGE"),
+        ("error loading model: unknown model architecture: 'qwen3moe'", "Take the newest release of the program that loads the model", "Device-side assert"),
         ("ImportError: cannot import name 'numpy_support' from 'numba' (numba/__init__.py)", "See the release of what is called: python -m pip show numba", "NAME"),
         ("ImportError: cannot import name 'x' from 'sklearn.utils' (sklearn/utils/__init__.py)", "See the release of what is called: python -m pip show scikit-learn", "NAME"),
         ("site-packages/mmcv/_ext.cpython-38-x86_64-linux-gnu.so: undefined symbol: _ZNK2at10TensorBase8data_ptrIdEEPT_v", "Build it for what is installed: python -m pip uninstall mmcv", "NAME"),
@@ -88,6 +90,16 @@ def test_what_the_text_says_chooses_the_first_step(text: str, first: str, absent
     told = explain(text).causes[0].steps
     assert re.match(first, told)
     assert absent not in told
+
+
+@pytest.mark.parametrize("language", ["de", "zh_CN"])
+def test_the_package_stands_in_the_steps_of_every_language(language: str) -> None:
+    i18n.use_language(language)
+    try:
+        steps = explain("ERROR: No matching distribution found for torchao==0.6").causes[0].steps
+    finally:
+        i18n.use_language("en")
+    assert "--force-reinstall torchao" in steps
 
 
 def test_a_page_keeps_all_its_steps_where_none_is_for_the_text() -> None:
