@@ -9,6 +9,9 @@ from core.common.versions import all_numbers
 from core.knowledge import tables
 from core.model.facts import Frozen, System, cuda_in_name
 
+PARTS_OF_A_TOOLKIT = ("bin", "lib64", "include")
+"""Folders in a toolkit that people name in the place of the toolkit itself."""
+
 
 class SourcedPlace(Frozen, frozen=True, kw_only=True):
     """Base of all rows: where the fact comes from, and whether it was seen there."""

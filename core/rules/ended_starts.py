@@ -101,6 +101,14 @@ def _activation_ends(_home: EnvironmentView, _start: Start, one: StartedPython) 
         prefix=one.seems,
     )
     why = _("Each RUN of a Dockerfile has a shell of its own, and what it activates ends with it.")
+    if one.program:
+        title = _(
+            "{source} activates {prefix} in {file}, and then another Python starts.",
+            source=one.source,
+            prefix=one.seems,
+            file=one.program,
+        )
+        why = _("Only the shells of a terminal read that file, and the command of an image is none.")
     file = one.source.rpartition(":")[0]
     fix = manual_fix(_("Put the environment first in PATH in {file}", file=file), f'ENV PATH="{one.seems}/bin:$PATH"')
     return title, why, fix

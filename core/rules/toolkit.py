@@ -11,7 +11,7 @@ from core.common.shell import shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.causes import Cause
-from core.knowledge.cuda_file_names import library_family, numbers_in_name, toolkit_locations
+from core.knowledge.cuda_file_names import PARTS_OF_A_TOOLKIT, library_family, numbers_in_name, toolkit_locations
 from core.knowledge.horizon import is_beyond_horizon
 from core.knowledge.keepers import keeper_of
 from core.knowledge.releases import nvidia_package
@@ -121,12 +121,28 @@ def _problem(seen: Snapshot, name: str, value: str) -> str:
     if entry is None or seen.toolkits is None or "unreadable" in marks:
         return ""
     folder = entry.expanded or value
+    if whole := _whole_of(seen, folder):
+        return _(
+            "The variable {name} points to {value}, which is a part of the toolkit {root}.",
+            name=name,
+            value=value,
+            root=whole.root,
+        )
     for toolkit in seen.toolkits:
         if name in toolkit.named_by or any(
             is_inside(seen.machine.system, x, folder) for x in (toolkit.root, toolkit.folder)
         ):
             return ""
     return _("The variable {name} points to {value}, which contains no CUDA library.", name=name, value=value)
+
+
+def _whole_of(seen: Snapshot, folder: str) -> Toolkit | None:
+    """Return the toolkit whose folder of programs, libraries or headers this is: its readers add ``bin`` and ``lib64`` to the value."""
+    system = seen.machine.system
+    if file_name(system, normalise(system, folder)).lower() not in PARTS_OF_A_TOOLKIT:
+        return None
+    above = normalise(system, parent(system, normalise(system, folder)))
+    return next((t for t in seen.toolkits or () if t.nvcc and normalise(system, t.root) == above), None)
 
 
 def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:

@@ -689,6 +689,8 @@ def test_pythons_own_settings_under_another_name(value: str, env: dict[str, str]
         ("model = AutoModel.from_pretrained('./model')", None),
         ("model = AutoModel.from_pretrained(args.model)", False),
         ("import torch", None),
+        ("from huggingface_hub import HfApi\nHfApi().model_info(name)", True),
+        ("from huggingface_hub import HfApi\ntry:\n    HfApi().whoami()\nexcept Exception:\n    pass", None),
         (None, True),
     ],
 )

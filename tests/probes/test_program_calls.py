@@ -58,6 +58,14 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("env = gym.make('CartPole-v1', render_mode='human')\n", [("gymnasium", "1.1.1")], [], ["pygame"]),
         ("env = gym.make('CartPole-v1')\n", [("gymnasium", "1.1.1")], [], []),
         ("from tqdm.notebook import tqdm\n", [("tqdm", "4.67.1")], [], ["ipywidgets"]),
+        (
+            "ds.cast_column('audio', Audio(sampling_rate=16000))\n",
+            [("datasets", "3.6.0"), ("soundfile", "0.13.1")],
+            [],
+            ["librosa"],
+        ),
+        ("ds.cast_column('audio', Audio())\n", [("datasets", "4.0.0")], [], ["torchcodec"]),
+        ("ds.cast_column('audio', Audio(decode=False))\n", [("datasets", "4.0.0")], [], []),
         ("from tqdm.auto import tqdm\n", [("tqdm", "4.67.1")], [], []),
         (
             "import tensorflow_probability as tfp\ntfp.distributions.Normal(0.0, 1.0)\n",

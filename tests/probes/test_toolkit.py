@@ -169,6 +169,17 @@ def test_a_variable_that_names_a_folder_without_cuda_is_still_listed(tmp_path: P
     assert (found.root, found.libraries, found.version, found.named_by) == ("/opt/nothing", (), None, ("CUDA_PATH",))
 
 
+@pytest.mark.parametrize(
+    ("named", "root"), [("bin", "/opt/mine"), ("lib64", "/opt/mine"), ("bin/x", "/opt/mine/bin/x")]
+)
+def test_a_variable_that_names_a_part_of_a_toolkit(named: str, root: str, tmp_path: Path):
+    library(tmp_path, "/opt/mine/lib64/libcudart.so.12")
+    write(tmp_path, "/opt/mine/bin/nvcc", "")
+    (tmp_path / "opt/mine/bin/x").mkdir()
+    (found,) = look(tmp_path, {"CUDA_HOME": f"/opt/mine/{named}"})
+    assert (found.root, found.named_by) == (root, ("CUDA_HOME",))
+
+
 def test_the_distributions_libraries(tmp_path: Path):
     library(tmp_path, "/usr/lib/x86_64-linux-gnu/libcudart.so.11.8.89", "libcudart.so.11.0", "libcudart.so")
     (found,) = look(tmp_path)

@@ -164,7 +164,7 @@ def test_a_clone_that_is_installed_where_it_lies_is_not_renamed():
     outer = "/home/ada/work/sam2"
     found = card(seen(ended(wanted="sam2", name="CONFIGS", path=outer, entry=0, hidden=f"{outer}/sam2/__init__.py")))
     assert found.cause == "module_shadowed"
-    assert found.title == f"import sam2 finds {outer} instead of the installed package."
+    assert found.title == f"import sam2 finds {outer} instead of the package in it."
     assert found.fix is not None
     assert "mv " not in found.fix.advice
     assert f"install {outer} --no-deps" in found.fix.advice

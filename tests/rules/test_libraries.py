@@ -101,6 +101,14 @@ LACKS: list[tuple[Closure, tuple[DamagedFile, ...], str, type | None]] = [
 ]  # fmt: skip
 
 
+def test_folders_of_a_variable_that_are_gone_are_named_with_what_is_not_found():
+    found = machine(closure(edges=(edge(elsewhere=(NCCL,)),)))
+    told = card(machines.with_variable(found, "LD_LIBRARY_PATH", "/envs/gone/lib", "missing"))
+    assert ("LD_LIBRARY_PATH names a folder that does not exist", "/envs/gone/lib") in {
+        (row.label, row.value) for row in told.evidence
+    }
+
+
 @pytest.mark.parametrize(("closures", "damaged", "cause", "remedy"), LACKS)
 def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cause: str, remedy: type | None) -> None:
     found = card(machine(closures, damaged=damaged))

@@ -223,6 +223,18 @@ def with_toolkits(*versions: str) -> Snapshot:
     return replace(seen, pythons=(m.python(distributions=its),), frameworks=Frameworks(builds=(build,)), toolkits=there)
 
 
+@pytest.mark.parametrize(("part", "told"), [("bin", True), ("lib64", True), ("extras", False)])
+def test_a_part_of_a_toolkit_is_not_the_toolkit(part: str, told: bool) -> None:
+    root = "/usr/local/cuda-12.8"
+    one = Toolkit(root=root, origin="folder", version="12.8", nvcc=f"{root}/bin/nvcc", named_by=("CUDA_HOME",))
+    seen = replace(m.with_variable(m.wheel_machine(), "CUDA_HOME", f"{root}/{part}"), toolkits=(one,))
+    found = [f for f in toolkit.misleading_variables(seen) if f.subject == "CUDA_HOME"]
+    assert [f.title for f in found] == [
+        f"The variable CUDA_HOME points to {root}/{part}, which is a part of the toolkit {root}."
+    ] * told
+    assert all(isinstance(f.remedy, PointTo) and f.remedy.folder == root for f in found)
+
+
 @pytest.mark.parametrize(
     ("there", "named"),
     [(("12.4", "13.0"), "/usr/local/cuda-12.4"), (("12.4", "12.8", "12.9"), "/usr/local/cuda-12.8"), (("12.4", "12.9"), "/usr/local/cuda-12.9")],

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.common.fact_text import fact_text
 from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
-from core.knowledge.cuda_file_names import LibraryFolders, Locations, library_family
+from core.knowledge.cuda_file_names import PARTS_OF_A_TOOLKIT, LibraryFolders, Locations, library_family
 from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, Origin, PythonEnvironment
 from core.model.path_list import searched_entries
@@ -166,7 +166,14 @@ def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
             and hunt.where.path_module.isabs(value)
             and hunt.where.is_folder(value)
         ):
-            yield replace(_toolkit(hunt, hunt.where.real_path(value), name), kept=True)
+            yield replace(_toolkit(hunt, _whole(hunt.where.real_path(value), hunt.where), name), kept=True)
+
+
+def _whole(folder: str, where: Sysroot) -> str:
+    """Return the toolkit whose folder of programs, libraries or headers this is, if it is one, which is told; else the folder itself."""
+    above = where.parent(folder)
+    nvcc = where.join(above, "bin", "nvcc.exe" if where.system == "windows" else "nvcc")
+    return above if where.name(folder).lower() in PARTS_OF_A_TOOLKIT and where.is_file(nvcc) else folder
 
 
 def _toolkit(hunt: ToolkitSearch, root: str, named_by: str) -> ToolkitDraft:

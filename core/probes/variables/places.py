@@ -234,6 +234,16 @@ _MAY_ASK_A_HUB = late_pattern(
 """The same, where what is asked for need not be a path that the code spells."""
 
 
+_ASKS_ALWAYS = late_pattern(
+    r"\bHfApi\(|\b(?:model_info|dataset_info|repo_info|list_models|list_datasets|list_repo_files|whoami|create_repo|upload_file|upload_folder|push_to_hub)\("
+)
+"""Code that asks the hub whatever the cache holds (huggingface_hub's documentation, "HfApi Client")."""
+_CATCHES = late_pattern(
+    r"\bexcept\b[ \t]*(?::|[^:\n]*(?:(?<![.\w])(?:Base)?Exception\b|(?<![.\w])(?:ConnectionError|OSError)\b|OfflineMode))"
+)
+"""A handler of what huggingface_hub raises then, OfflineModeIsEnabled, which is a ConnectionError of Python's."""
+
+
 def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
     """Yield the hub's cache, or a folder of the project that has a model of its own; ``holds``: what is there."""
     path = hub_cache(env, env.get("HOME" if where.system == "linux" else "USERPROFILE", ""))
@@ -246,6 +256,12 @@ def _offline(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iter
     holds = holds or tuple(n for n in [next(beside, "")] if n)
     state: Literal["folder", "missing"] = "folder" if where.is_folder(path) else "missing"
     own = _own_texts(env, where)
+    always = (
+        p for p, text in own.items() if p.endswith(".py") and _ASKS_ALWAYS.search(text) and not _CATCHES.search(text)
+    )
+    if asking := next(always, ""):
+        yield NamedPlace(variable=contract.variable, path=path_text(asking), state="file", asked=True)
+        return
     programs = any(p.endswith(PROGRAMS) for p in own)
     if programs and not any(_MAY_ASK_A_HUB.search(t) for t in own.values()):
         return

@@ -156,6 +156,13 @@ def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
     place = next((p for p in places if p.variable == contract.variable), None)
     if value.strip().lower() not in OFFLINE or place is None or place.holds:
         return ""
+    if place.state == "file":
+        return _(
+            "The variable {name} is {value}, so nothing is asked of the hub, and {path} asks it.",
+            name=contract.variable,
+            value=repr(value),
+            path=place.path,
+        )
     return _(
         "The variable {name} is {value}, so nothing is downloaded, and {path} contains no model or data set.",
         name=contract.variable,

@@ -49,11 +49,19 @@ def test_a_step_that_exports(lines: tuple[str, ...], ignored: list[tuple[str, in
         (("RUN . {env}/bin/activate", 'CMD ["bash", "-c", ". {env}/bin/activate && python main.py"]'), 0),
         (("RUN . {env}/bin/activate", "FROM other", 'CMD ["python3", "main.py"]'), 0),
         (("RUN . /opt/other/bin/activate", 'CMD ["python3", "main.py"]'), 0),
+        (('RUN echo "source {env}/bin/activate" >> ~/.bashrc', 'CMD ["bash", "-c", "python3 main.py"]'), 2),
+        (('RUN echo "source .link/bin/activate" >> ~/.bashrc', "CMD python3 main.py"), 2),
+        (("RUN echo '. {env}/bin/activate' >> /root/.bashrc", "CMD python3 main.py"), 2),
+        (('RUN echo "source {env}/bin/activate" >> ~/.bashrc', 'CMD ["bash", "-ic", "python3 main.py"]'), 0),
+        (('RUN echo "source {env}/bin/activate" >> ~/.bashrc', "ENV BASH_ENV=/root/.bashrc", 'CMD ["bash", "-c", "python3 main.py"]'), 0),
+        (('SHELL ["/bin/bash", "--login", "-c"]', 'RUN echo "source {env}/bin/activate" >> ~/.profile', "CMD python3 main.py"), 0),
+        (('RUN echo "source {env}/bin/activate" >> ~/.bashrc', 'ENV PATH="{env}/bin:$PATH"', 'CMD ["bash", "-c", "python3 main.py"]'), 0),
     ],
 )  # fmt: skip
 def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path):
     env = project(tmp_path)
     text = "\n".join(("FROM python:3.11-slim", *lines, ""))
+    (tmp_path / "work/.link").symlink_to(env)
     (tmp_path / "work/Dockerfile").write_text(text.replace("{env}", str(env)))
     found = list(image_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]

@@ -28,6 +28,12 @@ _ENDS = late_pattern(r"(?:^|&&|;)\s*export\s+([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|
 _ACTIVATES = late_pattern(
     r"(?:^|&&|;)\s*(?:(?:\.|source)\s+(\S+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s;&|]+))"
 )
+_WRITES = late_pattern(
+    r"\becho\s+[\"']?(?:(?:\.|source)\s+([^\s\"']+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s\"';&|]+))[\"']?\s*>>?\s*\S*?(\.bashrc|\.profile|\.bash_profile|bash\.bashrc)\b"
+)
+"""A line that activates an environment, and the start-up file of a shell that gets it."""
+_READS_FILES = late_pattern(r"\bBASH_ENV\b|(?:^|\s|\"|')-\w*[il]\w*(?=$|[\s\"',])|--login|--rcfile|bashrc|profile")
+"""A shell that reads such a file."""
 _PYTHON = late_pattern(r"python[\d.]*")
 _PAIR = late_pattern(r"(?<!\w)([A-Za-z_]\w*)=(?:\"(?:\\.|[^\"\\])*\"|'[^']*'|(?:\\.|[^\s\"'\\])*)")
 
@@ -71,8 +77,10 @@ class _Stage(msgspec.Struct):
     starts: dict[str, _Start] = msgspec.field(default_factory=dict)
     exports: dict[str, tuple[str, int]] = msgspec.field(default_factory=dict)
     """Variable -> value and line of a RUN that ends behind its export."""
-    activated: list[tuple[str, str, int]] = msgspec.field(default_factory=list)
-    """Each RUN that activates an environment: its folder, or its name, and the line."""
+    activated: list[tuple[str, str, int, str]] = msgspec.field(default_factory=list)
+    """Each RUN that activates an environment: its folder, or its name, the line, and the start-up file in which it writes that, if it does."""
+    reads_files: bool = False
+    """Its shell, or each bash, reads a start-up file."""
 
 
 def _last_stage(text: str) -> _Stage:
@@ -84,16 +92,20 @@ def _last_stage(text: str) -> _Stage:
                 stage = _Stage(by_dash=not _SH_IS_NO_DASH.search(told))
             case "SHELL":
                 stage.by_dash = stage.by_dash and "bash" not in told
+                stage.reads_files = bool(_READS_FILES.search(told))
             case "ENV":
                 stage.given |= set(_PAIR.findall(told)) or {told.split(" ")[0]}
                 stage.path = told if re.search(r"(?:^|\s)PATH[= ]", told) else stage.path
+                stage.reads_files = stage.reads_files or "BASH_ENV" in told
             case "CMD" | "ENTRYPOINT":
                 stage.starts[word] = _Start(told, line, stage.by_dash)
             case "RUN":
                 if found := _ENDS.search(told):
                     stage.exports[found[1]] = (found[2].strip("\"'"), line)
                 if found := _ACTIVATES.search(told):
-                    stage.activated.append((found[1], found[2], line))
+                    stage.activated.append((found[1], found[2], line, ""))
+                elif found := _WRITES.search(told):
+                    stage.activated.append((found[1], found[2], line, found[3]))
     return stage
 
 
@@ -108,8 +120,7 @@ def _sourced_by_sh(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached
     words = _command(start.told) if start and start.told.startswith("[") else []
     by_sh = posixpath.basename(words[0]) == "sh" and words[1:2] == ["-c"] if words else start and start.by_dash
     found = _SOURCES.search(" ".join(words[2:]) if words else start.told) if start and by_sh else None
-    place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, found[1]))) if found else ""
-    prefix = next((p.prefix for p in ground.pythons if place and place == ground.where.real_path(p.prefix)), "")
+    prefix = _environment_at(found[1], ground) if found else ""
     if found and start and prefix and "bin" not in stage.path and re.search(r"(?:^|[\s;&])python[\d.]*\s", found[2]):
         at = f"{path}:{start.line}"
         one = ended_start(prefix, "python", f"{prefix}/bin/python", "no source", "activated", source=at)
@@ -117,23 +128,35 @@ def _sourced_by_sh(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached
 
 
 def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
-    """Yield a Dockerfile that activates an environment in a RUN, and then starts the first Python of PATH by its name."""
+    """Yield a Dockerfile that activates an environment in a RUN, or for the shells of a terminal, and then starts the first Python of PATH."""
     known = [p.prefix for p in ground.pythons if p.kind in ("venv", "conda")]
-    prefix, line = next(
+    prefix, line, file = next(
         (
-            (p, line)
-            for folder, name, line in reversed(stage.activated)
+            (p, line, file)
+            for folder, name, line, file in reversed(stage.activated)
             for p in known
-            if p == (folder or name) or (name and posixpath.basename(p) == name)
+            if p == _environment_at(folder or name, ground) or (name and posixpath.basename(p) == name)
         ),
-        ("", 0),
+        ("", 0, ""),
     )
     words = _started(stage)
+    if file and (stage.reads_files or any(_READS_FILES.search(w) for w in words)):
+        return
+    if len(words) > 2 and posixpath.basename(words[0]) in ("sh", "bash") and words[1] == "-c":
+        words = words_of(words[2])
     names_it = f"{prefix}/bin" in stage.path or re.search(r"\$\{?(?!PATH\b)\w", stage.path)
     if prefix and not names_it and words and _PYTHON.fullmatch(words[0]):
         at = f"{path}:{line}"
-        ends = ended_start(prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at)
+        ends = ended_start(
+            prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at, program=file
+        )
         yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
+
+
+def _environment_at(folder: str, ground: Ground) -> str:
+    """Return the environment in a folder, by whatever path or link; empty for none."""
+    place = ground.where.real_path(posixpath.normpath(posixpath.join(ground.folder, folder)))
+    return next((p.prefix for p in ground.pythons if place == ground.where.real_path(p.prefix)), "")
 
 
 def _exported_for_nothing(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:

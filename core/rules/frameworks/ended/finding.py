@@ -227,7 +227,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
         "module": ended.wanted,
     }
     if is_outer_folder(home, ended):
-        return _("import {name} finds {path} instead of the installed package.", name=ended.wanted, path=ended.path)
+        return _("import {name} finds {path} instead of the package in it.", name=ended.wanted, path=ended.path)
     if is_of_programs(home, ended):
         return _program_title(ended, values)
     if ended.kind == "byte code":

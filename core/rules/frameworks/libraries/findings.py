@@ -11,9 +11,10 @@ from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.knowledge.library_names import OF_VIDEO, parse_library_name
-from core.model.facts import Gap, How, Snapshot
+from core.model.facts import Gap, How, PathEntry, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
+from core.model.path_list import LIBRARY_VARIABLE
 from core.model.paths import file_name, parent
 from core.model.steps import Severity, Step
 from core.rules.driver.facts import has_gpu_on_bus
@@ -174,6 +175,12 @@ def _by_variable(edge: Edge) -> bool:
     at = next((a for a in edge.attempts if a.path == edge.path), None)
     sound = any(a.outcome == "found" and a.how != "LD_LIBRARY_PATH" for a in edge.attempts)
     return at is not None and at.how == "LD_LIBRARY_PATH" and sound
+
+
+def _gone_entries(lack: Lack) -> list[PathEntry]:
+    """Return the folders of LD_LIBRARY_PATH that are gone: of an environment or a toolkit of before."""
+    its = lack.home.seen.environment
+    return [e for e in (its.entries if its else ()) if e.variable == LIBRARY_VARIABLE and "missing" in e.marks]
 
 
 def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: PLR0912 - a flat list of cases
@@ -367,6 +374,9 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
         for path in edge.elsewhere[:1]:
             yield observation(_("Location of {name}", name=edge.name), path)
             yield from meant_entries(lack.home.seen, parent(lack.system, path))
+    if any(e.elsewhere for e in lack.edges):
+        for gone in _gone_entries(lack)[:3]:
+            yield observation(_("{variable} names a folder that does not exist", variable=gone.variable), gone.text)
     for gap in lack.gaps:
         what = f"{gap.name} {gap.version}".strip()
         yield observation(what, _("is not in {path}", path=gap.provider) if gap.provider else _("is in no loaded library"),
