@@ -237,7 +237,7 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
         lost = _not_found(seen) if beyond else []
         yield make_finding(
             Step.ENVIRONMENT,
-            ERROR if lost else NOTE if limit.kind == "no answer" or limit.limit == OF_DIALOGS else WARNING,
+            ERROR if lost else NOTE if limit.limit == OF_DIALOGS else WARNING,
             "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",

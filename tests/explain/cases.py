@@ -319,7 +319,15 @@ def stub() -> Snapshot:
 
 
 SHUT = tuple(
-    DeviceNode(path=f"/dev/{n}", mode="0660", owner="root", group="video", opened=False, problem="Permission denied")
+    DeviceNode(
+        path=f"/dev/{n}",
+        mode="0660",
+        owner="root",
+        group="video",
+        opened=False,
+        problem="Permission denied",
+        errno="EACCES",
+    )
     for n in ("nvidia0", "nvidiactl")
 )
 

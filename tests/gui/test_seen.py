@@ -47,6 +47,7 @@ def test_files_for_another_processor_are_marked() -> None:
         m.found(rf"{recorded.OTHER}\cudnn64_9.dll", How.PATH),
         outcome="wrong architecture",
         detail="is built for x86, not x86_64",
+        architecture="x86",
     )
     good = m.found(rf"{m.INSTALLER}\cudnn64_9.dll", How.PATH)
     rows = detail_rows.search_paths(m.with_search(snapshot, "cudnn64_9.dll", wrong, good))

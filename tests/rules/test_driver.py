@@ -41,7 +41,15 @@ LIBCUDA = "/usr/lib/x86_64-linux-gnu/libcuda.so.1"
 NO_DEVICE = CudaInit(status=100, library=LIBCUDA)
 GONE = CudaInit(problem="libcuda.so.1: cannot open shared object file")
 SHUT = tuple(
-    DeviceNode(path=f"/dev/{n}", mode="0660", owner="root", group="video", opened=False, problem="Permission denied")
+    DeviceNode(
+        path=f"/dev/{n}",
+        mode="0660",
+        owner="root",
+        group="video",
+        opened=False,
+        problem="Permission denied",
+        errno="EACCES",
+    )
     for n in ("nvidia0", "nvidiactl")
 )
 STUB = DriverLibrary(path="/opt/stubs/libcuda.so.1", stub=True, size=60_000, source="LD_LIBRARY_PATH")

@@ -82,13 +82,6 @@ def test_quoted_folder_that_has_nothing_to_do_with_cuda_is_silent() -> None:
     assert [f.id for rule in environment.RULES for f in rule(snapshot)] == ["environment.in-order"]
 
 
-def test_exceeded_limit_is_a_warning_and_a_silent_folder_a_note() -> None:
-    base = m.wheel_machine()
-    problems = ("PATH is 9,000 characters long. cmd.exe cuts it.", "The folder /net/x did not answer within 3 seconds.")
-    snapshot = replace(base, environment=replace(base.environment or Environment(), problems=problems))
-    assert [f.severity for f in environment.exceeded_limits(snapshot)] == [WARNING, NOTE]
-
-
 @pytest.mark.parametrize(("most", "severity"), [(2_047, NOTE), (8_191, WARNING), (32_767, WARNING)])
 def test_a_path_that_only_old_dialogs_would_cut_is_no_fault(most: int, severity: Severity) -> None:
     base = m.wheel_machine()
@@ -99,35 +92,12 @@ def test_a_path_that_only_old_dialogs_would_cut_is_no_fault(most: int, severity:
     assert [f.severity for f in environment.exceeded_limits(snapshot)] == [severity]
 
 
-@pytest.mark.parametrize(
-    ("said", "kind", "variable", "limit"),
-    [
-        ("PATH is 38,704 characters long. Windows allows 32,767 characters in one variable.", "length", "PATH", 32767),
-        (
-            "Path is 40,000 characters long. Windows allows 32,767 characters in one variable; x.",
-            "length",
-            "Path",
-            32767,
-        ),
-        ("PATH is 9,000 characters long.", "length", "PATH", 0),
-        ("The user variable CUDA_PATH is stored as REG_DWORD, which is no text.", "kind", "", 0),
-        ("The folder /net/x did not answer within 3 seconds.", "no answer", "", 0),
-        ("PATH is " + "9" * 5000 + " characters long. " + "9" * 5000, "length", "PATH", int("9" * 20)),
-    ],
-)
-def test_the_limits_of_an_older_report_are_taken_from_its_sentences(
-    said: str, kind: str, variable: str, limit: int
-) -> None:
-    [found] = Environment(problems=(said,)).limits
-    assert (found.kind, found.variable, found.limit, found.text) == (kind, variable, limit, said)
-
-
 def test_a_limit_is_told_in_the_readers_language() -> None:
     words = fact_text(
         "The {scope} variable {name} is stored as {kind}, which is no text.", scope="user", name="A", kind="B"
     )
     base = m.wheel_machine()
-    seen = replace(base, environment=replace(base.environment or Environment(), problems=(words,)))
+    seen = replace(base, environment=Environment(limits=(Limit(kind="kind", text=words),)))
     use_language("de")
     try:
         [finding] = environment.exceeded_limits(seen)

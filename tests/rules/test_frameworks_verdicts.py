@@ -152,7 +152,7 @@ TABLE: list[tuple[str, Snapshot, list[tuple[str, str]]]] = [
     ("variable, the same file without it", machine(build(), trials=(trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="LD_LIBRARY_PATH"),), clean=trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="system"),))),)), []),
     ("variable, only copy there", machine(build(), trials=(trial(mapped=(Mapped(path="/o/libcudnn.so.9", name="libcudnn.so.9", origin="LD_LIBRARY_PATH"),), clean=bad(problem="x")),)), []),
     ("wrong results", machine(build(), trials=(trial(right=False),)), [("error", "")]),
-    ("no answer in time", machine(build(), trials=(bad(ended="did not end within 60 seconds and was stopped"),)), [("unknown", "")]),
+    ("no answer in time", machine(build(), trials=(bad(ended="did not end within 60 seconds and was stopped", timed_out=True),)), [("unknown", "")]),
 ]  # fmt: skip
 
 

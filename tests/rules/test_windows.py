@@ -21,7 +21,7 @@ from core.model.facts import (
     Gap,
     How,
     LibraryFile,
-    Nvml,
+    Limit,
     Opening,
     Program,
     PythonEnvironment,
@@ -148,12 +148,13 @@ def test_what_torch_brings_is_its_own_whatever_pip_put_beside_it() -> None:
     assert [f.cause for f in loud(replace(whole, cudnn=(own, beside), loads=(other,)))] == ["cudnn_shadowed"]
 
 
-LIMIT = "PATH is 38,704 characters long. Windows allows 32,767 characters in one variable."
+SAID = "PATH is 38,704 characters long. Windows allows 32,767 characters in one variable."
+LIMIT = Limit(kind="length", text=SAID, variable="PATH", limit=32767)
 
 
 def test_path_beyond_its_limit_is_the_cause_once_something_is_lost() -> None:
     whole = m.windows_machine()
-    long = replace(whole, environment=replace(whole.environment or Environment(), problems=(LIMIT,)))
+    long = replace(whole, environment=replace(whole.environment or Environment(), limits=(LIMIT,)))
     assert [(f.id, f.severity) for f in loud(long)] == [("environment.limit", Severity.WARNING)]
     call = Call(function="LoadLibraryExW", library="cudnn64_9.dll", result=126, meaning="ERROR_MOD_NOT_FOUND")
     roll = RollCall(library="cudnn64_9.dll", calls=(call,))
@@ -176,7 +177,7 @@ def test_only_the_variable_that_is_wrong_is_repaired() -> None:
 
 def test_a_child_that_could_not_be_started_says_nothing_of_the_driver() -> None:
     problem = "The process that called cuInit could not be started: Internal error."
-    seen = m.with_driver(m.windows_machine(), cuda=CudaInit(problem=problem))
+    seen = m.with_driver(m.windows_machine(), cuda=CudaInit(problem=problem, asked=False))
     assert [(f.id, f.severity) for f in loud(seen)] == [("driver.not-asked", Severity.UNKNOWN)]
 
 
@@ -275,19 +276,6 @@ def test_signatures_are_evidence_and_their_lack_is_no_fault() -> None:
     assert signed("valid", "intact") == ["8 of 8 files are as their maker signed them; by the signed hashes"]
     assert signed("not signed", "valid") == ["4 of 8 files are as their maker signed them; Windows knows the signer"]
     assert signed("not signed") == ["0 of 8 files are as their maker signed them; no file has one that decides"]
-
-
-def test_an_older_report_keeps_what_it_says_of_processors_and_of_its_own_children() -> None:
-    for said, built in (
-        ("is built for x86, not x64 (error 193)", "x86"),
-        ("is built for aarch64, not x86_64", "aarch64"),
-        ("", ""),
-    ):
-        attempt = Attempt(path="C:\\x.dll", how=How.PATH, outcome="wrong architecture", detail=said)
-        assert attempt.architecture == built
-    assert not CudaInit(problem="The process that called cuInit could not be started: No such file.").asked
-    assert not Nvml(problem="The process that called NVML could not be started: No such file.").asked
-    assert CudaInit(problem="libcuda.so.1: a part of it could not be started: x").asked
 
 
 @pytest.mark.parametrize("stray", [True, False])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from msgspec.structs import force_setattr
-
 from core.model.facts.base import Frozen
 from core.model.facts.libraries import FileState
 
@@ -46,7 +44,7 @@ class DeviceNode(Frozen, frozen=True, kw_only=True):
     opened: bool | None = None
     problem: str = ""
     errno: str = ""
-    """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none, and in older reports."""
+    """Name of the error that opening it gave: EACCES, EPERM, ...; empty for none."""
     major: int | None = None
     """Device number of a character device; None for anything else, and in older reports."""
     minor: int | None = None
@@ -103,11 +101,6 @@ class DriverLibrary(Frozen, frozen=True, kw_only=True):
     """None in older reports."""
 
 
-def _was_asked(problem: str) -> bool:
-    """Return what reports from before ``asked`` say in ``problem``."""
-    return not (problem.startswith("The process that called ") and " could not be started: " in problem)
-
-
 class DriverCall(Frozen, frozen=True, kw_only=True):
     """What a library of the driver answered in a child process."""
 
@@ -122,11 +115,6 @@ class DriverCall(Frozen, frozen=True, kw_only=True):
     problem: str = ""
     asked: bool = True
     """False: the process that asks could not be started, so this says nothing of the driver."""
-
-    def __post_init__(self) -> None:
-        """Take from an older report's text whether anything was asked."""
-        if not _was_asked(self.problem):
-            force_setattr(self, "asked", False)
 
 
 class CudaInit(DriverCall, frozen=True, kw_only=True):

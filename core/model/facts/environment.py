@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from typing import Literal
 
-from msgspec.structs import force_setattr
-
-from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 
 Scope = Literal["process", "user", "machine", "login"]
@@ -86,8 +83,8 @@ class Activation(Frozen, frozen=True, kw_only=True):
 class Limit(Frozen, frozen=True, kw_only=True):
     """What is wrong with a whole variable."""
 
-    kind: Literal["length", "kind", "no answer"]
-    """Longer than ``limit``; a registry value of a wrong kind; a folder that it names did not respond (older reports)."""
+    kind: Literal["length", "kind"]
+    """Longer than ``limit``; a registry value of a wrong kind."""
     text: str
     """The problem in one sentence, as in ``problems``."""
     variable: str = ""
@@ -151,18 +148,6 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """File and line of a framework's own settings that have the value, where it is no variable: ``variable`` names the key."""
 
 
-_LENGTH = late_pattern(r"(\S+) is [\d,]+ characters long\.(?:.*?([\d,]*\d))?")
-
-
-def _limit_of(problem: str) -> Limit:
-    """Return what reports from before ``limits`` say in ``problems``."""
-    if length := _LENGTH.match(problem):
-        return Limit(
-            kind="length", text=problem, variable=length[1], limit=int((length[2] or "0")[:20].replace(",", ""))
-        )
-    return Limit(kind="no answer" if " did not answer within " in problem else "kind", text=problem)
-
-
 class Environment(Frozen, frozen=True, kw_only=True):
     """Relevant variables of every scope, and the search-path entries of the consumer's environment."""
 
@@ -178,8 +163,3 @@ class Environment(Frozen, frozen=True, kw_only=True):
 
     places: tuple[NamedPlace, ...] = ()
     """What variables with a contract name; a relative one as seen from the working folder."""
-
-    def __post_init__(self) -> None:
-        """Take the limits of an older report from its sentences."""
-        if self.problems and not self.limits:
-            force_setattr(self, "limits", tuple(map(_limit_of, self.problems)))

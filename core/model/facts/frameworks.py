@@ -297,8 +297,3 @@ class FrameworkTrial(ImportTrial, frozen=True, kw_only=True):
     """What was imported after it, in the same process."""
     at_once: FrameworkTrial | None = None
     """The same trial with most of the GPU's memory reserved at once, as the framework does by default; otherwise it takes only what it needs."""
-
-    def __post_init__(self) -> None:
-        """Take from an older report's text whether its time ran out."""
-        if self.ended.startswith("did not end within ") and not self.timed_out:
-            force_setattr(self, "timed_out", True)

@@ -5,10 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Literal
 
-from msgspec.structs import force_setattr
-
 from core.common.fact_text import fact_text, remember_form
-from core.common.late_pattern import late_pattern
 from core.model.facts.base import Frozen
 from core.model.facts.machine import Changeable
 
@@ -56,15 +53,6 @@ class Attempt(Frozen, frozen=True, kw_only=True):
     """Of a file with the wrong architecture: which one it is built for."""
     pointer: bool = False
     """The file is a pointer of Git LFS, a short text in place of the library."""
-
-    def __post_init__(self) -> None:
-        """Take the architecture of an older report from its text."""
-        if self.outcome == "wrong architecture" and not self.architecture and (built := _BUILT.match(self.detail)):
-            force_setattr(self, "architecture", built[1])
-
-
-_BUILT = late_pattern(r"is built for ([^,]+), not ")
-"""How reports from before ``architecture`` say it in ``detail``."""
 
 
 class Resolution(Frozen, frozen=True, kw_only=True):

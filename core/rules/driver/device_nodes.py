@@ -181,11 +181,6 @@ def node_words(node: DeviceNode) -> str:
     return f"{node.mode} {node.owner}:{node.group} {translate_fact(node.problem)}".strip()
 
 
-REFUSAL_CODES = {"Permission denied": "EACCES", "Operation not permitted": "EPERM"}
-"""strerror's messages, in reports from before a node recorded its errno."""
-
-
 def refusal(node: DeviceNode) -> str:
     """Return how the kernel refused a node: EACCES by its mode or access list, EPERM by a control group; else nothing."""
-    found = node.errno or REFUSAL_CODES.get(node.problem, "")
-    return found if node.opened is False and found in REFUSAL_CODES.values() else ""
+    return node.errno if node.opened is False and node.errno in ("EACCES", "EPERM") else ""
