@@ -271,6 +271,20 @@ def _not_of_windows(_home: EnvironmentView, _start: Start, one: StartedPython) -
     return title, why, fix
 
 
+def _misnamed_file(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a variable that stands in a file under another name than the program reads."""
+    title = _(
+        "{source} needs the variable {name}, which {file} sets: the program reads {wanted}.",
+        source=one.source,
+        name=one.name,
+        file=one.program,
+        wanted=one.command,
+    )
+    why = _("A file of variables that is not there is passed over without a word, and the program ends at this line.")
+    command = "move" if home.seen.machine.system == "windows" else "mv"
+    return title, why, manual_fix(_("Rename the file"), f'{command} "{one.program}" "{one.command}"')
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
     title = _(
@@ -527,6 +541,7 @@ ENDS: dict[str, End] = {
     "variable not set": End(_variable_not_set, everywhere=True),
     "not in code page": End(_not_in_code_page),
     "file not in code page": End(_file_not_in_code_page),
+    "misnamed file": End(_misnamed_file),
     "not of Windows": End(_not_of_windows, cause="variable_value_wrong"),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

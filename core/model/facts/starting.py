@@ -125,6 +125,7 @@ StartFault = Literal[
     "not in code page",
     "file not in code page",
     "not of Windows",
+    "misnamed file",
 ]
 
 
@@ -186,6 +187,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
       (file and line) prints
     - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it
     - not of Windows: ``source`` (file and line) asks for the variable ``name``, which Windows does not set, when ``program`` starts
+    - misnamed file: ``source`` (file and line) needs the variable ``name``, which the file ``program`` sets; its program reads ``command``
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""

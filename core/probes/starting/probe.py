@@ -24,6 +24,7 @@ from core.probes.python.locations import starting_folder
 from core.probes.python.search.search_path import SYS_PATH
 from core.probes.starting.given_inside import given_inside_ways
 from core.probes.starting.machine import Ground, ground_of
+from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.projects.chosen_pythons import chosen_python_ways
 from core.probes.starting.projects.described_programs import described_ways
@@ -132,6 +133,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: image_ways(ground),
         lambda: described_ways(ground),
         lambda: own_settings_ways(ground),
+        lambda: misnamed_settings(ground),
         lambda: given_inside_ways(ground),
         lambda: pytest_ways(ground),
         lambda: flask_ways(ground),

@@ -342,9 +342,9 @@ def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
             ):
                 yield name, part.lineno
             case ast.Call(func=func, args=args) if last_name(func) in _REFUSE_NONE and id(part) not in later:
-                yield from ((name, one.lineno) for one in args if (name := _perhaps_none(one)))
+                yield from ((name, one.lineno) for one in args if (name := perhaps_none(one)))
             case ast.BinOp(left=left, op=ast.Add() | ast.Div(), right=right) if id(part) not in later:
-                yield from ((name, one.lineno) for one in (left, right) if (name := _perhaps_none(one)))
+                yield from ((name, one.lineno) for one in (left, right) if (name := perhaps_none(one)))
             case _:
                 pass
 
@@ -368,7 +368,7 @@ _REFUSE_NONE = frozenset(
 """Functions of Python that raise TypeError for None: int(), pathlib.Path(), os.path.join(), os.makedirs(), open()."""
 
 
-def _perhaps_none(node: ast.expr) -> str:
+def perhaps_none(node: ast.expr) -> str:
     """Return the variable of a call that gives None where it is not set: os.getenv("X"), os.environ.get("X"); empty for anything else."""
     match node:
         case ast.Call(

@@ -18,6 +18,7 @@ from core.probes.probe import in_turn
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
+from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
@@ -71,6 +72,7 @@ def windows_ways(
         lambda: starter_ways(ground, registered, variables),
         lambda: double_click_ways(ground, registered),
         lambda: own_settings_ways(ground),
+        lambda: misnamed_settings(ground),
     )
 
 

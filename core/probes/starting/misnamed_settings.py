@@ -1,0 +1,182 @@
+"""Files of variables under another name than the one that a program reads, which then lacks a variable that it needs to start.
+
+Explorer hides a file's ending, and Notepad adds one: ``.env.txt``. python-dotenv passes over a file that is not there. What a program needs
+is what its own statements ask for, and what the classes of packages ask for whose objects it makes: ``OpenAI()`` ends without a key.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Collection, Iterator, Mapping
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import chain_of, is_main, statements_of
+from core.common.variable_names import variable_in
+from core.host.startup.plain import read_dotenv
+from core.model.facts import PythonEnvironment, path_text
+from core.probes.python.following.called_code import CalledCode, Class, sure_calls
+from core.probes.python.following.dotted_modules import DottedModules, Module
+from core.probes.python.search.modules import ModuleSearch
+from core.probes.python.search.search_path import python_search_path, read_interpreter
+from core.probes.python.search.start_code import dotenv_calls
+from core.probes.python.text.evaluation import ends_with_raise
+from core.probes.python.text.module_text import modules_imported
+from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none
+from core.probes.starting.machine import Ground
+from core.probes.starting.ways import Reached, ended_start
+
+MISNAMED = ("{name}.txt", "env.txt", "env")
+"""What stands in the place of ".env", the likeliest first."""
+MOST_PROGRAMS, MOST_BYTES, MOST_SOURCE = 20, 1 << 18, 4 << 20
+_SETS = late_pattern(r"environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault)|putenv")
+"""After this, reading does not show which variables a program has."""
+
+
+def misnamed_settings(ground: Ground) -> Iterator[Reached]:
+    """Yield the programs of the working folder that need a variable which such a file beside them sets, and nothing else."""
+    if not ground.is_in_project:
+        return
+    join = ground.where.join
+    for path in (join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
+        text = ground.where.text(path, MOST_BYTES) or ""
+        calls = dotenv_calls(text, path)
+        file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
+        if not file or _SETS.search(text) or _is_there(file, searched=not calls[0].file, ground=ground):
+            continue
+        names = (form.format(name=ground.where.name(file)) for form in MISNAMED)
+        misnamed = next((p for n in names if ground.around.kind(p := join(ground.where.parent(file), n)) == "file"), "")
+        absent = _set_by(misnamed, ground) if misnamed else frozenset()
+        home = _environment_of(text, calls[0].module, ground) if absent else None
+        if home and (asked := _asked(path, text, absent, home, ground)):
+            its = ended_start(
+                home.prefix,
+                asked[0],
+                home.executable,
+                "misnamed file",
+                source=f"{path}:{asked[1]}",
+                program=misnamed,
+                command=file,
+            )
+            yield Reached(
+                kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
+            )
+
+
+def _is_there(file: str, *, searched: bool, ground: Ground) -> bool:
+    """Whether a program finds its file of variables: by its path, or in the folders above the program."""
+    return bool(ground.upward(".env", ground.folder)) if searched else ground.around.kind(file) == "file"
+
+
+def _set_by(file: str, ground: Ground) -> frozenset[str]:
+    """Return the variables that a file sets, that this session has not, and that no script of the folder names."""
+    told = ground.session()
+    read_dotenv(ground.read(file) or "", file, told)
+    scripts = [*ground.script_texts()]
+    return frozenset(
+        n for n in told.lines if not variable_in(ground.env, n) and not any(n in script for script in scripts)
+    )
+
+
+def _environment_of(text: str, reader: str, ground: Ground) -> PythonEnvironment | None:
+    """Return the first environment that has what reads the file, and all else that the program imports of packages."""
+    tops = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)} | {reader}
+    homes = [p for p in ground.pythons if has_module(p, reader, ground)]
+    wanted = {top for top in tops if any(has_module(p, top, ground) for p in ground.pythons)}
+    return next((p for p in homes if all(has_module(p, top, ground) for top in wanted)), None)
+
+
+def _asked(
+    path: str, text: str, absent: Collection[str], home: PythonEnvironment, ground: Ground
+) -> tuple[str, int] | None:
+    """Return the first of these variables that a program surely needs as it starts, and the line; None where reading finds none."""
+    code: CalledCode | None = None
+    for node in _at_the_margin(statements_of(text)):
+        if not isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+            continue
+        if told := next(((n, line) for n, line in asked_variables(node) if n in absent), None):
+            return told
+        for call in sure_calls(node, lambda _test: None):
+            code = code or _code_of(home, ground)
+            if code and (name := _asked_by_class(call, path, text, code)) in absent:
+                return name, call.lineno
+    return None
+
+
+def _at_the_margin(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    for node in body:
+        yield from node.body if isinstance(node, ast.If) and is_main(node.test) else (node,)
+
+
+class _Facts:
+    """What of an environment the conditions in its packages may ask for."""
+
+    def __init__(self, home: PythonEnvironment, search: ModuleSearch, ground: Ground) -> None:
+        self._home, self._ground, self.python = home, ground, search.python
+        self.platform = {"windows": "win32"}.get(ground.where.system, ground.where.system)
+
+    def is_installed(self, module: str) -> bool | None:
+        return has_module(self._home, module.partition(".")[0], self._ground) or None
+
+    def is_recorded(self, distribution: str) -> bool:
+        return any(d.name == distribution for d in self._home.distributions)
+
+    def release(self, _module: str) -> str:
+        return ""
+
+
+def _code_of(home: PythonEnvironment, ground: Ground) -> CalledCode | None:
+    interpreter = read_interpreter(home.prefix, home.executable, ground.where)
+    if interpreter is None:
+        return None
+    path = python_search_path(interpreter, ground.env, ground.folder, ground.where, working=ground.folder)
+    search = ModuleSearch(interpreter, path, home.architecture, ground.where)
+    return CalledCode(DottedModules(search, ground.where, MOST_SOURCE), _Facts(home, search, ground))
+
+
+def _asked_by_class(call: ast.Call, path: str, text: str, code: CalledCode) -> str:
+    """Return the variable without which a call that makes an object ends; empty for none."""
+    chain = chain_of(call.func)
+    scope = code.scope_of("__main__", Module("module", path), text) if chain else None
+    if scope is None or not chain or chain[0] not in scope.modules or any(w.arg is None for w in call.keywords):
+        return ""
+    its = code.class_at(scope, scope.modules, chain)
+    return variable_of_class(its, call) if its else ""
+
+
+def variable_of_class(its: Class, call: ast.Call) -> str:
+    """Return the variable that __init__ takes in the place of a parameter that a call does not give, and without which it raises."""
+    begins = [n for n in its.node.body if isinstance(n, ast.FunctionDef) and n.name == "__init__"]
+    if not begins:
+        return ""
+    args = begins[-1].args
+    given: Mapping[str, ast.expr] = {
+        **dict(zip([a.arg for a in (*args.posonlyargs, *args.args)][1:], call.args, strict=False)),
+        **{w.arg: w.value for w in call.keywords if w.arg},
+    }
+    asked: dict[str, str] = {}
+    for node in begins[-1].body:
+        match node:
+            case ast.If(test=test, body=[ast.Assign(targets=[ast.Name(id=name)], value=value)], orelse=[]):
+                if _is_none(test) == name and (variable := perhaps_none(value)):
+                    asked[name] = variable
+            case ast.Assign(
+                targets=[ast.Name(id=name)],
+                value=ast.BoolOp(op=ast.Or(), values=[ast.Name(id=same), value]),
+            ) if name == same and (variable := perhaps_none(value)):
+                asked[name] = variable
+            case ast.If(test=test, body=body) if (name := _is_none(test)) in asked and ends_with_raise(body):
+                if name not in given or perhaps_none(given[name]) == asked[name]:
+                    return asked[name]
+            case _:
+                pass
+    return ""
+
+
+def _is_none(test: ast.expr) -> str:
+    """Return the name that a condition holds against None, or whose value must be false; empty for anything else."""
+    match test:
+        case ast.Compare(left=ast.Name(id=name), ops=[ast.Is()], comparators=[ast.Constant(value=None)]):
+            return name
+        case ast.UnaryOp(op=ast.Not(), operand=ast.Name(id=name)):
+            return name
+    return ""
