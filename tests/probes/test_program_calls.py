@@ -65,6 +65,9 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
             ["librosa"],
         ),
         ("ds.cast_column('audio', Audio())\n", [("datasets", "4.0.0")], [], ["torchcodec"]),
+        ("ds.cast_column('image', Image(decode=False))\n", [("datasets", "3.6.0")], [], []),
+        ("ds.cast_column('image', Image())\n", [("datasets", "3.6.0")], [], ["pillow"]),
+        ("ds.cast_column('image', Image())\n", [("datasets", "3.6.0"), ("pillow", "11.3.0")], [], []),
         ("ds.cast_column('audio', Audio(decode=False))\n", [("datasets", "4.0.0")], [], []),
         ("from tqdm.auto import tqdm\n", [("tqdm", "4.67.1")], [], []),
         (

@@ -216,8 +216,8 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
 
 
 def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
-    """Whether a program takes a folder beside it for a package that is not installed, and finds all else that it imports: then it belongs to
-    this environment. The folder holds no code, or is a clone in which the package itself lies deeper.
+    """Whether a program takes a folder beside it that holds no code for a package that is not installed, and finds all else that it imports:
+    then it belongs to this environment.
     """
     top = ended.wanted.partition(".")[0]
     path = where.join(folder, top)
@@ -228,13 +228,7 @@ def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSea
         or ended.importer.rpartition(where.path_module.sep)[0] != folder
     ):
         return False
-    return _finds_all_else(ended, program, search) and (bool(_inside(path, top, where)) or not _holds_code(path, where))
-
-
-def _inside(folder: str, top: str, where: Sysroot) -> str:
-    """Return the package of the name that lies in a folder of this name, a clone; empty where none does."""
-    places = (where.join(folder, *inner, top, "__init__.py") for inner in ((), ("src",)))
-    return next((p for p in places if where.is_file(p)), "")
+    return _finds_all_else(ended, program, search) and not _holds_code(path, where)
 
 
 def _finds_all_else(ended: EndedImport, program: str, search: ModuleSearch) -> bool:
@@ -254,15 +248,7 @@ def _holds_code(folder: str, where: Sysroot, depth: int = 2) -> bool:
 
 
 def _with_owners(ended: EndedImport, search: ModuleSearch, where: Sysroot) -> EndedImport:
-    """Return an end at an installed module that hides another one, with the distributions that they belong to; one at a clone, with the
-    package in it.
-    """
-    if (
-        ended.kind in ("absent", "no name")
-        and not ended.hidden
-        and (own := _inside(ended.path, ended.wanted.partition(".")[0], where))
-    ):
-        return msgspec.structs.replace(ended, hidden=path_text(own))
+    """Return an end at an installed module that hides another one, with the distributions that they belong to."""
     if not ended.hidden or not _is_installed(ended.path, search, where):
         return ended
     top = ended.wanted.partition(".")[0]
