@@ -649,3 +649,43 @@ def test_a_folder_of_stubs_whose_module_other_code_makes(tmp_path: Path, files: 
     lay_out(tmp_path, {"main.py": "import pics\nfrom pics.filters import guided\n"}, its)
     assert [(e.wanted, e.name) for e in ends_in(tmp_path)] == ([("pics.filters", "guided")] if told else [])
     assert python_fails(tmp_path) == told or "core.abi3.so" in files
+
+
+PAGE = "import sys\nclass Manager:\n    @classmethod\n    def page(cls):\n        try:\n            import page_of_ui\n            return 'page'\n        except ImportError:\n            print('install requirements.txt')\n            {ends}\n"
+"""What ComfyUI's app/frontend_management.py does."""
+
+
+@pytest.mark.parametrize(
+    ("required", "ends", "place", "told"),
+    [
+        ("kit\npage-of-ui==1.14.5  # since 2025\n", "sys.exit(-1)", "work/env", True),
+        ("page_of_ui\n", "raise", "work/env", True),
+        ("kit\n", "sys.exit(-1)", "work/env", False),  # nobody says that it belongs here
+        ("page-of-ui\n", "sys.exit(-1)", "env", False),  # the program may be meant for another environment
+        ("page-of-ui\n", "return 'none'", "work/env", False),
+        ('page-of-ui; sys_platform == "none"\n', "sys.exit(-1)", "work/env", False),
+    ],
+)
+def test_a_package_of_the_project_s_own_list(tmp_path: Path, required: str, ends: str, place: str, told: bool):
+    """The program lies below the folder whose script starts it; a package that its list names was not installed with its newer source."""
+    site = tmp_path / place / "site-packages"
+    for path, text in {
+        "work/run.sh": "./env/bin/python ui/main.py\n",
+        "work/ui/main.py": "import kit\nfrom app.pages import Manager\nroot = Manager.page()\n",
+        "work/ui/app/__init__.py": "",
+        "work/ui/app/pages.py": PAGE.format(ends=ends),
+        "work/ui/requirements.txt": required,
+        f"{place}/site-packages/kit/__init__.py": "",
+    }.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    entries = (
+        SearchEntry(path=str(tmp_path / "work"), origin="start"),
+        SearchEntry(path=str(site), origin="site-packages"),
+    )
+    python, where = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib"), Sysroot(system="linux")
+    found = ends_of_programs(ModuleSearch(python, PythonSearch(entries), "x86_64", where), (), where)
+    assert [(e.kind, e.wanted) for e in found] == [("absent", "page_of_ui")] * told
+    code = f"import sys; sys.path[:0] = [{str(tmp_path / 'work/ui')!r}]; sys.path.append({str(site)!r}); import main"
+    done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
+    assert bool(done.returncode) is not ends.startswith("return")

@@ -24,6 +24,7 @@ from core.probes.python.text.evaluation import (
     attribute_chains,
     catches_error,
     definition_expressions,
+    ends_program,
     ends_with_raise,
     evaluated,
     handler_of_unbound_name,
@@ -389,6 +390,8 @@ class Statements:
                 raise
             frame.forget(stored_names([node]))
             if its:
+                if ends_program(handler.body):
+                    raise
                 try:
                     goes_on = yield from self.block(handler.body, frame)
                 except Ended as again:

@@ -15,7 +15,8 @@ from typing import NamedTuple
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.modules import given_up, module_table
+from core.common.requirements import parse_requirement
+from core.knowledge.modules import given_up, module_of, module_table
 from core.model.facts import Distribution, EndedImport, Frozen, SearchEntry, path_text
 from core.model.facts.imports import PACKAGES
 from core.probes.kept_looks import kept_look
@@ -97,7 +98,7 @@ def ends_of_programs(
     programs = _programs(folder, where) if folder else []
     found: list[EndedImport] = []
     for place, below in _of_scripts(here or folder, where).items():
-        found += _kept(below, place, search.started_in(place) if folder else search, around)
+        found += _kept(below, place, search.started_in(place) if folder else search, around, here or folder)
     if not programs:
         return tuple(found)
     for own, its in searches_of_programs(programs, search, folder, home, where):
@@ -111,13 +112,16 @@ def ends_of_programs(
     return tuple(found)
 
 
-def _kept(programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment) -> tuple[EndedImport, ...]:
-    """Return the ends of one folder's programs, kept until what was read of changes."""
+def _kept(
+    programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment, project: str = ""
+) -> tuple[EndedImport, ...]:
+    """Return the ends of one folder's programs, kept until what was read of changes; ``project``: where a script starts them."""
+    project = project or folder
 
     def look(watched: Sysroot) -> tuple[_Ends, bool]:
-        return _followed(programs, folder, search.seen_through(watched), around._replace(where=watched))
+        return _followed(programs, folder, search.seen_through(watched), around._replace(where=watched), project)
 
-    given = search.search_settings, around.distributions, folder, sorted(programs.items()), around.suspects
+    given = search.search_settings, around.distributions, folder, project, sorted(programs.items()), around.suspects
     ends = kept_look("imports of programs", given, _Ends, look, around.where, known=around.known)
     if ends.seconds:
         around.late(ends.seconds)
@@ -144,7 +148,9 @@ def _programs(folder: str, where: Sysroot) -> list[Program]:
     return [p for p in named[:MOST_PROGRAMS] if set(p.packages) - STANDARD]
 
 
-def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment) -> tuple[_Ends, bool]:
+def _followed(
+    programs: dict[str, str], folder: str, search: ModuleSearch, around: _Environment, project: str
+) -> tuple[_Ends, bool]:
     distributions, where, suspects, *_rest = around
     frameworks = _frameworks(distributions)
     if _hides_packages(search):
@@ -173,6 +179,7 @@ def _followed(programs: dict[str, str], folder: str, search: ModuleSearch, aroun
             or ended.wanted in suspects.lacking
             or _is_told(ended, folder, search, where)
             or _is_of_data(ended, text, folder, search, where)
+            or _is_required(ended, text, folder, project, search, where)
         ):
             found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
@@ -229,6 +236,23 @@ def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSea
     ):
         return False
     return _finds_all_else(ended, program, search) and not _holds_code(path, where)
+
+
+def _is_required(  # noqa: PLR0917 - an end, its program, and where both lie
+    ended: EndedImport, program: str, folder: str, project: str, search: ModuleSearch, where: Sysroot
+) -> bool:
+    """Whether a program's own list of requirements names the package that the environment in its project does not have: the source was
+    renewed, and what it requires was not. All else that the program imports is there.
+    """
+    inside = project.rstrip("/\\") + where.path_module.sep
+    if ended.kind != "absent" or ended.hidden or "." in ended.wanted or not ended.importer.startswith(folder):
+        return False
+    if not any(e.origin in PACKAGES and e.path.startswith(inside) for e in search.search.entries):
+        return False
+    rows = (where.text(where.join(folder, "requirements.txt"), PROGRAM_BYTES) or "").splitlines()
+    asked = (parse_requirement(row.partition("#")[0].strip()) for row in rows)
+    named = {module_of(normalise_name(its.name)) for its in asked if its and not its.marker}
+    return ended.wanted in named and _finds_all_else(ended, program, search)
 
 
 def _finds_all_else(ended: EndedImport, program: str, search: ModuleSearch) -> bool:

@@ -356,6 +356,16 @@ def ends_with_raise(body: list[ast.stmt]) -> bool:
     return False
 
 
+def ends_program(body: list[ast.stmt]) -> bool:
+    """Whether a block ends the program on its last line: ``sys.exit(1)``."""
+    match body[-1] if body else None:
+        case ast.Expr(value=ast.Call(func=ast.Attribute(value=ast.Name(id="sys" | "os"), attr="exit" | "_exit"))):
+            return not any(may_return(node) for node in body)
+        case ast.Expr(value=ast.Call(func=ast.Name(id="exit" | "quit"))):
+            return not any(may_return(node) for node in body)
+    return False
+
+
 def may_return(node: ast.stmt) -> bool:
     """Whether a statement may return from the function that contains it."""
     todo: list[ast.AST] = [node]
