@@ -312,6 +312,7 @@ def protobuf_4(m: Machine, site: Path) -> None:
         "_implementation_type = os.getenv('PROTOCOL_BUFFERS_PYTHON_IMPLEMENTATION', 'upb')\n\n\ndef Type():\n    return _implementation_type\n",
     }
     installed("protobuf", "4.21.1", files)(m, site)
+    m.place(Path(m.places["consumers"]) / "modules\\inner-0f3a.dll", site / "google\\_upb\\_message.pyd")
 
 
 def accelerate(m: Machine, made: Path) -> None:
