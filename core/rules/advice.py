@@ -194,7 +194,7 @@ def how_to_set(system: System, name: str, value: str) -> str:
     """Return the step that sets a variable."""
     if system == "windows":
         return _("Start menu: Edit environment variables. Set {name} to {root}", name=name, root=value)
-    return _("In this terminal: export {name}={value}", name=name, value=value)
+    return _("In this terminal: export {name}={value}", name=name, value=quote(value))
 
 
 def how_to_unset(system: System, name: str) -> str:

@@ -8,6 +8,7 @@ import msgspec
 from msgspec.structs import replace
 
 from core.common.i18n import _
+from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
@@ -158,7 +159,7 @@ def _program_not_there(_home: EnvironmentView, start: Start, one: StartedPython)
         if start.kind == "service"
         else f"Path={one.program}"
         if start.kind == "launcher"
-        else f"cd {one.program} && ...",
+        else f"{shell_command('cd', one.program)} && ...",
     )
     return title, why, fix
 
@@ -171,7 +172,7 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
     )
     if one.name == "sys.path":
         why = _("The program adds a relative folder to sys.path, and this starts it in another folder.")
-        return title, why, manual_fix(_("Start it in {folder}", folder=one.source), f"cd {one.source}")
+        return title, why, manual_fix(_("Start it in {folder}", folder=one.source), shell_command("cd", one.source))
     if one.name:
         why = _(
             "{option} tells Python to leave folders out: the program's own (-I, -P), those of PYTHONPATH (-I, -E), or the person's own packages (-I, -s).",
@@ -179,7 +180,8 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
         )
         return title, why, manual_fix(_("Remove {option} from the command in {file}", option=one.name, file=start.at))
     why = _("Python searches the folder of a program or a notebook, and not the folders above it.")
-    first = f"cd {one.source} && PYTHONPATH={one.source} python {one.program}"
+    folder, program = quote(one.source), quote(one.program)
+    first = f"cd {folder} && PYTHONPATH={folder} python {program}"
     if home.seen.machine.system == "windows":
         first = f'set "PYTHONPATH={one.source}"'
     if start.kind == "notebook":
@@ -281,8 +283,13 @@ def _misnamed_file(home: EnvironmentView, _start: Start, one: StartedPython) -> 
         wanted=one.command,
     )
     why = _("A file of variables that is not there is passed over without a word, and the program ends at this line.")
-    command = "move" if home.seen.machine.system == "windows" else "mv"
-    return title, why, manual_fix(_("Rename the file"), f'{command} "{one.program}" "{one.command}"')
+    system = home.seen.machine.system
+    command = "move" if system == "windows" else "mv"
+    return (
+        title,
+        why,
+        manual_fix(_("Rename the file"), shell_command(command, one.program, one.command, of=shell_of(system))),
+    )
 
 
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -430,7 +437,9 @@ def _own_packages(home: EnvironmentView, _start: Start, one: StartedPython) -> T
     why = _("uv gives a program with metadata (# /// script) what they list, and nothing of other environments.")
     fix = manual_fix(
         _("Add {names} to the metadata of {program}", names=names, program=one.program),
-        f"uv add --script {one.program} {' '.join(_owners(home, one.lacks))}",
+        shell_command(
+            "uv", "add", "--script", one.program, *_owners(home, one.lacks), of=shell_of(home.seen.machine.system)
+        ),
         _("Or start it with the environment's own Python: {command}", command=_own_command(home, one)),
     )
     return title, why, fix
@@ -463,9 +472,10 @@ def _not_read(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told
     """Return what is told of a batch file in UTF-16."""
     title = _("{source} is in UTF-16, which cmd.exe does not read: nothing in it runs.", source=one.source)
     why = _("Windows PowerShell writes such files with > and Out-File.")
+    file = quote(one.source, "powershell")
     fix = manual_fix(
         _("Save {source} as ANSI or UTF-8 without a byte order mark", source=one.source),
-        f"(Get-Content '{one.source}') | Set-Content -Encoding ascii '{one.source}'",
+        f"(Get-Content {file}) | Set-Content -Encoding ascii {file}",
     )
     return title, why, fix
 
@@ -507,7 +517,9 @@ def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Tol
 
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:
     """Return the command that starts the program with the environment's Python."""
-    return f"{home.python.executable or f'{one.seems}/bin/python'} {one.program}".strip()
+    python = home.python.executable or f"{one.seems}/bin/python"
+    option, module = ("-m", one.program[3:]) if one.program.startswith("-m ") else ("", one.program)
+    return shell_command(python, option, module, of=shell_of(home.seen.machine.system))
 
 
 def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from core.common.i18n import _
+from core.common.shell import quote
 from core.common.versions import version_tuple, versions_differ
 from core.knowledge.releases import HostCompilers, compatibility_table
 from core.model.facts import HostCompiler, Snapshot, Toolkit
@@ -230,15 +231,15 @@ def _link_there(drivers: tuple[str, ...], there: list[str], folder: str) -> Fix:
     """Return the line that lets the linker find the driver: a link beside it, or a variable that names a folder with one."""
     title = _("Let the linker find libcuda.so")
     if not drivers and not any(is_inside("linux", path, "/usr/lib/wsl") for path in there):
-        return manual_fix(title, "sudo ldconfig", f"export TRITON_LIBCUDA_PATH={folder}", restart="program")
+        return manual_fix(title, "sudo ldconfig", f"export TRITON_LIBCUDA_PATH={quote(folder)}", restart="program")
     if not drivers:
-        return manual_fix(title, f"export TRITON_LIBCUDA_PATH={folder}", restart="program")
-    made = "$HOME/.local/lib/libcuda"
+        return manual_fix(title, f"export TRITON_LIBCUDA_PATH={quote(folder)}", restart="program")
+    made, library = "$HOME/.local/lib/libcuda", quote(f"{drivers[0]}/libcuda.so.1")
     return manual_fix(
         title,
-        f"mkdir -p {made} && ln -sf {drivers[0]}/libcuda.so.1 {made}/libcuda.so",
+        f"mkdir -p {made} && ln -sf {library} {made}/libcuda.so",
         f"export LIBRARY_PATH={made}${{LIBRARY_PATH:+:$LIBRARY_PATH}}",
-        _("An administrator can put the link beside the library instead: {run}", run=f"sudo ln -s libcuda.so.1 {drivers[0]}/libcuda.so"),
+        _("An administrator can put the link beside the library instead: {run}", run=f"sudo ln -s libcuda.so.1 {quote(f'{drivers[0]}/libcuda.so')}"),
         restart="program",
     )  # fmt: skip
 

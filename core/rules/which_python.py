@@ -203,7 +203,9 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
     system = home.seen.machine.system
     if one.dead and system != "windows":
         file = start.at.partition(": ")[0]
-        return _("Put the environment first in PATH in {file}", file=file), f'export PATH="{one.seems}/bin:$PATH"'
+        return _(
+            "Put the environment first in PATH in {file}", file=file
+        ), f'export PATH={quote(f"{one.seems}/bin")}:"$PATH"'
     if not one.dead or not home.python.executable:
         return ()
     folder, by_powershell = parent(system, home.python.executable), _is_of_powershell(start)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
+
 import pytest
 from msgspec.structs import replace
 
@@ -426,6 +428,36 @@ def test_a_program_whose_metadata_do_not_list_what_it_imports():
     assert "/w/main.py gets an environment of its own, without torch." in found.title
     assert found.fix is not None
     assert "uv add --script /w/main.py torch" in found.fix.advice.splitlines()
+
+
+NAMED_BY_OTHERS = '/w/a "b"; touch gone; $(touch gone) `touch gone`/main.py'
+"""A name that whoever made a project can choose, and that must not become a command."""
+
+
+@pytest.mark.parametrize(
+    ("fault", "name", "words"),
+    [
+        ("misnamed file", "KEY", ["mv", NAMED_BY_OTHERS, NAMED_BY_OTHERS]),
+        ("no conda", "", [f"{PREFIX}/bin/python", NAMED_BY_OTHERS]),
+        ("own packages", "", ["uv", "add", "--script", NAMED_BY_OTHERS, "torch"]),
+        ("not searched", "sys.path", ["cd", NAMED_BY_OTHERS]),
+        ("program not there", "main.py", ["cd", NAMED_BY_OTHERS, "&&", "..."]),
+        (
+            "not searched",
+            "",
+            ["cd", NAMED_BY_OTHERS, "&&", f"PYTHONPATH={NAMED_BY_OTHERS}", "python", NAMED_BY_OTHERS],
+        ),
+    ],
+)
+def test_a_name_in_a_command_is_one_word(fault, name: str, words: list[str]):
+    one = StartedPython(
+        name=name, path=f"{PREFIX}/bin/python", prefix=PREFIX, seems=PREFIX, why="imports", lacks=("torch",),
+        source=NAMED_BY_OTHERS, program=NAMED_BY_OTHERS, command="" if fault == "own packages" else NAMED_BY_OTHERS, fault=fault,
+    )  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:/w/run.sh", kind="script", at="/w/run.sh", runs=(one,))))
+    assert found.fix is not None
+    commands = [line for line in found.fix.advice.splitlines() if line.startswith(words[0])]
+    assert [shlex.split(line) for line in commands] == [words]
 
 
 def test_a_notebook_gets_the_kernel_that_it_asks_for_written_anew():
