@@ -26,7 +26,7 @@ _PACKAGE = late_pattern(
     re.IGNORECASE,
 )
 """Texts that name the package that a cure is about."""
-_ITEM = re.compile(r"(?:\d+\.|-) ")
+_ITEM = re.compile(r"(?:\d{1,3}\.|-) ")
 
 
 def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = "") -> RankedCause:
