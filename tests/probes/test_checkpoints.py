@@ -36,6 +36,13 @@ WHOLE = argparse.Namespace(lr=0.1)
         (LOADS.replace("'cpu'", "'cpu', weights_only=False"), "2.6.0", WHOLE, {}, False),
         (LOADS.replace("'cpu'", "'cpu', **more"), "2.6.0", WHOLE, {}, False),
         (LOADS.replace("net", "other"), "2.6.0", WHOLE, {}, False),
+        (
+            LOADS.replace("model", "torch.load = functools.partial(torch.load, weights_only=False)\nmodel"),
+            "2.6.0",
+            WHOLE,
+            {},
+            False,
+        ),
     ],
 )
 def test_a_file_with_whole_objects_is_told_where_torch_refuses_it(

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, constant, nodes_of, statements_of
 from core.common.versions import is_older
 from core.model.facts import PythonEnvironment, path_text
@@ -27,6 +28,8 @@ SINCE = "2.6"
 """The first PyTorch whose torch.load() loads only tensors and plain data, unless it is told otherwise."""
 ALLOWS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 _LOADS = r"torch\.load\("
+_PATCHES = late_pattern(r"\btorch\.load[ \t]*=(?!=)|\bpatch(?:\.object)?\([^\n]{0,40}\bload\b|setattr\(torch,")
+"""Another function in the place of torch.load(), often one that asks for whole objects again."""
 
 MOST_PICKLE = 8 << 20
 WITH_TENSORS = frozenset(
@@ -58,7 +61,10 @@ def refused_checkpoints(python: PythonEnvironment, request: ProbeRequest, where:
     torch = next((d for d in python.distributions if d.name == "torch"), None)
     if torch is None or is_older(torch.version, SINCE) is not False or request.env.get(ALLOWS):
         return
-    for its in own_programs(request, where):
+    programs = own_programs(request, where)
+    if any(_PATCHES.search(its.text) for its in programs):
+        return
+    for its in programs:
         found = whole_objects_loaded(its.path, its.text, where, by_word=False) if ALLOWS not in its.text else None
         if found and _runs(its.text, found.line):
             yield UnfitTool(
