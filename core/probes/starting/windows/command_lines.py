@@ -23,7 +23,7 @@ from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.launching_code import one_line
 from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
-from core.probes.starting.windows.blocks import DELAYS, Place, expanded, holds, open_and_close, opens, within
+from core.probes.starting.windows.blocks import Place, expanded, holds, open_and_close, opens, within
 from core.probes.starting.windows.command_words import (
     MOST_LINE,
     as_cmd_reads,
@@ -42,6 +42,7 @@ from core.probes.starting.windows.conda import (
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
 from core.probes.starting.windows.launcher import is_launched, launched_python
+from core.probes.starting.windows.localized import give_back, localized
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
@@ -51,7 +52,6 @@ MOST_STEPS = 6
 MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b")
 """After this, %1 is not the first argument."""
 JUMPS = late_pattern(r"(?i)\bgoto\b(?!\s*:?eof\b)")
-LOCALIZES = late_pattern(r"(?i)(setlocal|endlocal)\b[^&]*&?\s*(.*)")
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
@@ -122,7 +122,7 @@ def python_of_batch(
             continue
         if ends_at_exit and not blocks and EXITS.match(line):
             break
-        line = _localized(line, kept, state, at)
+        line = localized(line, kept, state, at)
         sure = all(b is True for b in blocks)
         is_run = ends.asks_for_failure(line) or holds(line, at, state, ground)
         ends.begin(number, line, sure=sure, in_block=bool(blocks), opens=bool(is_run))
@@ -143,7 +143,7 @@ def python_of_batch(
     found = next(iter((*tried, *lost)), None)
     if kept and found is None:
         inside = [row for rows in state.lines.values() for row in rows if depth and row.file == path]
-        _give_back(kept[0], state)
+        give_back(kept[0], state)
         lasting = {(r.file, r.line) for rows in state.lines.values() for r in rows}
         for row in (r for r in inside if (r.file, r.line) not in lasting):
             state.ignore(row.name, row.value, row.file, row.line, "setlocal")
@@ -211,29 +211,6 @@ def _rows(text: str, label: str) -> Iterator[tuple[int, str]]:
             yield number, raw
         words = raw.strip().split()
         there = there or (bool(words) and words[0].lower() == f":{label.lower()}")
-
-
-def _localized(line: str, kept: list[State], state: State, at: Place) -> str:
-    """Follow ``setlocal`` and ``endlocal``: what is set between them, and the folder, do not last. Return what else the line runs, which is
-    expanded before ``endlocal``.
-    """
-    found = LOCALIZES.match(line)
-    if found is None:
-        return line
-    if found[1].lower() == "setlocal":
-        kept.append(state.copy())
-        if "enabledelayedexpansion" in found[0].lower():
-            state.values[DELAYS] = "1"
-        return found[2]
-    rest = expanded(found[2], state, at)
-    if kept:
-        _give_back(kept.pop(), state)
-    return rest
-
-
-def _give_back(before: State, state: State) -> None:
-    """Give a state the variables, with their lines, that it had before."""
-    state.values, state.exported, state.lines, state.open = before.values, before.exported, before.lines, before.open
 
 
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
