@@ -31,6 +31,7 @@ HELD_OUT = {
     "21": "held_out_21",
     "22": "held_out_22",
     "23": "held_out_23",
+    "24": "held_out_24",
 }
 """The name of each held-out set -> its module."""
 
