@@ -41,6 +41,10 @@ OF_THE_MACHINE = frozenset({"other_maker_gpu", "jetson_build_required"})
 """Causes that a text names by whose GPU it is, which is not always why the program fails: of 55 scores above 0.8, 44 were right as unseen."""
 MAX_WORD_BELIEF = 0.6
 """Maximum probability from words without any clue."""
+BEHIND_MANY = frozenset({"upstream_packaging_bug", "requirement_broken", "program_error"})
+"""Causes whose messages are those of many others: a release that lacks a file says what a lost file says."""
+GAIN_OF_MANY = 1.0
+"""Log-odds that they gain behind the first cause (cross-validated by sets)."""
 
 
 def rank_causes(
@@ -56,7 +60,7 @@ def rank_causes(
     words = believe_words(reading, table).odds
     words = words if by_words else dict.fromkeys(words, 0.0)
     if not matching_clues(reading):
-        ranked = sorted(words, key=lambda cause: -words[cause])
+        ranked = _in_order(max(words, key=lambda cause: words[cause]), words, by_words)
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
     belief = believe_clues(reading, words)
     said = belief.said
@@ -68,7 +72,7 @@ def rank_causes(
     leader = first if alone and lead >= CLEAR_LEAD else best
     # Where words speak for another one, both are about equally likely.
     odds[leader] = max(odds.values())
-    order = sorted(odds, key=lambda c: (c != leader, -odds[c]))
+    order = _in_order(leader, odds, by_words)
     parts = shares(odds)
     sure = leader == first and alone and lead >= SURE_LEAD and leader not in OF_THE_MACHINE
     belief_of_all = MAX_TEXT_BELIEF if sure else min(MAX_TEXT_BELIEF, MAX_UNCLEAR_BELIEF / parts[0])
@@ -80,6 +84,12 @@ def rank_causes(
         )
         for cause, share in zip(order, parts, strict=True)
     )
+
+
+def _in_order(leader: str, odds: dict[str, float], by_words: bool) -> list[str]:
+    """Return the causes with the leader first; behind it, by their odds there."""
+    gain = GAIN_OF_MANY if by_words else 0.0
+    return sorted(odds, key=lambda c: (c != leader, -odds[c] - (gain if c in BEHIND_MANY else 0.0)))
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import replace
 
-from core.explain import explain
+from core.explain import explain, ranking
 from core.explain.questions import LIKELY_SCORE
 from core.explain.ranking import MAX_UNCLEAR_BELIEF, rank_causes
 from core.explain.reading import read_text
@@ -118,3 +118,15 @@ def test_words_that_decide_between_two_causes_of_the_clues_leave_no_sure_answer(
     ranked = rank_causes(read_text("OS: container\nError 804: forward compatibility was attempted on non supported HW"))
     assert {cause for cause, _score, _because in ranked[:2]} == {"cuda_compat_unsupported", "driver_too_old"}
     assert ranked[0][1] <= MAX_UNCLEAR_BELIEF
+
+
+def test_behind_the_first_a_cause_that_looks_like_any_other_gains(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that lacks a file says what a lost file says: such a cause comes earlier, but never first by that."""
+    readings = [read_text(text) for text in FIRST]
+    now = [[cause for cause, _score, _because in rank_causes(r)] for r in readings]
+    monkeypatch.setattr(ranking, "GAIN_OF_MANY", 0.0)
+    before = [[cause for cause, _score, _because in rank_causes(r)] for r in readings]
+    assert [order[0] for order in now] == [order[0] for order in before]
+    places = [(a.index(c), b.index(c)) for a, b in zip(now, before, strict=True) for c in ranking.BEHIND_MANY]
+    assert any(a < b for a, b in places)
+    assert sum(a for a, _b in places) < sum(b for _a, b in places)
