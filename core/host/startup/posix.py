@@ -377,6 +377,8 @@ class ShellReader(ShellAssignments):
                 words = arguments if name == "module" or arguments[0] in LOADING else ["load", *arguments]
                 load_modules(words, self.around, self.state)
                 return None
+            case "layout" if re.fullmatch(r"python[\d.]*", "".join(arguments[:1])) and not self.follows:
+                return self._layout(line)
             case "path_add" if arguments:
                 self._prepend(arguments[0], arguments[1:], line)
                 return True
@@ -397,6 +399,19 @@ class ShellReader(ShellAssignments):
         self.commands.append((words, self._file, line, state))
 
     # --- direnv-stdlib(1) ------------------------------------------------------------------------------------
+
+    def _layout(self, line: int) -> bool | None:
+        """Activate the environment that ``layout python`` made, which is the folder's own unless VIRTUAL_ENV names another."""
+        here = self.state.values.get("PWD", "/")
+        made = [n for n in self.around.names(f"{here}/.direnv") if n.startswith("python-")]
+        named = self.state.values.get("VIRTUAL_ENV") or (f".direnv/{made[0]}" if len(made) == 1 else "")
+        if not named:
+            return None
+        place = posixpath.join(here, named)
+        self._set("VIRTUAL_ENV", place, line)
+        self.state.exported.add("VIRTUAL_ENV")
+        self._prepend("PATH", [f"{place}/bin"], line)
+        return True
 
     def _beside(self, path: str) -> str:
         return posixpath.normpath(posixpath.join(posixpath.dirname(self._file), path))

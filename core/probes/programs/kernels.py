@@ -33,6 +33,8 @@ class Notebook(msgspec.Struct, frozen=True):
     """Its cells of code in their order, without IPython's own commands."""
     installs: bool
     """A cell installs packages."""
+    shells: tuple[str, ...] = ()
+    """Commands that its cells hand to a shell, as they stand behind the exclamation mark."""
     moves: bool = False
     """A cell changes the working folder, which a kernel searches."""
 
@@ -74,6 +76,7 @@ def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Noteb
         kernel=name if isinstance(name, str) and name else "python3",
         code="\n".join(plain),
         installs=any("install" in row for row in rows if row.lstrip().startswith(("%", "!"))),
+        shells=tuple(row.lstrip()[1:].strip() for row in rows if row.lstrip().startswith("!")),
         moves=any(re.match(r"%?cd\s|[^#]*\bchdir\(", row.lstrip()) for row in rows),
     )
 
@@ -125,6 +128,11 @@ def has_kernel(prefix: str, where: Sysroot) -> bool:
     lib = where.join(prefix, "Lib" if windows else "lib")
     inner = [lib] if windows else [where.join(lib, n) for n in where.names(lib) or () if n.startswith("python3")]
     return any(where.is_folder(where.join(folder, "site-packages", "ipykernel")) for folder in inner)
+
+
+def has_server(prefix: str, where: Sysroot) -> bool:
+    """Whether an environment has a program that starts Jupyter."""
+    return any(where.is_file(where.join(prefix, "bin", n)) for n in SERVERS)
 
 
 def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:

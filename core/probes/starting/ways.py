@@ -43,6 +43,8 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """The language of that shell."""
     apart: bool = False
     """It does not get this session's PATH: nobody activates an environment before it."""
+    before: tuple[str, ...] = ()
+    """Commands of the same task that run before it, each in a shell of its own where ``text`` is."""
 
 
 def ended_start(

@@ -47,6 +47,10 @@ def test_a_step_that_exports(lines: tuple[str, ...], ignored: list[tuple[str, in
         (("ENV VIRTUAL_ENV={env}", "ENV A=b PATH=$VIRTUAL_ENV/bin:$PATH", "RUN . {env}/bin/activate", 'CMD ["python", "a.py"]'), 0),
         (("RUN . {env}/bin/activate", 'CMD ["{env}/bin/python", "main.py"]'), 0),
         (("RUN . {env}/bin/activate", 'CMD ["bash", "-c", ". {env}/bin/activate && python main.py"]'), 0),
+        (("COPY . .", "CMD ./activate.sh && python3 main.py"), 3),
+        (("COPY . .", 'CMD ["sh", "-c", "bash ./activate.sh && python3 main.py"]'), 3),
+        (("COPY . .", "CMD . ./activate.sh && python3 main.py"), 0),
+        (("COPY . .", "CMD ./other.sh && python3 main.py"), 0),
         (("RUN . {env}/bin/activate", "FROM other", 'CMD ["python3", "main.py"]'), 0),
         (("RUN . /opt/other/bin/activate", 'CMD ["python3", "main.py"]'), 0),
         (('RUN echo "source {env}/bin/activate" >> ~/.bashrc', 'CMD ["bash", "-c", "python3 main.py"]'), 2),
@@ -62,6 +66,8 @@ def test_a_step_that_activates(lines: tuple[str, ...], line: int, tmp_path: Path
     env = project(tmp_path)
     text = "\n".join(("FROM python:3.11-slim", *lines, ""))
     (tmp_path / "work/.link").symlink_to(env)
+    (tmp_path / "work/activate.sh").write_text(f"#!/bin/sh\n. {env}/bin/activate\n")
+    (tmp_path / "work/other.sh").write_text("#!/bin/sh\nmkdir -p runs\n")
     (tmp_path / "work/Dockerfile").write_text(text.replace("{env}", str(env)))
     found = list(image_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]

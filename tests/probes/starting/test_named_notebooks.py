@@ -250,3 +250,35 @@ def test_what_lies_in_the_home_is_not_read(home: Path):
     notebook(home, "vision", "import torch").rename(home / "train.ipynb")
     ground = replace(in_project(home), folder=str(home))
     assert not list(named_notebook_ways(replace(ground, pythons=pythons(home)), begin(home), ()))
+
+
+@pytest.mark.parametrize(
+    ("line", "files", "sure"),
+    [
+        ("!python train.py", {}, True),
+        ("!python train.py", {"work/.vscode/settings.json": "{}"}, False),
+        ("!python train.py", {"work/.venv/bin/jupyter-lab": ""}, False),
+        ("!{sys.executable} train.py", {}, None),
+        ("!python other.py", {}, None),
+        ("!ls", {}, None),
+    ],
+)
+def test_a_python_that_a_cell_starts_by_name(home: Path, line: str, files: dict[str, str], sure: bool | None):
+    kernel(home, ".local/share/jupyter", "vision", "{home}/away/bin/python")
+    (home / "work/.venv").rename(home / "away")  # it does not lie in the project
+    for name, text in {"work/train.py": "import frame\n", "work/other.py": "import json\n", **files}.items():
+        path = home / name.replace("work/.venv", "away")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    notebook(home, "vision", "import sys", line)
+    moved = str(home / "away/lib" / VERSION / "site-packages")
+    its = replace(
+        pythons(home)[1],
+        prefix=str(home / "away"),
+        site_packages=(moved,),
+        distributions=(Distribution(name="frame", version="1", location=moved),),
+    )
+    ground = replace(in_project(home, PATH=f"{home}/bare/bin:/usr/bin"), pythons=(pythons(home)[0], its))
+    found = named_notebook_ways(ground, ground.session(), ("train.ipynb",))
+    told = [(one.prefix, one.lacks, one.sure) for way in found for one in way.runs]
+    assert told == ([] if sure is None else [(str(home / "bare"), ("frame",), sure)])

@@ -411,11 +411,14 @@ def test_an_activation_in_a_workflow_ends_with_its_step(home: Path, case: str):
 
 AZURE = "pool:\n  {pool}\n\nsteps:\n- script: source .venv/bin/activate{joined}python3 main.py\n  displayName: Train\n"
 STAGES = "stages:\n- stage: Train\n  pool: gpu\n  jobs:\n  - job: One\n    steps:\n    - bash: . .venv/bin/activate\n    - bash: python3 main.py\n"
+GITLAB = "{more}setup:\n  tags: [gpu]\n  script:\n    - source .venv/bin/activate{joined}    - python3 main.py\n"
+ANOTHER_JOB = "\ntrain:\n  tags: [gpu]\n  script:\n"
 CIRCLE = "jobs:\n  train:\n    {runs}\n    steps:\n      - run: source .venv/bin/activate\n      - run:\n          name: Train\n          command: {python} main.py\n"
 JENKINS = "pipeline {\n  agent { label 'gpu' }\n  stages { stage('Train') { steps {\n    {steps}\n  } } }\n}\n"
 STEPS: dict[str, tuple[str, str, bool]] = {
     "GitHub's": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "self-hosted").replace("{joined}", "\n      - run: ").replace("{more}", ""), True),
     "GitHub's, on a machine of theirs": (".github/workflows/x.yml", STEP.replace("{home}/env", ".venv").replace("{runner}", "ubuntu-22.04").replace("{joined}", "\n      - run: ").replace("{more}", ""), False),
+    "GitLab's, in one job": (".gitlab-ci.yml", GITLAB.replace("{more}", "").replace("{joined}", "\n"), False),
     "Azure's": ("azure-pipelines.yml", AZURE.replace("{pool}", "name: gpu").replace("{joined}", "\n- script: "), True),
     "Azure's, in one step": ("azure-pipelines.yml", AZURE.replace("{pool}", "name: gpu").replace("{joined}", " && "), False),
     "Azure's, on a machine of theirs": ("azure-pipelines.yml", AZURE.replace("{pool}", "vmImage: ubuntu-latest").replace("{joined}", "\n- script: "), False),
@@ -446,6 +449,23 @@ def test_steps_that_activate_an_environment_of_the_projects_folder(home: Path, c
     its = replace(here(home), pythons=pythons(home))
     told = [(o.why, o.seems) for w in (*described_ways(its), *task_ways(its)) for o in w.runs]
     assert told == ([("imports", str(home / "env"))] if lost else [])
+
+
+GITLABS: dict[str, tuple[str, bool]] = {
+    "another job": (GITLAB.replace("{more}", "").replace("{joined}", ANOTHER_JOB), True),
+    "another job in an image": (GITLAB.replace("{more}", "image: python:3.11\n").replace("{joined}", ANOTHER_JOB), False),
+    "another job of a shared runner": (GITLAB.replace("{more}", "").replace("{joined}", ANOTHER_JOB.replace("  tags: [gpu]\n", "")), False),
+    "before all jobs": (GITLAB.replace("{more}", "before_script:\n  - . .venv/bin/activate\n\n").replace("{joined}", ANOTHER_JOB), False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", GITLABS)
+def test_an_activation_in_a_job_of_gitlab_ends_with_the_job(home: Path, case: str):
+    text, lost = GITLABS[case]
+    (home / "work/.venv").symlink_to(home / "env")
+    write(home, {"env/bin/activate": ACTIVATE, "work/.gitlab-ci.yml": text})
+    its = replace(here(home), pythons=pythons(home))
+    assert [(o.why, o.seems) for w in described_ways(its) for o in w.runs] == ([("imports", str(home / "env"))] if lost else [])  # fmt: skip
 
 
 def test_services_and_cron_jobs(home: Path):
@@ -507,6 +527,13 @@ WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
         ["./run.sh"],
     ),
 }  # fmt: skip
+
+
+def test_an_activation_before_a_service_starts_ends_with_its_shell(home: Path):
+    unit = "[Service]\nWorkingDirectory={home}/work\nExecStartPre=/bin/bash -c '. {home}/env/bin/activate'\nExecStart={home}/bare/bin/python main.py\n"
+    write(home, {".config/systemd/user/x.service": unit, "env/bin/activate": ACTIVATE})
+    (one,) = (one for way in service_ways(replace(here(home), pythons=pythons(home))) for one in way.runs)
+    assert (one.seems, one.lacks) == (str(home / "env"), ("frame",))
 
 
 UNITS: dict[str, tuple[str, str, bool]] = {
@@ -587,6 +614,32 @@ NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
         {},
         True,
     ),
+    "an activation in a line of just's": ({"justfile": "train:\n    . {home}/env/bin/activate\n    python3 main.py\n"}, {}, True),
+    "a recipe of just in one shell": (
+        {"justfile": "train:\n    #!/bin/bash\n    . {home}/env/bin/activate\n    python3 main.py\n"},
+        {},
+        None,
+    ),
+    "an activation in a command of Task's": (
+        {"Taskfile.yml": "tasks:\n  train:\n    cmds:\n      - . {home}/env/bin/activate\n      - python3 main.py\n"},
+        {},
+        True,
+    ),
+    "an activation in a run of invoke's": (
+        {"tasks.py": "from invoke import task\n\n@task\ndef train(c):\n    c.run('. {home}/env/bin/activate')\n    c.run('python3 main.py')\n"},
+        {},
+        True,
+    ),
+    "an activation in a call": (
+        {"run.py": "import os\nos.system('. {home}/env/bin/activate')\nos.system('python3 main.py')\n"},
+        {},
+        True,
+    ),
+    "an activation in the same call": (
+        {"run.py": "import os\nos.system('. {home}/env/bin/activate && python3 main.py')\n"},
+        {},
+        None,
+    ),
     "an activation that reading does not follow": (
         {"Makefile": "train:\n\tbash -lc 'conda activate ml; python3 main.py'\n"},
         {},
@@ -599,7 +652,7 @@ NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
 def test_a_name_leads_elsewhere_once_an_environment_is_active(
     files: dict[str, str], env: dict[str, str], sure: bool | None, home: Path
 ):
-    write(home, {f"work/{n}": t for n, t in files.items()})
+    write(home, {"env/bin/activate": ACTIVATE, **{f"work/{n}": t for n, t in files.items()}})
     given = here(home, **{n: v.replace("{home}", str(home)) for n, v in env.items()})
     found = [one.sure for way in task_ways(replace(given, pythons=pythons(home))) for one in way.runs]
     assert found == ([] if sure is None else [sure])

@@ -47,7 +47,6 @@ from core.probes.starting.commands.unseen_activations import (
     is_same_everywhere,
     may_lead_elsewhere,
     no_environment_is_active,
-    own_rows,
 )
 from core.probes.starting.machine import Ground, login_state
 from core.probes.starting.projects.launching_code import named_pythons_started
@@ -112,8 +111,8 @@ def _started_by_it(found: StartedFile, way: Reached, ground: Ground) -> Iterator
             return
 
 
-LOST_FOLDER = late_pattern(r"^\t[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*$")
-"""A line of a recipe that goes to a folder, in a shell of its own."""
+LOST_FOLDER = late_pattern(r"[@-]{0,2}cd[ \t]+([\w./-]+)[ \t]*")
+"""A command that goes to a folder, in a shell of its own."""
 
 
 def _in_another_folder(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -123,7 +122,7 @@ def _in_another_folder(found: StartedFile, way: Reached, ground: Ground) -> Iter
         return
     if not ground.where.is_folder(here):
         return  # of another machine
-    went = [m[1] for row in own_rows(way, ground) if (m := LOST_FOLDER.search(row))] if way.kind == "task" else []
+    went = [m[1] for row in way.before if (m := LOST_FOLDER.fullmatch(row))] if way.text else []
     folders = [posixpath.normpath(posixpath.join(ground.folder, f)) for f in went]
     if way.kind == "cron" or folders:
         one = without_program(found, here, way, ground, folders)

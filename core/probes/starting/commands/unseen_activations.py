@@ -39,6 +39,10 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     calls = {f.lower().removesuffix(".bat") for f in followed} if windows else set()
     names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
     names = [f for f in names if not f.lower().endswith(".ps1")]  # their reader leaves PATH open where it has to
+    if (
+        way.kind == "service"
+    ):  # of its files, ``argv`` has what it starts; another command of a unit ends with its shell
+        names = [f for f in names if not f.endswith((".service", ".conf"))]
     whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
     by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
     for text, shell in [(way.text, way.shell)] if way.text else whole:
@@ -122,7 +126,7 @@ def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
-    if any(ACTIVATES.search(row) for row in (*own_rows(way, ground), *_rows_of_scripts(way, ground))):
+    if any(ACTIVATES.search(row) for row in (*_own_rows(way, ground), *_rows_of_scripts(way, ground))):
         return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
@@ -136,18 +140,12 @@ def is_double_clicked(way: Reached, ground: Ground) -> bool:
     return ground.where.system == "windows" and by_explorer and no_environment_is_active(ground)
 
 
-def own_rows(way: Reached, ground: Ground) -> Iterator[str]:
-    """Yield the lines of a script, or of a recipe, that belong to a way: another recipe may make the environment that it activates."""
-    file, _colon, target = way.at.partition(": ")
-    rows = (ground.read(file) or "").splitlines()
+def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the lines of a script, or what a task runs before, each in a shell of its own."""
     if way.kind == "script":
-        yield from rows
-    inside = False
-    for row in rows if way.text and target else ():
-        if not row.startswith(("\t", "#")) and row.strip():
-            inside = target in row.partition(":")[0].split()
-        elif inside:
-            yield row
+        yield from (ground.read(way.at) or "").splitlines()
+    elif way.text:
+        yield from (*way.before, way.text)
 
 
 def _rows_of_scripts(way: Reached, ground: Ground) -> Iterator[str]:

@@ -1,4 +1,5 @@
-"""Programs that run a person's files in a Python that their own settings name: Spyder, Thonny, PyCharm, VS Code's Code Runner, and R's sessions by reticulate.
+"""Programs that run a person's files in a Python that their own settings name: Spyder, Thonny, PyCharm, VS Code's Code Runner, direnv, and R's
+sessions by reticulate.
 
 Where that Python lacks a framework that a program of the working folder imports, and an environment here has it, the way says so.
 Sources: Spyder's documentation, "Using an existing environment"; Thonny's configuration.ini; JetBrains' jdk.table.xml; reticulate's
@@ -17,6 +18,7 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_value, read_dotenv
+from core.host.startup.posix import ShellReader
 from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import StartedPython, StartKind
@@ -47,6 +49,7 @@ class Chosen(msgspec.Struct, frozen=True):
     """Whether somebody chose it for this folder or for all; a program's own choice may be one that nobody uses."""
     name: str = ""
     """What starts it, where the file has settings of several."""
+    kind: StartKind = "editor"
 
 
 def chosen_python_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
@@ -60,11 +63,12 @@ def chosen_python_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
         *chosen_in_thonny(map(ground.at_home, THONNY), ground),
         *chosen_for_code_runner(ground),
         *chosen_in_vscode(ground),
+        *chosen_by_direnv(ground),
         *chosen_in_pycharm(posixpath.join(ground.folder, ".idea/misc.xml"), ground.config("JetBrains"), home, ground),
     )
     for chosen in editors if programs else ():
         at = f"{chosen.at}: {chosen.name}" if chosen.name else chosen.at
-        yield from _lacking("editor", at, chosen, [(n,) for n in programs], terminal, ground)
+        yield from _lacking(chosen.kind, at, chosen, [(n,) for n in programs], terminal, ground)
     for name in [n for n in ground.around.names(ground.folder) if n.endswith((".R", ".r", ".Rmd", ".qmd"))][:MOST_PROGRAMS]:  # fmt: skip
         path = posixpath.join(ground.folder, name)
         text = re.sub(r"(?m)#.*$", "", ground.read(path) or "")
@@ -183,6 +187,17 @@ def chosen_in_vscode(ground: Ground) -> Iterator[Chosen]:
             its = _chosen(path, posixpath.join(ground.folder, filled), ground, _line(text, f'"{key}"'))
             yield msgspec.structs.replace(its, name="Python")
             return
+
+
+def chosen_by_direnv(ground: Ground) -> Iterator[Chosen]:
+    """Yield the Python of the environment that the folder's .envrc activates (direnv-stdlib(1), "layout python")."""
+    path = ground.upward(".envrc", ground.folder)
+    if path and ground.where.is_file(path):
+        state = ground.session()
+        state.values["PWD"] = posixpath.dirname(path)
+        ShellReader(ground.around, state, "bash").read_files(path)
+        rows = state.lines.get("VIRTUAL_ENV", [])
+        yield from [Chosen(path, f"{rows[-1].value}/bin/python", rows[-1].line, kind="direnv")] if rows else []
 
 
 def chosen_in_pycharm(path: str, above: str, person: str, ground: Ground) -> Iterator[Chosen]:

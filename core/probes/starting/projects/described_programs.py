@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
-from core.host.startup.state import State, fill
+from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import StartKind
 from core.probes.starting.commands.command_line import Line, python_of_text
 from core.probes.starting.commands.containers import OF_A_ROOT
@@ -81,6 +81,8 @@ OF_SERVERS = late_pattern(
 """Jobs of servers: most run on another machine. One counts if it names an environment of this machine by its whole path, or activates one
 of the project's folder.
 """
+_AS_IT_STANDS = late_pattern(r".*/\.(?:github|gitea|forgejo|circleci)/.*")
+"""Files whose variables are given as they stand (GitHub's "Workflow syntax", ``env``; CircleCI's "Set an environment variable")."""
 AT_HOME = (
     ".tmuxp",
     ".tmuxinator",
@@ -169,7 +171,11 @@ def _may_name(text: str, path: str, ground: Ground) -> bool:
         )
         return any(f"{name}/" in text for name in names) or activates_here(text, path, ground)
     above = (ground.folder, ground.person.home, posixpath.dirname(path))
-    if _RUNS.search(text) or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS]):
+    if (
+        activates_here(text, path, ground)
+        or _RUNS.search(text)
+        or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS])
+    ):
         return True
     if ground.env.get("VIRTUAL_ENV") in {p.prefix for p in ground.pythons} and _STARTS_PYTHON.search(text):
         return True
@@ -301,12 +307,19 @@ class _Reader:
                         continue
                     if self._is_contained(node) and not self._mounts(node) and not _QUOTED.fullmatch(value):
                         continue
-                    filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground))
                     # no cure edits such a file
                     state.export_variable(
-                        name, _at_home(filled, self.ground), self.path, self._line(name, value), "python"
+                        name, self._filled(value, state), self.path, self._line(name, value), "python"
                     )
         return state
+
+    def _filled(self, value: str, state: State) -> str:
+        """Return a variable's value as its program gets it: what servers of GitHub's kind and CircleCI give, no shell has read."""
+        if _AS_IT_STANDS.fullmatch(self.path):
+            told = re.sub(r"\$\{\{ *github\.workspace *\}\}", lambda _m: self.ground.folder, value)
+            return re.sub(r"\$\{\{.*?\}\}", UNKNOWN, told)
+        filled = fill(r"\$\{?(\w+)\}?", lambda m: state.values.get(m[1], ""), _at_home(value, self.ground))
+        return _at_home(filled, self.ground)
 
     def _line(self, name: str, value: str = "") -> int:
         """Return the line that has a name, with the start of its value where one has both; 1 if none has."""

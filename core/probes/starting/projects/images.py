@@ -26,7 +26,8 @@ MOST_FILES = 8
 _ENDS = late_pattern(r"(?:^|&&|;)\s*export\s+([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*$")
 """An export behind which its shell runs nothing more."""
 _ACTIVATES = late_pattern(
-    r"(?:^|&&|;)\s*(?:(?:\.|source)\s+(\S+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s;&|]+))"
+    r"(?:^|&&|;)\s*(?:(?:\.|source)\s+(\S+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s;&|]+))",
+    re.MULTILINE,
 )
 _WRITES = late_pattern(
     r"\becho\s+[\"']?(?:(?:\.|source)\s+([^\s\"']+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s\"';&|]+))[\"']?\s*>>?\s*\S*?(\.bashrc|\.profile|\.bash_profile|bash\.bashrc)\b"
@@ -130,20 +131,20 @@ def _sourced_by_sh(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached
 def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
     """Yield a Dockerfile that activates an environment in a RUN, or for the shells of a terminal, and then starts the first Python of PATH."""
     known = [p.prefix for p in ground.pythons if p.kind in ("venv", "conda")]
+    words = _started(stage)
+    by_shell = len(words) > 2 and posixpath.basename(words[0]) in ("sh", "bash") and words[1] == "-c"
+    words, by_scripts = _behind_scripts(words_of(words[2]) if by_shell else words, stage, ground)
     prefix, line, file = next(
         (
             (p, line, file)
-            for folder, name, line, file in reversed(stage.activated)
+            for folder, name, line, file in (*by_scripts, *reversed(stage.activated))
             for p in known
             if p == _environment_at(folder or name, ground) or (name and posixpath.basename(p) == name)
         ),
         ("", 0, ""),
     )
-    words = _started(stage)
-    if file and (stage.reads_files or any(_READS_FILES.search(w) for w in words)):
+    if file and (stage.reads_files or any(_READS_FILES.search(w) for w in _started(stage))):
         return
-    if len(words) > 2 and posixpath.basename(words[0]) in ("sh", "bash") and words[1] == "-c":
-        words = words_of(words[2])
     names_it = f"{prefix}/bin" in stage.path or re.search(r"\$\{?(?!PATH\b)\w", stage.path)
     if prefix and not names_it and words and _PYTHON.fullmatch(words[0]):
         at = f"{path}:{line}"
@@ -151,6 +152,22 @@ def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[
             prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at, program=file
         )
         yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
+
+
+def _behind_scripts(
+    words: list[str], stage: _Stage, ground: Ground
+) -> tuple[list[str], list[tuple[str, str, int, str]]]:
+    """Return the command behind scripts that are run, and not sourced, before it; with what those activate for themselves."""
+    found: list[tuple[str, str, int, str]] = []
+    while "&&" in words:
+        head = [w for w in words[: words.index("&&")] if posixpath.basename(w) not in ("sh", "bash")]
+        text = ground.read(posixpath.normpath(posixpath.join(ground.folder, head[0]))) if head else None
+        if text is None or "/" not in head[0]:
+            break
+        words = words[words.index("&&") + 1 :]
+        if its := _ACTIVATES.search(text):
+            found.append((its[1], its[2], max(s.line for s in stage.starts.values()), ""))
+    return words, found
 
 
 def _environment_at(folder: str, ground: Ground) -> str:

@@ -115,6 +115,26 @@ def named_pythons_started(text: str, ground: Ground) -> Iterator[tuple[int, str,
                 pass
 
 
+def called_shells(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
+    """Yield the commands that a program hands to a shell, if one of them activates an environment: each call has a shell of its own."""
+    if "activate" not in text or not re.search(r"subprocess|os\.system", text):
+        return
+    for node in sorted((n for n in nodes_of(text) if isinstance(n, ast.Call)), key=lambda n: n.lineno):
+        called = last_name(node.func)
+        its_own = {k.arg for k in node.keywords} & {"env", "cwd", "executable", None}
+        if called == "system" or (called in STARTERS and _is_by_shell(node, called)):
+            told = literal_text(argument(node, "command" if called == "system" else "args", 0))
+            if told and not its_own:
+                yield "calls of a shell", node.lineno, told, state.apart()
+
+
+def own_python(ground: Ground) -> str:
+    """Return the Python that runs a project's programs, if there is one environment that was asked for, or that is active."""
+    known = [p for p in ground.pythons if p.kind in ("venv", "conda") and p.executable]
+    first = [p for p in known if p.is_named] or [p for p in known if p.is_wanted] or known
+    return first[0].executable if len(first) == 1 else ""
+
+
 def _in_another_python(node: ast.stmt | ast.expr, nodes: list[ast.stmt | ast.expr], names: PathNames) -> str:
     """Return the command by which Airflow runs a function in another Python, as far as the text tells it; else nothing."""
     function: ast.stmt | ast.expr | None = None

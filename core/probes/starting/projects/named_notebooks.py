@@ -11,12 +11,22 @@ from core.host.startup.state import State
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, path_text
 from core.probes.programs.follow import find_named
-from core.probes.programs.kernels import NATIVE, Kernel, Notebook, has_kernel, is_notebook, kernel_of, read_notebook
+from core.probes.programs.kernels import (
+    NATIVE,
+    Kernel,
+    Notebook,
+    has_kernel,
+    has_server,
+    is_notebook,
+    kernel_of,
+    read_notebook,
+)
 from core.probes.python.environment import prefix_of
 from core.probes.python.text.module_text import packages_imported
-from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.command_line import Line, StartedFile, python_of_text
 from core.probes.starting.commands.lacking_modules import has_module, modules_of
 from core.probes.starting.commands.started_code import lacking_pythons, own_prefix, unsearched
+from core.probes.starting.commands.unseen_activations import no_environment_is_active
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, notebook_ways, settings_files
 
@@ -108,7 +118,24 @@ def _in_kernel(path: str, notebook: Notebook, kernel: Kernel, ground: Ground, te
     told = tuple(replace(one, source=path_text(kernel.file or path)) for one in runs)
     if not told and known and not notebook.moves and not _may_move(ground):
         told = tuple(unsearched(found, way, ground))
-    return replace(way, runs=told)
+    return replace(way, runs=told or tuple(_started_by_cells(notebook, way, ground)))
+
+
+def _started_by_cells(notebook: Notebook, way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    """Yield the Python that a cell starts by its bare name: it has the PATH of Jupyter's server, not the kernel's folder.
+
+    An editor, and a server of the kernel's own environment, are started with that environment.
+    """
+    if not way.prefix or ground.where.system == "windows":
+        return
+    alone = no_environment_is_active(ground) and not has_server(way.prefix, ground.where)
+    alone = alone and not ground.where.is_folder(ground.where.join(ground.folder, ".vscode"))
+    for command in notebook.shells:
+        its = replace(way, state=way.state.apart(), text=command)
+        found = None if "{" in command else python_of_text(command, Line(way.at, 1), its.state, ground)
+        for one in lacking_pythons(found, its, ground) if found and found.by_name else ():
+            yield replace(one, sure=alone, named_by=(), command=path_text(command))
+            return
 
 
 def _environment_for(notebook: Notebook, ground: Ground, pythons: list[PythonEnvironment]) -> str:

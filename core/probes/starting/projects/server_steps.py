@@ -1,8 +1,8 @@
-"""Steps of servers' jobs that run on a machine of one's own: GitHub Actions and what is like it, Azure Pipelines, CircleCI;
+"""Steps of servers' jobs that run on a machine of one's own: GitHub Actions and what is like it, GitLab, Azure Pipelines, CircleCI;
 whether one of those or of Jenkins activates an environment.
 
 Each step has a shell of its own, and what it activates ends with it. Sources: GitHub's "Workflow syntax" (``runs-on``, ``steps``, ``defaults``);
-Azure's "Run cross-platform scripts" and "Specify jobs" (``pool``); CircleCI's "Configuration reference" (``resource_class``, ``run``).
+GitLab's "CI/CD YAML syntax reference" (``before_script``, ``tags``) and "The Shell executor"; Azure's "Run cross-platform scripts" and "Specify jobs" (``pool``); CircleCI's "Configuration reference" (``resource_class``, ``run``).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from core.probes.starting.ways import Reached
 _OF_GITHUB = late_pattern(r".*/\.(?:github|gitea|forgejo)/workflows/[^/]*")
 _OF_AZURE = late_pattern(r".*/azure-pipelines\b[^/]*")
 _OF_CIRCLE = late_pattern(r".*/\.circleci/[^/]*")
+_OF_GITLAB = late_pattern(r".*/\.gitlab-ci\.ya?ml")
 _OF_JENKINS = late_pattern(r".*/Jenkinsfile")
 _PREPARES = late_pattern(
     r"setup-python|setup-uv|setup-pixi|miniconda|micromamba|mambaforge|GITHUB_PATH|GITHUB_ENV|BASH_ENV|\bcontainer:|uses:[ ]*\./"
@@ -40,7 +41,7 @@ Step = tuple[str, str, str]
 
 def activates_here(text: str, path: str, ground: Ground) -> bool:
     """Whether a job activates an environment of the project's folder, by a path from there."""
-    if not any(its.fullmatch(path) for its in (_OF_GITHUB, _OF_AZURE, _OF_CIRCLE, _OF_JENKINS)):
+    if not any(its.fullmatch(path) for its in (_OF_GITHUB, _OF_GITLAB, _OF_AZURE, _OF_CIRCLE, _OF_JENKINS)):
         return False
     own = {ground.where.real_path(p.prefix) for p in ground.pythons}
     places = (posixpath.join(ground.folder, found[1]) for found in _ACTIVATES.finditer(text))
@@ -75,6 +76,9 @@ def _steps_of(path: str, text: str, whole: dict[str, Described]) -> Iterator[Ste
     if _OF_AZURE.fullmatch(path):
         yield from _of_azure(whole, whole.get("pool"))
         return
+    if _OF_GITLAB.fullmatch(path):
+        yield from _of_gitlab(whole)
+        return
     jobs = whole.get("jobs")
     its = [job for job in jobs.values() if isinstance(job, dict)] if isinstance(jobs, dict) else []
     if _OF_CIRCLE.fullmatch(path):
@@ -86,6 +90,25 @@ def _steps_of(path: str, text: str, whole: dict[str, Described]) -> Iterator[Ste
         for job in its:
             if "self-hosted" in str(job.get("runs-on")):
                 yield from _rows(job.get("steps"), ("run",), "", told[1] if told else "bash")
+
+
+def _of_gitlab(whole: dict[str, Described]) -> Iterator[Step]:
+    """Yield the jobs for a runner of one's own, which has no image: one shell reads all their lines."""
+    above = {**whole, **(its if isinstance(its := whole.get("default"), dict) else {})}
+    for name, job in whole.items():
+        if (
+            not isinstance(job, dict)
+            or name.startswith(".")
+            or "extends" in job
+            or not (job.get("tags") or above.get("tags"))
+        ):
+            continue
+        first, lines = job.get("before_script", above.get("before_script")), job.get("script")
+        rows = [
+            w for each in (first, lines) for w in (each if isinstance(each, list) else [each]) if isinstance(w, str)
+        ]
+        if lines and not (job.get("image") or above.get("image")):
+            yield name, "\n".join(rows), "bash"
 
 
 def _of_azure(node: Described | None, pool: Described | None) -> Iterator[Step]:

@@ -9,6 +9,7 @@ import posixpath
 import re
 import shlex
 from collections.abc import Iterable, Iterator
+from functools import partial
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
@@ -20,7 +21,14 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.projects.editor_tasks import NAME as _NAME
 from core.probes.starting.projects.editor_tasks import SHARED_FOLDERS, editor_tasks, run_configurations
 from core.probes.starting.projects.jenkins import jenkins_tasks
-from core.probes.starting.projects.launching_code import Reader, dag_files, launching_calls, launching_files
+from core.probes.starting.projects.launching_code import (
+    Reader,
+    called_shells,
+    dag_files,
+    launching_calls,
+    launching_files,
+    own_python,
+)
 from core.probes.starting.projects.launching_node import node_calls, node_files
 from core.probes.starting.projects.project_toml import hatch_tasks, pixi_tasks, pyproject_tasks
 from core.probes.starting.projects.server_steps import activates_here, prepares_python
@@ -65,7 +73,9 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
         ((n,), _procfile) for n in ground.around.names(ground.folder) if re.fullmatch(r"Procfile[.-][\w.-]+", n)
     ]
     launching: list[tuple[tuple[str, ...], Reader]] = [
-        ((n,), launching_calls) for n in (*launching_files(ground), *dag_files(ground))
+        ((n,), read)
+        for n in (*launching_files(ground), *dag_files(ground))
+        for read in (partial(launching_calls, own_python=own_python(ground)), called_shells)
     ]
     launching += [((n,), node_calls) for n in node_files(ground)]
     launching += [((n,), sweep_commands) for n in sweep_files(ground)]
@@ -81,14 +91,16 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
         if apart:
             state.values["PATH"] = MACHINES_PATH  # a server's agent is a service
         lost: dict[str, list[StartLine]] = {}
+        before: dict[str, list[str]] = {}
+        own = _own_shell(read, text, ground)
         for number, (name, line, command, its) in enumerate(read(text, path, state, ground)):
             if number >= MOST_TASKS:
                 break
             its.ignored += lost.get(name, [])
             lost.setdefault(name, []).extend(_lost_behind(command, line, path, its))
-            alone = apart or _by_sh(read, text, ground)
-            head = re.match(r"#!\s*/\S+", command) if apart else None
-            shell = head[0] if head else "/bin/sh" if alone else "bash"
+            alone = apart or bool(own)
+            head = re.match(r"#!\s*/\S+", command) if alone else None
+            shell = head[0] if head else own or ("/bin/sh" if apart else "bash")
             found = python_of_text(command, Line(path, line), its, ground, shell=shell)
             way = Reached(
                 kind="task",
@@ -98,17 +110,33 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
                 text=command if alone else "",
                 shell=language(shell, ground) if alone else "",
                 apart=apart,
+                before=tuple(before.get(name, ())),
             )
+            before.setdefault(name, []).append(command)
             yield from program_ways(found, way, ground)
 
 
-def _by_sh(read: object, text: str, ground: Ground) -> bool:
-    """Whether /bin/sh runs each command of a file by itself: make, unless it is told otherwise, npm, honcho and foreman."""
+def _own_shell(read: object, text: str, ground: Ground) -> str:
+    """Return the shell that runs each command of a file by itself; empty where the text does not tell it, or where nothing does.
+
+    Sources: GNU make's manual, "Choosing the Shell"; just's, "Shell"; Task's documentation, "Task" (each command is a script of its own);
+    invoke's, "Runners".
+    """
     if read is _make:
-        return not re.search(r"(?m)^\.ONESHELL[ \t]{0,8}:|^(?:export )?SHELL[ \t]{0,8}[:?]?=", text)
+        told = re.search(r"(?m)^(?:export )?SHELL[ \t]{0,8}[:?]?=[ \t]{0,8}(\S{0,200})", text)
+        return (
+            "" if re.search(r"(?m)^\.ONESHELL[ \t]{0,8}:", text) else "/bin/sh" if told is None else _path_of(told[1])
+        )
+    if read is _just:
+        told = re.search(r"(?m)^set[ \t]+shell[ \t]*:=[ \t]*\[[ \t]*[\"']([^\"']+)", text)
+        return told[1] if told else "/bin/sh"
     if read is npm_scripts:
-        return "script-shell" not in (ground.read(f"{ground.folder}/.npmrc") or "")
-    return read is _procfile
+        return "" if "script-shell" in (ground.read(f"{ground.folder}/.npmrc") or "") else "/bin/sh"
+    return "/bin/sh" if read in (_procfile, called_shells) else "bash" if read in (_taskfile, invoke_tasks) else ""
+
+
+def _path_of(told: str) -> str:
+    return told if told.startswith("/") else ""
 
 
 _SETS_ALONE = late_pattern(r"(?:export\s+)?([A-Za-z_]\w*)=(\"[^\"]*\"|'[^']*'|[^\s\"';&|]*)\s*;?\s*\\?$")
