@@ -292,6 +292,19 @@ def _misnamed_file(home: EnvironmentView, _start: Start, one: StartedPython) -> 
     )
 
 
+def _file_refused(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of settings that their reader refuses."""
+    title = _("{source} reads {file}, which {reader} refuses.", source=one.source, file=one.program, reader=one.command)
+    why = _("It says: {words}. The program ends at this line.", words=one.name)
+    hints = {
+        "backslash": _("In quotation marks a backslash begins an escape: write / or \\\\ in a path."),
+        "percent": _("A percent sign begins a reference to another setting; two of them stand for one."),
+        "mark": _("Save it as UTF-8 without a byte order mark."),
+    }
+    hint = [hints[one.refused]] if one.refused else []
+    return title, why, manual_fix(_("Correct {file}", file=one.program), *hint)
+
+
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of ``source`` in a shell that does not have it."""
     title = _(
@@ -498,6 +511,9 @@ def _policy(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
 def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a line whose first word is no command."""
     title = _("{source} starts nothing: {name} is no command there.", source=one.source, name=one.name)
+    if one.name in ("&&", "||"):
+        why = _("Windows PowerShell refuses a script that has it; PowerShell 7 (pwsh) does not.")
+        return title, why, manual_fix(_("Put each command in a line of its own in {source}", source=one.source))
     name, equals, value = one.name.partition("=")
     if equals:
         why = _("Only shells of Linux take a variable before a command.")
@@ -506,13 +522,24 @@ def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Tol
             why,
             manual_fix(
                 _("Set {name} in a line of its own before {source}", name=name, source=one.source),
-                f'set "{name}={value}"',
+                f'set "{name}={value}"' if ".ps1:" not in one.source.lower() else f"$env:{name} = '{value}'",
             ),
         )
     why = _(
         "No folder of PATH has a program of this name, and {prefix} has what the program imports.", prefix=one.seems
     )
     return title, why, manual_fix(_("Start the program with the environment's own Python"), _own_command(home, one))
+
+
+def _in_a_block(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a variable that is read before the block around it sets it."""
+    title = _("{source} starts nothing: {name} has not its value there yet.", source=one.source, name=f"%{one.name}%")
+    why = _("cmd.exe reads a block in brackets as a whole, and puts in what its variables are before the block.")
+    fix = manual_fix(
+        _("Set {name} before the block, or write {late}", name=one.name, late=f"!{one.name}!"),
+        "setlocal EnableDelayedExpansion",
+    )
+    return title, why, fix
 
 
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:
@@ -544,6 +571,7 @@ ENDS: dict[str, End] = {
     "blank": End(_blank, cause="install_path_characters"),
     "exits": End(_exits),
     "no command": End(_no_command),
+    "block": End(_in_a_block),
     "not read": End(_not_read),
     "policy": End(_policy),
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
@@ -554,6 +582,7 @@ ENDS: dict[str, End] = {
     "not in code page": End(_not_in_code_page),
     "file not in code page": End(_file_not_in_code_page),
     "misnamed file": End(_misnamed_file),
+    "file refused": End(_file_refused, cause="variable_value_wrong"),
     "not of Windows": End(_not_of_windows, cause="variable_value_wrong"),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -418,6 +418,26 @@ def test_a_start_that_does_not_come_to_its_python(fault, kind: StartKind, says: 
     assert types in found.fix.advice.splitlines()
 
 
+@pytest.mark.parametrize(
+    ("fault", "refused", "name", "says", "advice"),
+    [
+        ("file refused", "backslash", "Invalid \\escape", "/w/a.py:3 reads /w/a.json, which json refuses.", "/ or \\\\ in a path"),
+        ("file refused", "mark", "Unexpected UTF-8 BOM", "/w/a.py:3 reads /w/a.json, which json refuses.", "without a byte order mark"),
+        ("block", "", "VENV", "%VENV% has not its value there yet", "!VENV!"),
+        ("no command", "", "&&", "&& is no command there", "a line of its own"),
+    ],
+)  # fmt: skip
+def test_what_is_told_of_a_line_that_ends_a_program(fault, refused, name: str, says: str, advice: str):
+    one = StartedPython(
+        name=name, path=f"{PREFIX}/bin/python", prefix=PREFIX, seems=PREFIX, why="imports", source="/w/a.py:3",
+        program="/w/a.json", command="json", fault=fault, refused=refused,
+    )  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:/w/a.py", kind="script", at="/w/a.py", runs=(one,))))
+    assert found.fix is not None
+    assert says in found.title
+    assert advice in f"{found.fix.title} {found.fix.advice}"
+
+
 def test_a_program_whose_metadata_do_not_list_what_it_imports():
     one = StartedPython(
         name="main.py", path=f"{PREFIX}/bin/python", prefix="", seems=PREFIX, why="imports", source="/w/main.py",

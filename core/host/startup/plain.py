@@ -51,14 +51,24 @@ def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) 
     """
     state.files.append(file)
     row = re.compile(rf"(?:export\s+)?({_NAME})\s*=(.*)")
-    quoted = re.compile(r"\"([^\"]*)\"(?=\s|\Z)|'([^']*)'(?=\s|\Z)")
+    quoted = re.compile(r"\"((?:[^\"\\]|\\.)*)\"(?=\s|\Z)|'((?:[^'\\]|\\.)*)'(?=\s|\Z)")
     for number, line in enumerate(text.splitlines(), 1):
         if (found := row.fullmatch(line.strip())) and found[1] not in keeps:
             told = found[2].strip()
             whole = quoted.match(told)
-            value = (whole[1] or whole[2] or "") if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
+            value = _unescaped(whole) if whole else re.split(r"\s#", told, maxsplit=1)[0].rstrip()
             filled = expanded_in_braces(value, state.values.get)
             state.export_variable(found[1], filled, file, number, "assignments")
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+
+
+def _unescaped(quoted: re.Match[str]) -> str:
+    """Return a value of .env without its quotation marks; within double ones there are also escapes of one letter (python-dotenv's parser.py)."""
+    if quoted[1] is None:
+        return re.sub(r"\\([\\'])", r"\1", quoted[2])
+    return re.sub(r"\\([\\'\"abfnrtv])", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1])
 
 
 def expanded(value: str, get: Callable[[str], str | None]) -> str:

@@ -96,6 +96,7 @@ INTERPRETER = "sys.executable"
 
 
 StartReason = Literal["lies in it", "activated", "VIRTUAL_ENV", "CONDA_PREFIX", "name", "imports", "kernel"]
+RefusedFor = Literal["", "backslash", "percent", "mark"]
 StartFault = Literal[
     "",
     "without call",
@@ -118,6 +119,7 @@ StartFault = Literal[
     "not searched",
     "exits",
     "no command",
+    "block",
     "not read",
     "policy",
     "variable not set",
@@ -126,6 +128,7 @@ StartFault = Literal[
     "file not in code page",
     "not of Windows",
     "misnamed file",
+    "file refused",
 ]
 
 
@@ -165,6 +168,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
       above the folder of the program; sys.path: they are found where the program is started in ``source``, by a folder that it adds
     - tool not in PATH: ``program`` lets a package run ``name``, which is in the folder ``source``, and PATH does not have that folder
+    - misnamed file: ``source`` (file and line) needs the variable ``name``, which the file ``program`` sets; its program reads ``command``
+    - file refused: ``source`` (file and line) reads the settings ``program``, which ``command`` refuses: ``name`` is what it says
     - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, the start-up file ``program``, or what
       torchrun starts (``program``: torchrun)
 
@@ -181,13 +186,13 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - opens the Store: the name is that of the Store's alias
     - exits: a batch file ends at ``source``, where ``name``, a command or a file, fails or is not there
     - no command: ``name`` is the first word of ``source``, and no command there
+    - block: ``source`` names the variable ``name``, which the block of brackets around it sets: cmd.exe read the block before that
     - not read: the batch file ``source`` is in UTF-16
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
     - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
       (file and line) prints
     - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it
     - not of Windows: ``source`` (file and line) asks for the variable ``name``, which Windows does not set, when ``program`` starts
-    - misnamed file: ``source`` (file and line) needs the variable ``name``, which the file ``program`` sets; its program reads ``command``
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """
     command: str = ""
@@ -202,6 +207,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     named_by: tuple[StartLine, ...] = ()
     """The lines that have to name ``seems``' interpreter instead, their ``value`` as it is written; none where several environments have what
     the program imports, or where other lines of the file speak of that Python, too."""
+    refused: RefusedFor = ""
+    """Of a file that is refused: what stands in it. backslash: one in quotation marks, where it begins an escape. percent: a percent sign, which
+    begins a reference. mark: a byte order mark, or text in UTF-16."""
     misset: StartLine | None = None
     """On Windows: the line of ``set`` without which the right Python would start, were there no blanks or quotation marks around the
     variable's name or its value; of a variable that is not read, the line that sets it (no file: the session's)."""

@@ -40,8 +40,12 @@ MOST_BYTES = 1 << 18
 MENU = ("Microsoft", "Windows", "Start Menu", "Programs")
 
 
-def shortcut_files(env: Mapping[str, str], names: Callable[[str], Iterable[str] | None]) -> Iterator[str]:
-    """Yield the shortcuts of the desktop and of the Start menu, the person's and everybody's. ``names``: those in a folder."""
+def shortcut_files(
+    env: Mapping[str, str], names: Callable[[str], Iterable[str] | None], endings: tuple[str, ...] = (".lnk",)
+) -> Iterator[str]:
+    """Yield the shortcuts, or other files with these endings, of the desktop and of the Start menu, the person's and everybody's. ``names``: those
+    in a folder.
+    """
     told = {n.upper(): v for n, v in env.items()}
     places = [ntpath.join(told[n], "Desktop") for n in ("USERPROFILE", "PUBLIC") if told.get(n)]
     places += [ntpath.join(told[n], *MENU) for n in ("APPDATA", "PROGRAMDATA") if told.get(n)]
@@ -49,7 +53,7 @@ def shortcut_files(env: Mapping[str, str], names: Callable[[str], Iterable[str] 
     for folder in places:
         for name in names(folder) or ():
             path = ntpath.join(folder, name)
-            if name.lower().endswith(".lnk"):
+            if name.lower().endswith(endings):
                 seen += 1
                 if seen > MOST_SHORTCUTS:
                     return

@@ -7,7 +7,9 @@ is what its own statements ask for, and what the classes of packages ask for who
 from __future__ import annotations
 
 import ast
-from collections.abc import Collection, Iterator, Mapping
+import codecs
+import sys
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of, is_main, statements_of
@@ -25,6 +27,7 @@ from core.probes.starting.commands.lacking_modules import asked_variables, has_m
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
 
+MARK = "\ufeff"
 MISNAMED = ("{name}.txt", "env.txt", "env")
 """What stands in the place of ".env", the likeliest first."""
 MOST_PROGRAMS, MOST_BYTES, MOST_SOURCE = 20, 1 << 18, 4 << 20
@@ -41,25 +44,40 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
         text = ground.where.text(path, MOST_BYTES) or ""
         calls = dotenv_calls(text, path)
         file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
-        if not file or _SETS.search(text) or _is_there(file, searched=not calls[0].file, ground=ground):
+        if not file or _SETS.search(text):
             continue
-        names = (form.format(name=ground.where.name(file)) for form in MISNAMED)
-        misnamed = next((p for n in names if ground.around.kind(p := join(ground.where.parent(file), n)) == "file"), "")
-        absent = _set_by(misnamed, ground) if misnamed else frozenset()
-        home = _environment_of(text, calls[0].module, ground) if absent else None
-        if home and (asked := _asked(path, text, absent, home, ground)):
+        if _is_there(file, searched=not calls[0].file, ground=ground):
+            misnamed, absent = file, _behind_a_mark(file, ground)
+        else:
+            names = (form.format(name=ground.where.name(file)) for form in MISNAMED)
+            places = (join(ground.where.parent(file), n) for n in names)
+            misnamed = next((p for p in places if ground.around.kind(p) == "file"), "")
+            absent = _set_by(misnamed, ground) if misnamed else frozenset()
+        home = environment_of(text, calls[0].module, ground) if absent else None
+        asked = _asked(path, text, absent, home, ground) if home else None
+        if home and asked:
+            name, source = asked[0], f"{path}:{asked[1]}"
             its = ended_start(
-                home.prefix,
-                asked[0],
-                home.executable,
-                "misnamed file",
-                source=f"{path}:{asked[1]}",
-                program=misnamed,
-                command=file,
+                home.prefix, name, home.executable, "misnamed file", source=source, program=misnamed, command=file
             )
+            if misnamed == file:
+                says = f"its first line sets {MARK + name!r} and not {name}"
+                its = ended_start(
+                    home.prefix, says, home.executable, "file refused",
+                    source=source, program=file, command=calls[0].module, refused="mark",
+                )  # fmt: skip
             yield Reached(
                 kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
             )
+
+
+def _behind_a_mark(file: str, ground: Ground) -> frozenset[str]:
+    """Return the variable that the mark of UTF-8 in front of a file gives another name: python-dotenv opens it as UTF-8, which keeps the mark."""
+    data = ground.where.read(file, MOST_BYTES) or b""
+    if not data.startswith(codecs.BOM_UTF8):
+        return frozenset()
+    first = data.decode("utf-8-sig", "replace").partition("\n")[0]
+    return frozenset(n for n in _set_in(first, file, ground) if not variable_in(ground.env, n))
 
 
 def _is_there(file: str, *, searched: bool, ground: Ground) -> bool:
@@ -69,18 +87,24 @@ def _is_there(file: str, *, searched: bool, ground: Ground) -> bool:
 
 def _set_by(file: str, ground: Ground) -> frozenset[str]:
     """Return the variables that a file sets, that this session has not, and that no script of the folder names."""
-    told = ground.session()
-    read_dotenv(ground.read(file) or "", file, told)
     scripts = [*ground.script_texts()]
     return frozenset(
-        n for n in told.lines if not variable_in(ground.env, n) and not any(n in script for script in scripts)
+        n
+        for n in _set_in(ground.read(file) or "", file, ground)
+        if not variable_in(ground.env, n) and not any(n in script for script in scripts)
     )
 
 
-def _environment_of(text: str, reader: str, ground: Ground) -> PythonEnvironment | None:
+def _set_in(text: str, file: str, ground: Ground) -> Iterable[str]:
+    told = ground.session()
+    read_dotenv(text, file, told)
+    return told.lines
+
+
+def environment_of(text: str, reader: str, ground: Ground) -> PythonEnvironment | None:
     """Return the first environment that has what reads the file, and all else that the program imports of packages."""
     tops = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)} | {reader}
-    homes = [p for p in ground.pythons if has_module(p, reader, ground)]
+    homes = [p for p in ground.pythons if reader in sys.stdlib_module_names or has_module(p, reader, ground)]
     wanted = {top for top in tops if any(has_module(p, top, ground) for p in ground.pythons)}
     return next((p for p in homes if all(has_module(p, top, ground) for top in wanted)), None)
 

@@ -35,6 +35,7 @@ from core.probes.starting.projects.promised_programs import with_promised_progra
 from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.projects.uv_runs import saved_python_ways, uv_ways
 from core.probes.starting.pythons import pythons_of
+from core.probes.starting.refused_settings import refused_settings
 from core.probes.starting.services.condor import condor_ways
 from core.probes.starting.services.deployed import deployed_ways
 from core.probes.starting.services.hub import hub_ways
@@ -132,8 +133,9 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: task_ways(ground),
         lambda: image_ways(ground),
         lambda: described_ways(ground),
-        lambda: own_settings_ways(ground),
         lambda: misnamed_settings(ground),
+        lambda: refused_settings(ground),
+        lambda: own_settings_ways(ground),  # of two ways of one program, the first counts
         lambda: given_inside_ways(ground),
         lambda: pytest_ways(ground),
         lambda: flask_ways(ground),

@@ -12,7 +12,7 @@ from core.host.startup.posix import ShellReader
 from core.host.startup.state import State, fill
 from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind, path_text
 from core.model.facts.base import Frozen
-from core.model.facts.starting import StartFault, StartReason
+from core.model.facts.starting import RefusedFor, StartFault, StartReason
 from core.probes.starting.compositors import read_compositor
 from core.probes.starting.machine import Ground, login_state, with_pam, with_sshd, with_systemd
 from core.probes.starting.shells import SHELLS, family, read_shell
@@ -58,6 +58,7 @@ def ended_start(
     program: str = "",
     lacks: tuple[str, ...] = (),
     command: str = "",
+    refused: RefusedFor = "",
 ) -> StartedPython:
     """Return the Python of the environment ``prefix`` at whose start something goes wrong (see the fields of ``StartedPython``)."""
     return StartedPython(
@@ -71,6 +72,7 @@ def ended_start(
         lacks=lacks,
         command=command,
         fault=fault,
+        refused=refused,
     )
 
 

@@ -92,6 +92,12 @@ def _kept_around(contract: Contract, value: str, seen: Snapshot) -> str:
             name=contract.variable,
             value=repr(value),
         )
+    if seen.machine.system == "windows" and contract.kind in PLACES and any(c < " " for c in value):
+        return _(
+            "The variable {name} is {value}: an escape in quotation marks is a control character, which no path has.",
+            name=contract.variable,
+            value=repr(value),
+        )
     return ""
 
 

@@ -15,7 +15,8 @@ from core.host.windows.registered import POLICIES, PRODUCT, SHELL, registered_st
 from core.model.facts import Distribution, PythonEnvironment, RegisteredStart
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.probe import look
-from core.probes.starting.windows.command_lines import python_of_ps1
+from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.command_lines import python_of_ps1, python_of_words
 from core.probes.starting.windows.powershell import statements_of_script
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
@@ -98,6 +99,7 @@ def test_a_script_is_followed_to_its_python(machine: Path, script: str) -> None:
         ".\\venv\\Scripts\\Activate.ps1\npython train.py",
         "function old {\n  C:\\ml\\Scripts\\Activate.ps1\n}\npython train.py",
         "if ($false -eq (Test-Path C:\\gone)) { }\npython train.py",
+        "conda activate ml\npython train.py",
     ],
 )
 def test_an_activation_without_effect_leaves_the_python_of_path(machine: Path, script: str) -> None:
@@ -107,7 +109,7 @@ def test_an_activation_without_effect_leaves_the_python_of_path(machine: Path, s
 @pytest.mark.parametrize(
     "script",
     [
-        "conda activate ml\npython train.py",
+        "(& C:\\conda\\Scripts\\conda.exe 'shell.powershell' 'hook') | Out-String | Invoke-Expression\nconda activate ml\npython train.py",
         "cd $root\n.\\venv\\Scripts\\Activate.ps1\npython train.py",
         "& $python train.py",
         "& (Get-Command python).Source train.py",
@@ -267,3 +269,22 @@ def test_any_text_has_statements_within_its_lines(text: str) -> None:
         return [n for s in found for n in (s.line, *lines(s.body or ()))]  # type: ignore[attr-defined]  # statements
 
     assert all(1 <= n <= text.count("\n") + 1 for n in lines(statements_of_script(text)))
+
+
+@pytest.mark.parametrize(
+    ("script", "line"),
+    [
+        (f"cd C:\\project && {PYTHON} train.py", 1),
+        (f"Write-Host 'a && b'  # a && b\n{PYTHON} train.py || exit 1", 2),
+        (f"Write-Host 'a && b'  # a && b\n{PYTHON} train.py", 0),
+    ],
+)
+def test_windows_powershell_refuses_what_joins_commands(machine: Path, script: str, line: int) -> None:
+    put(machine, RUN, script)
+    for program in ("powershell", "pwsh"):
+        state = State(dict(ENV), set(ENV), separator=";")
+        words = [program, "-ExecutionPolicy", "Bypass", "-File", RUN]
+        found = python_of_words(words, Place(r"C:\project\run.bat", 1), state, ground(machine))
+        assert found is not None
+        told = (found.ended_by, found.ended_at) if found.ended_at else None
+        assert told == (("no command", f"{RUN}:{line}") if line and program == "powershell" else None)

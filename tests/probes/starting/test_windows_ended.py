@@ -2,6 +2,7 @@ r"""Starts on Windows that end before their program runs, read in a folder that 
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -631,3 +632,54 @@ def test_a_variable_that_windows_does_not_set(
         put(machine, rf"{PROJECT}\{name}", text)
     seen = [(one.fault, one.name, one.source) for one in ended(machine)]
     assert seen == ([("not of Windows", *told)] if told else [])
+
+
+BLOCK = ("if exist C:\\ml (", "  set VENV=C:\\ml", "  {python} train.py", ")")
+
+
+@pytest.mark.parametrize(
+    ("first", "python", "line"),
+    [
+        ("rem", r"%VENV%\Scripts\python.exe", 4),
+        ("setlocal enabledelayedexpansion", r"!VENV!\Scripts\python.exe", 0),
+        (r"set VENV=C:\ml", r"%VENV%\Scripts\python.exe", 0),
+        ("rem", PYTHON, 0),
+    ],
+)
+def test_a_variable_that_a_block_sets_has_no_value_within_it(first: str, python: str, line: int, machine: Path) -> None:
+    put(machine, PROJECT + r"\run.bat", "\r\n".join((first, *BLOCK)).format(python=python))
+    told = [(one.fault, one.source, one.name) for one in ended(machine)]
+    assert told == ([("block", rf"C:\project\run.bat:{line}", "VENV")] if line else [])
+
+
+@pytest.mark.parametrize(
+    ("path", "lacks"), [(ENV["Path"] + ";C:\\Other", ("torch",)), (rf"C:\ml\Scripts;{ENV['Path']};C:\Other", ())]
+)
+def test_a_program_starts_another_by_the_python_of_path(path: str, lacks: tuple[str, ...], machine: Path) -> None:
+    put_other_python(machine)
+    put(machine, PROJECT + r"\worker.py", "import torch\n")
+    put(machine, PROJECT + r"\app.py", "import os\nos.system('python worker.py')\n")
+    put(machine, PROJECT + r"\run.bat", f"@{PYTHON} app.py\r\n")
+    told = [(one.source, one.lacks) for one in ended(machine, path)]
+    assert told == ([(r"C:\project\app.py:2", lacks)] if lacks else [])
+
+
+@pytest.mark.parametrize(
+    ("file", "key", "command", "lacks"),
+    [
+        (r"C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json", "mcpServers", "python", ("torch",)),
+        (r"C:\Users\ada\AppData\Roaming\Claude\claude_desktop_config.json", "mcpServers", PYTHON, ()),
+        (r"C:\project\.vscode\mcp.json", "servers", "${workspaceFolder}/../Other/python.exe", ("torch",)),
+        (r"C:\project\.vscode\mcp.json", "servers", "npx", ()),
+    ],
+)
+def test_a_server_of_an_assistant_has_its_commands_python(
+    file: str, key: str, command: str, lacks: tuple[str, ...], machine: Path
+) -> None:
+    put_other_python(machine)
+    put(machine, file, json.dumps({key: {"captions": {"command": command, "args": [PROJECT + r"\train.py"]}}}))
+    env = {**ENV, "Path": ENV["Path"] + ";C:\\Other", "APPDATA": r"C:\Users\ada\AppData\Roaming"}
+    its = request(machine, system="windows", env=env)
+    found = windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
+    told = [(w.at, one.lacks) for w in found if w.kind == "launcher" for one in w.runs]
+    assert told == ([(f"{file}: captions", lacks)] if lacks else [])

@@ -425,3 +425,13 @@ def test_a_service_of_another_account_lacks_the_persons_packages(
     assert [(one.fault, one.lacks, one.source) for one in way.runs] == (
         [("not of this account", lacks, users)] if lacks else []
     )
+
+
+@pytest.mark.parametrize(
+    "folder", [rf"{ENV['APPDATA']}\Microsoft\Windows\Start Menu\Programs\Startup", r"C:\Users\ada\Desktop"]
+)
+def test_a_batch_file_that_explorer_starts(folder: str, tmp_path: Path) -> None:
+    put(tmp_path, PYTHON, "MZ")
+    put(tmp_path, r"C:\ml\pyvenv.cfg", "home = C:\\Python\n")
+    put(tmp_path, rf"{folder}\captions.bat", f"@{PYTHON} C:\\project\\train.py\r\n")
+    assert ways(tmp_path)["launcher", rf"{folder}\captions.bat"][0] == ML.prefix

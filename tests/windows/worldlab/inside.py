@@ -32,6 +32,7 @@ from tests.windows.faultlab.machine import Machine, fingerprint
 from tests.windows.worldlab import oracle
 from tests.windows.worldlab.alike import ALIKE_SCENES
 from tests.windows.worldlab.common import COMMON
+from tests.windows.worldlab.daily import DAILIES
 from tests.windows.worldlab.field import FIELDS
 from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.held_out_2 import HELD_OUT_2
@@ -85,7 +86,18 @@ def main(arguments: list[str]) -> int:
     OURS["KMP_AFFINITY"] = (
         "disabled"  # wine lacks what Intel's OpenMP asks of processors, and it would end torch's import
     )
-    for scene in (*table(), *MODULES, *MORE_SCENES, *COMMON, *ALIKE_SCENES, *FIELDS, *PEOPLES, *HELD_OUT, *LATER):
+    for scene in (
+        *table(),
+        *MODULES,
+        *MORE_SCENES,
+        *COMMON,
+        *ALIKE_SCENES,
+        *FIELDS,
+        *PEOPLES,
+        *DAILIES,
+        *HELD_OUT,
+        *LATER,
+    ):
         if not arguments[1:] or any(fnmatch(scene.name, n) for n in arguments[1:]):
             print(json.dumps(examined(scene, Machine(places), reports)), flush=True)
     return 0

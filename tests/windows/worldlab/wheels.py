@@ -80,6 +80,12 @@ IMPORTED = {
     "tqdm": Wheel("tqdm", "4.67.1", "any", "26445eca388f82e72884e0d580d5464cd801a3ea01e63e5601bdff9ba6a48de2"),
     "transformers": Wheel("transformers", "4.49.0", "any", "6b4fded1c5fee04d384b1014495b4235a2b53c87503d7d592423c06128cbbe03"),
     "tzdata": Wheel("tzdata", "2025.1", "any", "7e127113816800496f027041c570f50bcd464a020098a3b6b199517772303639", "py2.py3-none"),
+    "annotated_types": Wheel("annotated_types", "0.7.0", "any", "1f02e8b43a8fbbc3f3e0d4f0f4bfc8131bcb4eebe8849b8e5c773f3a1c582a53"),
+    "decouple": Wheel("python_decouple", "3.8", "any", "d0d45340815b25f4de59c974b855bb38d03151d81b037d9e3f463b0c9f8cbd66"),
+    "dotenv": Wheel("python_dotenv", "1.0.1", "any", "f7b63ef50f1b690dddf550d03497b66d609393b40b564ed0d674909a68ebf16a"),
+    "pydantic": Wheel("pydantic", "2.10.6", "any", "427d664bf0b8a2b34ff5dd0f5a18df00591adcee7198fbd71981054cef37b584"),
+    "pydantic_core": Wheel("pydantic_core", "2.27.2", "win_amd64", "08e125dbdc505fa69ca7d9c499639ab6407cfa909214d500897d02afb816e7cc", "cp311-cp311"),
+    "pydantic_settings": Wheel("pydantic_settings", "2.7.1", "any", "590be9e6e24d06db33a4262829edef682500ef008565a969c73d39d5f8bfb3fd"),
     "urllib3": Wheel("urllib3", "2.3.0", "any", "1cee9ad369867bfdbbb48b7dd50374c0967a0bb7710050facf0dd6911440e3df"),
 }  # fmt: skip
 """Wheels that Python really imports under wine, and those that cures alone install: numpy 2 does not import (wine's C library lacks crealf)."""

@@ -64,6 +64,8 @@ class DotenvCall(NamedTuple):
     """As the code names it; empty where the package looks for ".env" in the folders above."""
     overrides: bool
     line: int
+    encoding: str
+    """In which the file is opened; empty where the text does not tell that."""
 
 
 def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
@@ -84,7 +86,9 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
             continue
         overrides = constant(argument(call, "override") or argument(call, "overwrite")) is True
         its_module = "dotenv" if last_name(call.func) == "load_dotenv" else module
-        found.append(DotenvCall(its_module, place or "", overrides, call.lineno))
+        given = argument(call, "encoding")
+        encoding = "utf-8" if given is None and its_module != "environ" else literal_text(given) or ""
+        found.append(DotenvCall(its_module, place or "", overrides, call.lineno, encoding))
     return tuple(found)
 
 

@@ -261,34 +261,15 @@ class _Imports:
         """Take what a text imports, as far as Python surely comes."""
         self.changes_search = self.changes_search or bool(CHANGES_SEARCH.search(text))
         self.fills_variables = self.fills_variables or bool(FILLS_VARIABLES.search(text))
-        body = statements_of(text)
-        functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef) and _runs_when_called(n)}
-        self._take_all(body, functions, as_main=as_main, path=path)
+        for node in surely_run(statements_of(text), as_main=as_main):
+            self._take(node, path)
 
-    def _take_all(
-        self, body: list[ast.stmt], functions: dict[str, ast.FunctionDef], *, as_main: bool, path: str
-    ) -> None:
-        """Take statements; ``functions``: the module's, each of which is taken where it is surely called first."""
-        for node in body:
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
-                for name, line in asked_variables(node):
-                    self.wants.setdefault(name, (path, line))
-            for name in modules_imported(node):
-                self.take(name.partition(".")[0])
-            match node:
-                case ast.If(test=test, body=inner) if as_main and is_main(test):
-                    self._take_all(inner, functions, as_main=False, path=path)
-                case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Return():
-                    for call in sure_calls(node, lambda _test: None):
-                        if isinstance(call.func, ast.Name) and (its := functions.pop(call.func.id, None)):
-                            self._take_all(_until_it_may_return(its.body), functions, as_main=False, path=path)
-                case _:
-                    pass
-            match node:
-                case ast.Raise() | ast.Return() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
-                    return
-                case _:
-                    pass
+    def _take(self, node: ast.stmt, path: str) -> None:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return):
+            for name, line in asked_variables(node):
+                self.wants.setdefault(name, (path, line))
+        for name in modules_imported(node):
+            self.take(name.partition(".")[0])
 
     def take(self, module: str) -> None:
         """Take one module: note that it lacks, or read it if it is the program's own."""
@@ -300,6 +281,40 @@ class _Imports:
             self.lacks[module] = None
         elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
             self.read(self.search.where.text(its.path, 1 << 19) or "", path=its.path)
+
+
+def surely_run(body: list[ast.stmt], *, as_main: bool) -> Iterator[ast.stmt]:
+    """Yield the statements to which a module's code surely comes, in their order: those at its margin, in ``with``, of a program what asks whether it
+    was started, and the module's own functions, each where it is surely called first.
+    """
+    functions = {n.name: n for n in body if isinstance(n, ast.FunctionDef) and _runs_when_called(n)}
+    yield from _run(body, functions, as_main=as_main)
+
+
+def _run(body: list[ast.stmt], functions: dict[str, ast.FunctionDef], *, as_main: bool) -> Iterator[ast.stmt]:
+    for node in body:
+        yield node
+        match node:
+            case ast.If(test=test, body=inner) if as_main and is_main(test):
+                yield from _run(inner, functions, as_main=False)
+            case ast.With(items=items, body=inner) if not any(_catches(i.context_expr) for i in items):
+                yield from _run(inner, functions, as_main=False)
+            case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Return():
+                for call in sure_calls(node, lambda _test: None):
+                    if isinstance(call.func, ast.Name) and (its := functions.pop(call.func.id, None)):
+                        yield from _run(_until_it_may_return(its.body), functions, as_main=False)
+            case _:
+                pass
+        match node:
+            case ast.Raise() | ast.Return() | ast.Expr(value=ast.Call(func=ast.Attribute(attr="exit" | "_exit"))):
+                return
+            case _:
+                pass
+
+
+def _catches(opened: ast.expr) -> bool:
+    """Whether what ``with`` opens may catch exceptions: contextlib.suppress, pytest.raises."""
+    return last_name(uncalled(opened)) in ("suppress", "raises")
 
 
 _RUNS_IT = frozenset(("main", "command", "record", "no_grad", "inference_mode"))

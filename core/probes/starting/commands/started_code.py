@@ -6,7 +6,7 @@ Files are only read.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from msgspec.structs import replace
 
@@ -65,7 +65,7 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
     prefix = own_prefix(found, ground.pythons)
     if not found.ended_at:
         runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))
-        runs = runs or tuple(_started_by_it(found, way, ground) if prefix else ())
+        runs = runs or tuple(started_by_it(found, way, ground, _in_sh(ground)) if prefix else ())
         runs = runs or tuple(_in_another_folder(found, way, ground))
         runs = (
             runs or tuple(unattended_starts(found, way, ground, home_of(found, ground.pythons)) if prefix else ())[:1]
@@ -77,6 +77,10 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
         runs = tuple(_not_reached(found, one.seems) for one in lacking)
     if prefix or runs:
         yield replace(way, prefix=prefix, runs=runs, folder=script_folder(found, way.state, ground))
+
+
+def _in_sh(ground: Ground) -> Callable[[str, str, int, State], StartedFile | None]:
+    return lambda command, file, line, state: python_of_text(command, Line(file, line), state, ground, shell="sh")  # noqa: S604 - nothing is run
 
 
 def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
@@ -98,14 +102,19 @@ def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[Sta
         yield ended_start(home.prefix, option, found.path, "not searched", source=folder, program=program, lacks=lacks)
 
 
-def _started_by_it(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports."""
-    here = ground.here(way.state)
-    place = posixpath.normpath(posixpath.join(here, program_file(found) or "."))
+def started_by_it(
+    found: StartedFile, way: Reached, ground: Ground, follow: Callable[[str, str, int, State], StartedFile | None]
+) -> Iterator[StartedPython]:
+    """Yield the Python that an environment's program starts by its bare name, if PATH leads to one that lacks what that program imports.
+
+    ``follow``: what a command line, with its file and line, starts. On Windows only a shell searches PATH first.
+    """
+    place = ground.where.path_module.normpath(ground.where.join(ground.here(way.state), program_file(found) or "."))
     text = ground.read(place) if place.endswith(".py") else None
-    for line, command, _by_shell in named_pythons_started(text or "", ground):
+    for line, command, by_shell in named_pythons_started(text or "", ground):
         its = replace(way, state=way.state.apart(), text=command)
-        child = python_of_text(command, Line(place, line), its.state, ground, shell="sh")  # noqa: S604 - nothing is run
+        counts = by_shell or ground.where.system != "windows"
+        child = follow(command, place, line, its.state) if counts else None
         for one in lacking_pythons(child, its, ground) if child and child.by_name else ():
             yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
             return

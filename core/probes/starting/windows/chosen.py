@@ -108,11 +108,9 @@ def _lacking(
 ) -> Iterator[StartedPython]:
     """Yield what a Python lacks of the frameworks that a program imports; ``gone_counts``: one that is gone lacks all."""
     found = python_of_line(f'"{python}" "{program}"', Place(way.at), way.state, ground)
-    if (
-        found is None
-        or (found.is_gone and not gone_counts)
-        or (prefix_among(found, ground.pythons) and not found.prefix)
-    ):
+    if found is None or (found.is_gone and not gone_counts):
+        return
+    if not found.is_gone and not found.prefix and prefix_among(found, ground.pythons):
         return
     frameworks = {row.module for row in module_table().modules}
     its = Reached(kind=way.kind, at=way.at, state=way.state, argv=(found.path, *found.arguments))

@@ -285,7 +285,7 @@ def commands_of_line(
             sure = sure and not IS_CONDITION.match(part)
             continue
         command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
-        named = re.findall(r"%(\w+)%", command)
+        command_as_it_stands, named = command, re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
         written = expanded(command.rstrip(), before, at, state)
         command = as_cmd_reads(written)
@@ -299,9 +299,23 @@ def commands_of_line(
         if started is None and command != written:
             meant = _command(words_of_line(written), at, state.copy(), ground, depth)
             started = meant and _no_command(meant, words_of_line(command)[0], at)
+        if block and sure and (started is None or started.is_gone):
+            started = _read_too_early(command_as_it_stands, named, before, at, state, ground, depth) or started
         if started is not None and not (started.is_gone and doubtful):
             return started
     return None
+
+
+def _read_too_early(  # noqa: PLR0917 - a command, and where it stands
+    command: str, named: list[str], before: State, at: Place, state: State, ground: Ground, depth: int
+) -> StartedFile | None:
+    """Return the start that a command in a block would be, had the block's own assignments come before it was read; None for any other."""
+    late = next((n for n in named if value_of(state, n) not in (None, value_of(before, n))), "")
+    words = words_of_line(as_cmd_reads(expanded(command.rstrip(), state, at))) if late else []
+    meant = _command(words, at, state.copy(), ground, depth)
+    if meant is None or meant.is_gone or meant.ended_at:
+        return None
+    return replace(meant, ended_at=at.shown, ended_by="block", first=late)
 
 
 _SETS_EACH = late_pattern(

@@ -11,7 +11,7 @@ documentation, "Finding modules" (a ._pth file names every folder).
 from __future__ import annotations
 
 import ntpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -21,11 +21,13 @@ from core.model.paths import is_inside
 from core.probes.python.search.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import program_file
-from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks, unsearched
+from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks, started_by_it, unsearched
 from core.probes.starting.commands.unattended_starts import unattended_starts
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.code_pages import misread_in_utf_8
+from core.probes.starting.windows.command_lines import python_of_line
 from core.probes.starting.windows.in_code_page import not_in_code_page
 
 
@@ -36,8 +38,13 @@ def faults_of_start(
     runs = (*ended_starts(found, way, ground), *lacking_pythons(found, way, ground, gone_counts=gone_counts))
     runs = runs or tuple(_named_in_utf_8(found, way, ground)) or tuple(_misset_search(found, way, ground))
     runs = runs or tuple(unsearched(found, way, ground))
+    runs = runs or tuple(started_by_it(found, way, ground, _by_cmd(ground)) if way.prefix else ())
     home = next((p for p in ground.pythons if p.prefix == way.prefix and not found.is_gone), None)
     return runs or tuple(unattended_starts(found, way, ground, home))[:1]
+
+
+def _by_cmd(ground: Ground) -> Callable[[str, str, int, State], StartedFile | None]:
+    return lambda command, file, line, state: python_of_line(command, Place(file, line), state, ground)
 
 
 def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
@@ -68,7 +75,7 @@ def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     yield from not_in_code_page(found, way, ground)
 
 
-NOT_REACHED = ("exits", "no command", "not read", "policy")
+NOT_REACHED = ("exits", "no command", "block", "not read", "policy")
 """Why a start does not come to its Python, whichever that is."""
 
 
@@ -77,7 +84,7 @@ def _not_reached(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     goes_on = found.first.lower().endswith("activate.ps1")
     gone = replace(found, prefix="", real="", is_gone=True, by_name=False, launcher="")
     one = next(lacking_pythons(found if goes_on else gone, way, ground, gone_counts=True), None)
-    own = way.prefix if found.ended_by == "no command" else ""
+    own = way.prefix if found.ended_by in ("no command", "block") else ""
     if seems := own or (one.seems if one else ""):
         source, program = found.ended_at, program_file(found)
         yield ended_start(seems, found.first, found.path, found.ended_by, "lies in it", source=source, program=program)

@@ -29,6 +29,7 @@ EDITIONS = {"powershell": "WindowsPowerShell", "pwsh": "PowerShell"}
 PROFILES = ("profile.ps1", "Microsoft.PowerShell_profile.ps1")
 TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
 """Options of a Python that is only tried, or installs something: the program comes behind it."""
+JOIN = ("&&", "||")
 MOST_CHARACTERS, MOST_STATEMENTS, MOST_STEPS = 1 << 17, 2000, 6
 
 Runs = Callable[[list[str], str, int, State], StartedFile | None]
@@ -70,11 +71,22 @@ def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run
         apply_profiles(EDITIONS[edition[1].lower()], state, ground)
     follower = _Follower(state, ground, run)
     if named == "-file":
+        place = follower.within(rest[0])
         found = follower.script(rest[0])
-        return _refused(found, follower.within(rest[0])) if refuses else found
+        if found and edition[1].lower() == "powershell" and (joined := _joined(ground.read(place) or "")):
+            return msgspec.structs.replace(
+                found, ended_at=f"{place}:{joined[0]}", ended_by="no command", first=joined[1]
+            )
+        return _refused(found, place) if refuses else found
     follower.refuses = refuses
     found = follower.text(" ".join(rest), "", 0)
     return _refused(found, follower.refused) if follower.refused else found
+
+
+def _joined(text: str) -> tuple[int, str] | None:
+    """Return the first line of a script that joins commands as PowerShell 7 does, and by what: Windows PowerShell refuses the whole script."""
+    pieces = _PIECE.finditer(text[:MOST_CHARACTERS])
+    return next(((text.count("\n", 0, p.start()) + 1, p[0]) for p in pieces if p["end"] in JOIN), None)
 
 
 PREFERENCE = "PSExecutionPolicyPreference"
@@ -213,6 +225,9 @@ _NOT = late_pattern(r"(?is)(?:-not\b|!)\s*(.+)")
 _DECLARES = late_pattern(r"(?i)(?:param|using)\b|\[")
 """Statements that start nothing: parameters, and what .NET does."""
 _IF = late_pattern(r"(?is)(if|elseif)\s*\((.*)\)")
+_HOOK = late_pattern(r"(?i)conda[^\n]{0,60}\bhook\b")
+"""How a script or a profile makes conda's own command known: ``conda shell.powershell hook``, ``conda-hook.ps1``."""
+_CONDA = late_pattern(r"(?i)[a-z]:[^\"'\n]{0,400}?\\conda\.exe")
 _OPENS_ALL = ("invoke-expression", "iex", "import-module", "ipmo", "workon", "enter-vsdevshell", "refreshenv")
 _MOVES = ("set-location", "cd", "sl", "chdir", "push-location", "pushd")
 _ENDS = ("exit", "return", "throw", "break")
@@ -363,7 +378,10 @@ class _Follower:
             found = self._all(self.functions[name], file, sure=sure) if follows else None
             self.depth -= 1
             return found
-        if name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
+        if _HOOK.search(each.text):
+            if conda := _CONDA.search(each.text):  # the place by which its command is found from now on
+                self.state.values["CONDA_EXE"] = conda[0]
+        elif name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
             self._open_path()
         elif name in _MOVES and arguments:
             folder = next((a for a in arguments if not a.startswith("-")), "")
@@ -399,6 +417,8 @@ class _Follower:
                 return None
             return self.script(script)
         if re.fullmatch(r"(?i)(?:conda|mamba|micromamba)(?:\.bat|\.exe)?", ntpath.basename(words[0])):
+            if words[1:2] == ["activate"] and not self._may_know_conda():
+                return None
             before = value_of(self.state, "PATH")
             found = self.run(words, file, line, self.state)
             if "activate" in words and value_of(self.state, "PATH") == before:
@@ -415,6 +435,13 @@ class _Follower:
             apart.values, apart.exported, apart.lines, apart.open,
         )  # fmt: skip
         return found
+
+    def _may_know_conda(self) -> bool:
+        """Whether this shell may have conda's own command ``activate``. Without its hook the name leads to conda.bat, and the script goes on as it was."""
+        if "PATH" in {n.upper() for n in self.state.open} or value_of(self.state, "CONDA_PREFIX"):
+            return True
+        files = [*self.state.files, *(f for e in EDITIONS.values() for f in profile_files(e, self.ground))]
+        return any(_HOOK.search(self.ground.read(f) or "") for f in files)
 
     def _open_path(self) -> None:
         self.state.open |= {n for n in self.state.values if n.upper() == "PATH"}

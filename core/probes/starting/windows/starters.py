@@ -50,6 +50,7 @@ def starter_ways(
         yield from _registered(one, ground, variables)
     yield from _tasks(ground, variables)
     yield from _shortcuts(ground)
+    yield from _batch_files_of_explorer(ground)
 
 
 def _way(way: Reached, command: str, at: Place, ground: Ground) -> Iterator[Reached]:
@@ -186,3 +187,13 @@ def _shortcuts(ground: Ground) -> Iterator[Reached]:
         state.values["PWD"] = expand_variables(link.folder, ground.env) or ntpath.dirname(target)
         command = f'"{target}" {expand_variables(link.arguments, ground.env)}'
         yield from _way(Reached(kind="launcher", at=path, state=state), command, Place(path), ground)
+
+
+def _batch_files_of_explorer(ground: Ground) -> Iterator[Reached]:
+    """Yield the batch files on the desktop, and in the Start menu, whose folder Startup begins with the session."""
+    for path in shortcut_files(ground.env, ground.around.names, (".bat", ".cmd")):
+        folder = ntpath.dirname(path)
+        if folder.lower() != ground.folder.lower():
+            state = ground.session()
+            state.values["PWD"] = folder
+            yield from _way(Reached(kind="launcher", at=path, state=state), f'"{path}"', Place(path), ground)

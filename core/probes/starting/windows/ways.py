@@ -20,6 +20,7 @@ from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.own_settings import own_settings_ways
+from core.probes.starting.refused_settings import refused_settings
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place
@@ -31,6 +32,7 @@ from core.probes.starting.windows.command_lines import (
     python_of_batch,
     python_of_ps1,
 )
+from core.probes.starting.windows.described import server_ways
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import faults_of_start, folder_of_another_drive
 from core.probes.starting.windows.in_code_page import unreadable_files
@@ -66,13 +68,15 @@ def windows_ways(
         lambda: _batch_files(ground),
         lambda: project_ways(ground),
         lambda: launching_ways(ground),
+        lambda: server_ways(ground),
         lambda: other_files(ground),
         lambda: unreadable_files(ground),
         lambda: posix_variables(ground),
         lambda: starter_ways(ground, registered, variables),
         lambda: double_click_ways(ground, registered),
-        lambda: own_settings_ways(ground),
         lambda: misnamed_settings(ground),
+        lambda: refused_settings(ground),
+        lambda: own_settings_ways(ground),  # of two ways of one program, the first counts
     )
 
 

@@ -1,0 +1,230 @@
+r"""Files of settings that their reader refuses, so that a program ends as it starts: JSON, TOML, YAML, INI, and files of variables.
+
+Most were written by hand, and by editors that add what nobody sees. In quotation marks a backslash begins an escape, which a path of Windows
+has by accident; PowerShell writes UTF-16, and Notepad can put a mark before UTF-8. JSON, TOML and INI are given to Python's own readers.
+
+Sources: RFC 8259, section 7; TOML's specification, "String"; YAML 1.2.2, section 5.7; configparser's documentation, "Interpolation of values";
+python-dotenv's main.py.
+"""
+
+from __future__ import annotations
+
+import ast
+import codecs
+import json
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import argument, chain_of, constant, last_name, literal_text, nodes_of, statements_of
+from core.model.facts import path_text
+from core.model.facts.starting import RefusedFor
+from core.probes.python.following.called_code import sure_calls
+from core.probes.python.search.start_code import dotenv_calls
+from core.probes.python.text.path_expressions import PathNames
+from core.probes.starting.commands.lacking_modules import surely_run
+from core.probes.starting.machine import Ground
+from core.probes.starting.misnamed_settings import MARK, environment_of
+from core.probes.starting.ways import Reached, ended_start
+
+MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
+READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs")
+WRITES = late_pattern(r"\bopen\([^\n)]{0,200}[\"'][wax]b?\+?[\"']|\.write_(?:text|bytes)\(|json\.dump\(|\.dump\(")
+"""A program that may make its file first."""
+YAMLS = ("safe_load", "load", "full_load", "unsafe_load")
+MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+BYTES = "bytes"
+"""In the place of an encoding: the file is opened as bytes."""
+_LINE_OF_YAML = late_pattern(r"[ \t]*(?:- )?(?:[\w.-]+:[ \t]+)?\"((?:[^\"\\]|\\.)*)\"[ \t]*(?:#.*)?")
+_ESCAPE_OF_YAML = late_pattern(r"\\(?:[0abt\tnvfre \"/\\N_LP]|x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8})")
+
+
+class Read(NamedTuple):
+    """A file that a program reads as it starts."""
+
+    reader: str
+    file: str
+    line: int
+    encoding: str
+    """As the program names it; empty where it names none."""
+
+
+class Refusal(NamedTuple):
+    """Why a file is refused."""
+
+    says: str
+    reason: RefusedFor = ""
+
+
+def refused_settings(ground: Ground) -> Iterator[Reached]:
+    """Yield the programs of the working folder that surely read a file which its reader refuses."""
+    if not ground.is_in_project:
+        return
+    for path in (ground.where.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
+        text = ground.where.text(path, MOST_TEXT) or ""
+        for its in _reads(text, path, ground) if READS.search(text) and not WRITES.search(text) else ():
+            data = ground.where.read(its.file, MOST_BYTES + 1)
+            refusal = _refusal(its, data, text) if data and len(data) <= MOST_BYTES else None
+            home = environment_of(text, its.reader, ground) if refusal else None
+            if refusal and home:
+                one = ended_start(
+                    home.prefix, refusal.says, home.executable, "file refused",
+                    source=f"{path}:{its.line}", program=its.file, command=its.reader, refused=refusal.reason,
+                )  # fmt: skip
+                yield Reached(
+                    kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
+                )
+                break
+
+
+# --- what a program reads ------------------------------------------------------------------------------------------------
+
+
+def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
+    """Yield the files of settings that a program surely reads, outside ``try``."""
+    names = PathNames(path, folder=ground.folder, home=ground.person.home, env=ground.env)
+    opened: dict[str, ast.expr] = {}
+    parsers: set[str] = set()
+    for node in surely_run(statements_of(text), as_main=True):
+        match node:
+            case ast.With(items=items):
+                opened |= {i.optional_vars.id: i.context_expr for i in items if isinstance(i.optional_vars, ast.Name)}
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
+                opened |= {name: value} if last_name(value.func) in ("open", "read_text", "read") else {}
+                parsers |= {name} if _interpolates(value) else set()
+            case _:
+                pass
+        simple = isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
+        for call in sure_calls(node, lambda _test: None) if simple else ():
+            reader, source = _reader(call, parsers)
+            if reader and source is not None and (found := _opened(source, opened, names)):
+                file = ground.where.path_module.normpath(ground.where.join(ground.folder, found[0]))
+                yield Read(reader, file, call.lineno, found[1])
+        names.follow(node)
+    for its in dotenv_calls(text, path):
+        near = ground.where.join(ground.folder, its.file) if its.file else ""
+        if file := near or ground.upward(".env", ground.where.parent(path)):
+            yield Read(its.module, file, its.line, its.encoding)
+
+
+def _reader(call: ast.Call, parsers: set[str]) -> tuple[str, ast.expr | None]:
+    """Return the package that reads settings in a call, and what it reads; empty for any other call."""
+    source = argument(call, "stream", 0) or argument(call, "filenames")
+    match chain_of(call.func):
+        case ("json" | "tomllib" | "tomli" | "toml" as module, "load" | "loads"):
+            return module, source
+        case ("yaml", name) if name in YAMLS:
+            return "yaml", source
+        case (name, "read") if name in parsers:
+            return "configparser", source
+    return "", None
+
+
+def _interpolates(call: ast.Call) -> bool:
+    given = argument(call, "interpolation")
+    return last_name(call.func) in ("ConfigParser", "SafeConfigParser") and given is None
+
+
+def _opened(source: ast.expr, opened: dict[str, ast.expr], names: PathNames) -> tuple[str, str] | None:
+    """Return the file, and the encoding, of what a reader is given: a path, an open file, or its text; None where the program does not tell."""
+    if isinstance(source, ast.Name) and source.id in opened:
+        return _opened(opened[source.id], opened, names)
+    match source:
+        case ast.Call(func=ast.Name(id="open")):
+            file, encoding = argument(source, "file", 0), argument(source, "encoding", 3)
+            as_bytes = "b" in (literal_text(argument(source, "mode", 1)) or "")
+        case ast.Call(func=ast.Attribute(value=inner, attr="read")):
+            return _opened(inner, opened, names)
+        case ast.Call(func=ast.Attribute(value=file, attr="read_text" | "read_bytes" | "open")):
+            name = last_name(source.func)
+            encoding = argument(source, "encoding", 2 if name == "open" else 0)
+            as_bytes = name == "read_bytes" or "b" in (literal_text(argument(source, "mode", 0)) or "")
+        case _:
+            file, encoding, as_bytes = source, None, False
+    place = names.value_of(file) if file is not None else None
+    return (place, BYTES if as_bytes else literal_text(encoding) or "") if place else None
+
+
+# --- what its reader says ------------------------------------------------------------------------------------------------
+
+
+def _refusal(its: Read, data: bytes, text: str) -> Refusal | None:
+    """Return why a file is refused; None where it is not, or where this cannot be told."""
+    if its.encoding == BYTES and its.reader == "json":
+        return _by_its_parser(json.loads, data)
+    try:
+        told = data.decode("utf-8" if its.encoding in ("", BYTES) else its.encoding)
+    except (UnicodeDecodeError, LookupError) as e:
+        marked = data.startswith(MARKS)
+        return Refusal(str(e), "mark" if marked else "") if marked or its.encoding else None
+    match its.reader:
+        case "dotenv" | "environs":
+            return None
+        case "yaml":
+            return _of_yaml(told)
+        case "configparser":
+            return _of_ini(told, text)
+        case "json":
+            return _by_its_parser(json.loads, told)
+        case _:
+            import tomllib  # few programs read such a file
+
+            return _by_its_parser(tomllib.loads, told)
+
+
+def _by_its_parser(loads: Callable[[Any], object], told: str | bytes) -> Refusal | None:
+    """Return what a reader says of a text; what cures it tells the reason."""
+    try:
+        loads(told)
+    except RecursionError:
+        return None
+    except ValueError as e:
+        if isinstance(told, bytes):
+            return Refusal(str(e))
+        cures: tuple[tuple[RefusedFor, str], ...] = (
+            ("mark", told.removeprefix(MARK)),
+            ("backslash", told.replace("\\", "\\\\")),
+        )
+        return Refusal(str(e), next((r for r, cured in cures if cured != told and _is_read(loads, cured)), ""))
+    return None
+
+
+def _is_read(loads: Callable[[Any], object], told: str) -> bool:
+    try:
+        loads(told)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _of_yaml(told: str) -> Refusal | None:
+    """Return the first escape that YAML does not have, in a value of one line."""
+    if re.search(r"(?m)[|>][+-]?[ \t]*$", told):  # a block of text has no escapes
+        return None
+    for number, row in enumerate(told.splitlines(), 1):
+        found = _LINE_OF_YAML.fullmatch(row)
+        rest = _ESCAPE_OF_YAML.sub("", found[1]) if found else ""
+        if "\\" in rest:
+            letter = rest[rest.index("\\") + 1]
+            return Refusal(f"found unknown escape character {letter!r} in line {number}", "backslash")
+    return None
+
+
+def _of_ini(told: str, text: str) -> Refusal | None:
+    """Return what configparser says of a file, and of the values that a program spells the names of."""
+    from configparser import ConfigParser, Error, InterpolationError  # few programs read such a file
+
+    settings = ConfigParser()
+    try:
+        settings.read_string(told)
+    except Error as e:
+        return Refusal(str(e).replace("\n", " "), "mark" if told.startswith(MARK) else "")
+    spelt = {its for n in nodes_of(text) if isinstance(its := constant(n), str)}
+    for section in settings.sections():
+        for key in (k for k in settings.options(section) if k in spelt):
+            try:
+                settings.get(section, key)
+            except InterpolationError as e:
+                return Refusal(str(e), "percent")
+    return None

@@ -1,0 +1,79 @@
+"""Files of settings that their reader refuses: each program really runs, and ends at the line that is told, or does not end."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import venv
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from core.host.startup.plain import read_dotenv
+from core.host.startup.state import State
+from core.model.facts import PythonEnvironment
+from core.probes.starting.refused_settings import refused_settings
+from tests.probes.starting.shells import ground
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="an environment of Linux; the Windows lab has rows of its own"
+)
+
+JSON = "import json\nwith open('config.json', encoding='utf-8') as f:\n    config = json.load(f)\n"
+TOML = "import tomllib\nfrom pathlib import Path\nconfig = tomllib.loads(Path('settings.toml').read_text())\n"
+INI = "import configparser\nconfig = configparser.ConfigParser()\nconfig.read('settings.ini')\nprint(config['paths']['cache'])\n"
+IN_MAIN = "import json\nimport os\nHERE = os.path.dirname(os.path.abspath(__file__))\ndef load():\n    return json.loads(open(os.path.join(HERE, 'config.json')).read())\nif __name__ == '__main__':\n    load()\n"
+PATH = '{"model": "C:\\lab\\models"}'
+CASES: dict[str, tuple[str, str, bytes, int, str]] = {
+    "a path of Windows": (JSON, "config.json", PATH.encode(), 3, "backslash"),
+    "a path in a function": (IN_MAIN, "config.json", PATH.encode(), 5, "backslash"),
+    "a mark before UTF-8": (JSON, "config.json", '{"a": 1}'.encode("utf-8-sig"), 3, "mark"),
+    "UTF-16": (JSON, "config.json", '{"a": 1}'.encode("utf-16"), 3, "mark"),
+    "a comma too many": (JSON, "config.json", b'{"a": 1,}', 3, ""),
+    "a path in TOML": (TOML, "settings.toml", b'model = "C:\\lab\\models"\n', 3, "backslash"),
+    "a percent sign": (INI, "settings.ini", b"[paths]\ncache = %USERPROFILE%\\hf\n", 3, "percent"),
+    "no section": (INI, "settings.ini", b"cache = /tmp\n", 3, ""),
+    "slashes": (JSON, "config.json", b'{"model": "C:/lab/models"}', 0, ""),
+    "two backslashes": (JSON, "config.json", b'{"model": "C:\\\\lab\\\\models"}', 0, ""),
+    "bytes with a mark": (JSON.replace(", encoding='utf-8'", ", 'rb'"), "config.json", '{"a": 1}'.encode("utf-16"), 0, ""),
+    "an encoding with a mark": (JSON.replace("utf-8", "utf-8-sig"), "config.json", '{"a": 1}'.encode("utf-8-sig"), 0, ""),
+    "within try": ("try:\n    import json\n    json.load(open('config.json'))\nexcept ValueError:\n    pass\n", "config.json", PATH.encode(), 0, ""),
+    "suppressed": ("import contextlib, json\nwith contextlib.suppress(ValueError):\n    json.load(open('config.json'))\n", "config.json", PATH.encode(), 0, ""),
+    "a program that makes it": ("import json\njson.dump({}, open('config.json', 'w'))\nconfig = json.load(open('config.json'))\n", "config.json", PATH.encode(), 0, ""),
+    "a function that nobody calls": (JSON.replace("with", "def load():\n  with"), "config.json", PATH.encode(), 0, ""),
+    "plain text in TOML": (TOML, "settings.toml", b"model = 'C:\\lab\\models'\n", 0, ""),
+    "without interpolation": (INI.replace("ConfigParser()", "ConfigParser(interpolation=None)"), "settings.ini", b"[paths]\ncache = %USERPROFILE%\\hf\n", 0, ""),
+    "a value that nobody asks for": (INI, "settings.ini", b"[paths]\ncache = a\nother = 100%\n", 0, ""),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
+    prefix = tmp_path_factory.mktemp("lab") / "env"
+    venv.create(prefix)
+    site = next(prefix.glob("lib/python3*/site-packages"))
+    return PythonEnvironment(
+        prefix=str(prefix), executable=str(prefix / "bin/python"), kind="venv", version="3.11.2", architecture="x86_64", site_packages=(str(site),)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_file_that_its_reader_refuses(case: str, environment: PythonEnvironment, tmp_path: Path) -> None:
+    program, name, data, line, reason = CASES[case]
+    (tmp_path / "main.py").write_text(program)
+    (tmp_path / name).write_bytes(data)
+    ran = subprocess.run([environment.executable, "main.py"], cwd=tmp_path, capture_output=True, check=False)
+    assert bool(ran.returncode) == bool(line), ran.stderr.decode()
+    its = replace(ground(Path(environment.prefix).parent), folder=str(tmp_path), pythons=(environment,))
+    runs = [one for way in refused_settings(its) for one in way.runs]
+    assert [(r.source, r.program, r.refused) for r in runs] == (
+        [(f"{tmp_path}/main.py:{line}", f"{tmp_path}/{name}", reason)] if line else []
+    )
+
+
+def test_escapes_in_a_file_of_variables() -> None:
+    """As python-dotenv 1.0.1 reads them."""
+    state = State()
+    read_dotenv('A="C:\\new\\temp"\nB=\'C:\\new\'\nC=C:\\new\nD="a\\"b"  # c\nE="\\\\x"\n', ".env", state)
+    assert [state.values[n] for n in "ABCDE"] == ["C:\new\temp", "C:\\new", "C:\\new", 'a"b', "\\x"]
