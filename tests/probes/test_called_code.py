@@ -398,6 +398,107 @@ def plain(depth=1):
     pass
 """,
 }
+INSTALLED |= {
+    "drawing/__init__.py": """
+import functools
+from .meta import register
+__getattr__, __dir__, __all__ = register.attach_stub(__name__, __file__)
+
+class Doc:
+    def __init__(self, text):
+        self.text = text
+
+    def __call__(self, function):
+        function.__doc__ = self.text
+        return function
+
+def documented(*names):
+    def inner(of):
+        if names:
+            of.names = names
+        return of
+    return inner
+
+def places_too(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        if not args:
+            return function(*args, **kwargs)
+        with open(__file__):
+            return function(*args, **kwargs)
+    return inner
+
+def fills_in(function):
+    @functools.wraps(function)
+    def inner(*args, **kwargs):
+        if len(args) > 1:
+            kwargs["rate"] = args[1]
+            return function(args[0], **kwargs)
+        return function(*args, **kwargs)
+    return inner
+
+@Doc("reads")
+def read(path, sep=","):
+    pass
+
+@places_too
+def mel(*, rate, size=1):
+    pass
+
+@fills_in
+def mono(sound, *, rate=1):
+    pass
+
+class Shape:
+    def __init_subclass__(cls):
+        for way in ("fit", "score"):
+            setattr(cls, f"set_{way}_request", lambda self: self)
+
+    def outline(self):
+        return self
+
+@documented("outline")
+class Figure(Shape):
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *all):
+        pass
+
+    def axes(self, *, number=1):
+        self.given = print
+
+class Open(Shape):
+    def __getattr__(self, name):
+        return print
+
+class Wide(Shape):
+    def width(self):
+        pass
+
+def figure(number=1) -> Figure:
+    return Figure()
+
+def shape() -> "Shape":
+    return Wide()
+
+def helper(figure):
+    figure.later = print
+""",
+    "drawing/__init__.pyi": "from .parts import circle as circle, square\n",
+    "drawing/parts.py": "def circle(radius):\n    pass\n\ndef square(side):\n    pass\n",
+    "drawing/meta.py": """
+class register:
+    @staticmethod
+    def attach_stub(name, path):
+        def look_up(wanted):
+            import importlib
+            if wanted in ("circle", "square"):
+                return getattr(importlib.import_module("drawing.parts"), wanted)
+            raise AttributeError(wanted)
+        return look_up, list, []
+""",
+}
 INSTALLED["generated_before/__init__.py"] = INSTALLED["generated/__init__.py"].replace('"2.10"', '"2.0"')
 PUT_BACK = "import collections, collections.abc\nsetattr(collections, 'Mapping', collections.abc.Mapping)\n"
 ABSENT = ("absent", "silence_runtime", "")
@@ -468,6 +569,28 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a base that two bases have": ("import wrapped\nwrapped.Both(layers=2)\n", ("no parameter", "wrapped", "layers")),
     "the first of two bases": ("import wrapped\nwrapped.Both().walk()\n", ABSENT),
     "not the second": ("import wrapped\nwrapped.Later().walk()\n", None),
+    "a method that is gone": ("import drawing\nf = drawing.Figure()\nf.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "of what a function says that it returns": ("import drawing\nf = drawing.figure()\nf.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "of what is made just there": ("import drawing\ndrawing.figure().text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "of what a with statement enters": ("import drawing\nwith drawing.Figure() as f:\n    f.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "a method of a base": ("import drawing\ndrawing.figure().outline()\n", None),
+    "one that each class below gets": ("import drawing\ndrawing.figure().set_fit_request()\n", None),
+    "one that a class below has": ("import drawing\ndrawing.shape().width()\n", None),
+    "one that another function sets": ("import drawing\nf = drawing.Figure()\ndrawing.helper(f)\nf.later()\n", None),
+    "one that a method sets": ("import drawing\nf = drawing.Figure()\nf.axes()\nf.given()\n", None),
+    "one that the program sets": ("import drawing\ndrawing.Figure.text_size = print\ndrawing.Figure().text_size()\n", None),
+    "one that is computed": ("import drawing\ndrawing.Open().text_size()\n", None),
+    "a keyword of a method that another name stands for": ("import drawing\ndrawing.figure().axes(projection='3d')\n", ("no parameter", "drawing", "projection")),
+    "a decorator that gives back what it gets": ("import drawing\ndrawing.read('a', comma=1)\n", ("no parameter", "drawing", "comma")),
+    "arguments by place": ("import drawing\ndrawing.mel(1, 2)\n", ("no parameter", "drawing", "*2")),
+    "one that has a place": ("import drawing\ndrawing.read('a', ';')\n", None),
+    "arguments whose number is open": ("import drawing\ndrawing.read(*('a', ';'))\n", None),
+    "more than a method takes": ("import drawing\ndrawing.Figure().axes(1)\n", ("no parameter", "drawing", "*1")),
+    "a decorator that names what has a place": ("import drawing\ndrawing.mono('a', 2)\n", None),
+    "a decorator that is called with what it does not take": ("import drawing\n@drawing.documented(group=1)\ndef f():\n    pass\n", ("no parameter", "drawing", "group")),
+    "a name that the stub beside a package does not tell": ("import drawing\ndrawing.output.write('a')\n", ("no name", "drawing", "output")),
+    "one that it tells": ("import drawing\ndrawing.circle(1)\ndrawing.square(side=1)\ndrawing.figure\n", None),
+    "a function that the stub tells of": ("import drawing\ndrawing.circle(1, 2)\n", ("no parameter", "drawing", "*2")),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip
 

@@ -103,11 +103,12 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     byte code: a .pyc that Python takes, and that is cut off or for another Python.
     foreign: extension modules for another Python or processor alone. unfit: an extension module that the loader does not take.
     refused: the importer's own code compares the module's release, and raises. no module: a library that has no start of a
-    Python module. no parameter: a function of it is called with a keyword that it does not take. unmade: a part of the person's own project that is
+    Python module. no parameter: a function of it is called with a keyword, or with arguments by place, that it does not take. unmade: a part of the person's own project that is
     still to be compiled from ``path``, or to be fetched: the submodule ``name`` of ``path``, Git's file of them; or to be installed: the clone
     ``path``, with the package ``hidden`` in it."""
     name: str = ""
-    """The name that is imported from it, if it lacks that, or the keyword that its function does not take."""
+    """The name that is imported from it, if it lacks that; the keyword that its function does not take, or how many arguments it does not
+    take by place: "*2"."""
     function: str = ""
     """no parameter: the function that does not take the keyword: "httpx.Client"."""
     call: str = ""

@@ -8,13 +8,14 @@ Source: https://docs.python.org/3/reference/expressions.html#calls and datamodel
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
 from core.probes.python.following.dotted_modules import DottedModules, Module, package_of
-from core.probes.python.following.handed_on import hands_on
+from core.probes.python.following.handed_on import gives_back, hands_on
 from core.probes.python.text.bound_names import stored_names
 from core.probes.python.text.evaluation import UNKNOWN, Surroundings, Values, truth_of, value_of
 from core.probes.python.text.module_text import absolute_name, modules_imported
@@ -28,9 +29,9 @@ _KEEPS_PARAMETERS = frozenset(
 """Decorators that run the function's body with what it is given; the last two are NumPy's and pandas'."""
 
 _RETURNS_THE_CLASS = late_pattern(
-    r"dataclass|final|total_ordering|runtime_checkable|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
+    r"dataclass|final|total_ordering|runtime_checkable|interpd|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
 )
-"""Decorators that give the class itself back: keras_export, tf_export, register_keras_serializable, transformers' for docstrings."""
+"""Decorators that give the class itself back: keras_export, tf_export, register_keras_serializable, matplotlib's and transformers' for docstrings."""
 
 _LOADED_LATE = ("tensorflow.keras.", "keras._tf_keras.keras.")
 """What TensorFlow from 2.16 on finds elsewhere: KerasLazyLoader in tensorflow/python/util/lazy_loader.py."""
@@ -59,7 +60,8 @@ STAND_IN = "(metaclass=DummyObject)"
 SAYS_WHETHER = late_pattern(r"(?i)_available$|^_?has_")
 """How packages name what says whether another one is there: _WANDB_AVAILABLE, HAS_RICH."""
 
-_PLAIN_METACLASSES = frozenset(("ABCMeta",))
+_PLAIN_METACLASSES = frozenset(("ABCMeta", "ComponentMeta", "BlocksMeta"))
+"""Metaclasses that let a class take the keywords of its ``__init__``; the last two are Gradio's, which add the listeners of its events."""
 
 
 class Scope(NamedTuple):
@@ -84,6 +86,8 @@ class Class(NamedTuple):
 
     scope: Scope
     node: ast.ClassDef
+    is_base: bool = False
+    """Whether the object may be of a class below it: a function says that it returns one."""
 
 
 class Callee(NamedTuple):
@@ -320,6 +324,15 @@ class CalledCode:
             found = (scope, scope.definitions[first], rest) if first in scope.definitions else None
         return Class(found[0], found[1]) if found and isinstance(found[1], ast.ClassDef) and not found[2] else None
 
+    def returned(self, its: Callee) -> Class | None:
+        """Return the class that a function says it returns an object of; None for none, and for several."""
+        says = its.node.returns
+        if isinstance(says, ast.Constant) and isinstance(says.value, str) and (tree := parsed(says.value)):
+            says = tree.body[0].value if tree.body and isinstance(tree.body[0], ast.Expr) else None
+        chain = chain_of(says)
+        found = self.class_at(its.scope, its.scope.modules, chain) if chain else None
+        return found._replace(is_base=True) if found else None
+
     def constructor(self, its: Class, name: str) -> Callee | None:
         """Return the function that makes an object of a class; None where anything else has a part in it."""
         line = self.bases_in_order(its)
@@ -349,13 +362,13 @@ class CalledCode:
         ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
         """
         line = self.bases_in_order(its)
-        if line is None:
+        if line is None or (its.is_base and self._found.times_defined(its.scope.dotted, wanted) > 1):
             return None
         name = ".".join((its.scope.dotted.partition(".")[0], its.node.name, wanted))
         at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
         if behind and not at:
             return None
-        if any(_may_set(one, wanted) for one in line):
+        if any(_may_set(one, wanted) or _may_give(_method(one.node, "__init_subclass__"), wanted) for one in line):
             return None
         for one in line[at:]:
             if any(wanted in stored_names([n]) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
@@ -376,7 +389,11 @@ class CalledCode:
         It is not certain if a base is unknown, or if a metaclass, ``__new__`` or an unknown decorator may change the objects.
         Source: https://docs.python.org/3/howto/mro.html.
         """
-        plain = all(_RETURNS_THE_CLASS.fullmatch(name) for name in _decorators(its.node))
+        plain = all(
+            _RETURNS_THE_CLASS.fullmatch("".join(chain_of(uncalled(d))[-1:]))
+            or ((maker := self._maker(d, its.scope)) and gives_back(maker, called=isinstance(d, ast.Call)))
+            for d in its.node.decorator_list
+        )
         if not plain or _makes_objects(its.node) or _metaclass(its.node) or links > MOST_LINKS:
             return None
         lines: list[list[Class]] = []
@@ -400,6 +417,26 @@ class CalledCode:
             lines = [line[1:] if line[0].node is first.node else line for line in lines]
         return found
 
+    def is_bare(self, its: Callee) -> bool:
+        """Whether a function gets just the arguments by place that its caller gives."""
+        return all(self._keeps_keywords(d, its.scope, places=True) for d in its.node.decorator_list)
+
+    def lacks_method(self, its: Class, name: str) -> bool:
+        """Whether objects of a class surely have no attribute of this name: neither its bases nor other code of the package give them one."""
+        line = self.bases_in_order(its)
+        if line is None or name.startswith("__") or (its.is_base and self._found.times_defined(its.scope.dotted, name)):
+            return False
+        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.]){name}\b[ \t]*[:=](?!=)|[\"']{name}[\"']")
+        return not any(
+            spelt.search(one.scope.text)
+            or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
+            or any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
+            or any(w.arg == "metaclass" and chain_of(w.value)[-1:] != ("ABCMeta",) for w in one.node.keywords)
+            or _may_give(_method(one.node, "__init_subclass__"), name)
+            or self._found.is_set_elsewhere(one.scope.dotted, name)
+            for one in line
+        )
+
     def _runs_as_it_is(self, node: ast.FunctionDef, scope: Scope) -> bool:
         """Whether a call runs the body at once, with the keywords that it gives: no generator, and no decorator that may take some."""
         own = (n for top in node.body for n in _own(top))
@@ -407,21 +444,25 @@ class CalledCode:
             isinstance(n, ast.Yield | ast.YieldFrom) for n in own
         )
 
-    def _keeps_keywords(self, decorator: ast.expr, scope: Scope) -> bool:
+    def _keeps_keywords(self, decorator: ast.expr, scope: Scope, *, places: bool = False) -> bool:
         chain = chain_of(uncalled(decorator))
         if not chain or chain[-1] in _KEEPS_PARAMETERS:
             return bool(chain)
-        if chain[0] in scope.modules:
+        maker = self._maker(decorator, scope)
+        return maker is not None and hands_on(maker, called=isinstance(decorator, ast.Call), places=places)
+
+    def _maker(self, decorator: ast.expr, scope: Scope) -> ast.FunctionDef | ast.ClassDef | None:
+        """Return the definition of a decorator, or of what makes it; None where that is open."""
+        chain = chain_of(uncalled(decorator))
+        if chain and chain[0] in scope.modules:
             found = self.defined_at(".".join((scope.modules[chain[0]], *chain[1:])))
-            maker = found[1] if found and not found[2] else None
-        else:
-            maker = scope.definitions.get(chain[0]) if len(chain) == 1 else None
-        return isinstance(maker, ast.FunctionDef) and hands_on(maker, called=isinstance(decorator, ast.Call))
+            return found[1] if found and not found[2] else None
+        return scope.definitions.get(chain[0]) if len(chain) == 1 else None
 
     @staticmethod
     def _fields(line: list[Class]) -> tuple[str, ...] | None:
         """Return what a data class takes; None for any other class, or one that writes its own __init__."""
-        scope, first = line[0]
+        scope, first = line[0].scope, line[0].node
         if not _is_data_class(first, scope) or _method(first, "__init__") is not None:
             return None
         if any(isinstance(d, ast.Call) and any(w.arg == "init" for w in d.keywords) for d in first.decorator_list):
@@ -454,6 +495,15 @@ def parameters(its: Callee) -> frozenset[str] | None:
         return frozenset(its.fields)
     given = its.node.args
     return None if given.kwarg else frozenset(a.arg for a in (*given.args, *given.kwonlyargs))
+
+
+def too_many_places(its: Callee, call: ast.Call) -> int:
+    """Return how many arguments a call gives by place, if the function takes fewer; 0 where it takes them, or where that is open."""
+    args = its.node.args
+    if its.fields or args.vararg or any(isinstance(a, ast.Starred) for a in call.args):
+        return 0
+    most = len(args.posonlyargs) + len(args.args) - its.is_bound
+    return len(call.args) if len(call.args) > most else 0
 
 
 def given_values(its: Callee, call: ast.Call, value: Callable[[ast.expr], object]) -> dict[str, object]:
@@ -555,6 +605,21 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     """Return the last definition of a method at the top of a class; overloads come before it."""
     found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
     return found[-1] if found else None
+
+
+def _may_give(maker: ast.FunctionDef | None, name: str) -> bool:
+    """Whether what Python calls for each class below another may set an attribute of this name: ``setattr(cls, f"set_{x}_request", ...)``."""
+    for n in walk(maker) if maker else ():
+        match n:
+            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.JoinedStr(values=parts), _]):
+                spelt = (re.escape(text) if (text := literal_text(p)) is not None else ".*" for p in parts)
+                if re.fullmatch("".join(spelt), name):
+                    return True
+            case ast.Call(func=ast.Name(id="setattr")):
+                return True
+            case ast.Attribute(attr=given, ctx=ast.Store()) if given == name:
+                return True
+    return False
 
 
 def _backends(node: ast.ClassDef) -> list[str]:

@@ -25,6 +25,7 @@ from core.probes.python.following.called_code import (
     parameters,
     quoted_words,
     sure_calls,
+    too_many_places,
 )
 from core.probes.python.following.followed_frame import Ended, Frame, Steps
 from core.probes.python.following.handed_on import takes_out
@@ -63,20 +64,55 @@ class Calls:
             self._ask_for_backends(call, frame)
             if (its := self._callee(call, frame)) is not None:
                 yield from self._call(its, call, frame)
+            else:
+                self._ask_for_method(call, frame)
         return True
 
     def note_object(self, node: ast.stmt, frame: Frame) -> None:
         """Note what class the object is of that a statement binds to a name."""
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=func)) if frame.scope:
-                if (its := self._class_of(func, frame)) is not None:
-                    frame.instances[name] = its
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as made):
+                self._note(name, made, frame)
 
-    def _class_of(self, func: ast.expr, frame: Frame) -> Class | None:
-        chain = chain_of(func)
-        if not chain or frame.scope is None or (chain[0] in frame.own and chain[0] not in frame.modules):
+    def note_entered(self, item: ast.withitem, frame: Frame) -> None:
+        """Note what class the object is of that a ``with`` binds to a name: one that returns itself."""
+        match item:
+            case ast.withitem(context_expr=ast.Call() as made, optional_vars=ast.Name(id=name)):
+                its = self._class_of(made, frame)
+                enters = self._code.method(its, "__enter__") if its else None
+                match enters.node.body[-1] if enters else None:
+                    case ast.Return(value=ast.Name(id="self")):
+                        self._note(name, made, frame)
+
+    def _note(self, name: str, made: ast.Call, frame: Frame) -> None:
+        if frame.scope is not None and (its := self._class_of(made, frame)) is not None:
+            frame.instances[name] = its
+
+    def _class_of(self, made: ast.Call, frame: Frame) -> Class | None:
+        """Return the class of what a call makes: it calls the class, or a function that says what it returns."""
+        chain = chain_of(made.func)
+        if frame.scope is None or (chain and chain[0] in frame.own and chain[0] not in frame.modules):
             return None
-        return self._code.class_at(frame.scope, frame.modules, chain)
+        if chain and (its := self._code.class_at(frame.scope, frame.modules, chain)) is not None:
+            return its
+        called = self._callee(made, frame)
+        return self._code.returned(called) if called else None
+
+    def _ask_for_method(self, call: ast.Call, frame: Frame) -> None:
+        """Raise Ended where a call is of a method that objects of another package's class do not have."""
+        match call.func:
+            case ast.Attribute(value=ast.Name(id=name), attr=method) if name in frame.instances:
+                its: Class | None = frame.instances[name]
+            case ast.Attribute(value=ast.Call() as made, attr=method):
+                its = self._class_of(made, frame)
+            case _:
+                return
+        if its is None or its.scope.dotted.partition(".")[0] == frame.name.partition(".")[0]:
+            return
+        if self._code.lacks_method(its, method) and not self._doing.is_replaced(f"{its.node.name}.{method}"):
+            frame.lines[0] = call.lineno
+            wanted, top = f"{its.scope.dotted}.{its.node.name}", its.scope.dotted.partition(".")[0]
+            raise self._doing.end("no name", frame, wanted, self._doing.module(top), method, "AttributeError")
 
     def _callee(self, call: ast.Call, frame: Frame) -> Callee | None:
         match call.func:
@@ -85,8 +121,8 @@ class Calls:
                 if first is None or frame.owner is None:
                     return None
                 return self._code.method(first, name, behind=frame.owner)
-            case ast.Attribute(value=ast.Call(func=inner), attr=name):
-                its = self._class_of(inner, frame)
+            case ast.Attribute(value=ast.Call() as made, attr=name):
+                its = self._class_of(made, frame)
                 return self._code.method(its, name) if its else None
         chain = chain_of(call.func)
         if not chain or frame.scope is None:
@@ -103,7 +139,7 @@ class Calls:
         key = its.scope.path, its.node.body[0].lineno
         try:
             if top != mine:
-                self._check_keywords(its, call, frame, top)
+                self._check_arguments(its, call, frame, top)
             if key not in self._active and frame.depth < MOST_DEPTH and self._made < MOST_CALLS:
                 self._made += 1
                 self._active.append(key)
@@ -121,19 +157,20 @@ class Calls:
         frame.lines[0] = call.lineno
         return True
 
-    def _check_keywords(self, its: Callee, call: ast.Call, frame: Frame, top: str) -> None:
-        """Raise Ended where a function of another package does not take a keyword of a call."""
+    def _check_arguments(self, its: Callee, call: ast.Call, frame: Frame, top: str) -> None:
+        """Raise Ended where a function of another package does not take a keyword of a call, or as many arguments by place."""
         taken = parameters(its)
-        if taken is None:
-            return
-        for word in _keywords(call, frame):
-            if word not in taken:
-                ended = self._doing.end("no parameter", frame, top, self._doing.module(top), word)
-                if ended.what is not None:
-                    inherited = its.owner is not None and its.of is not None and its.owner.node is not its.of.node
-                    made = f"{top}.{its.owner.node.name}" if inherited and its.owner else its.name
-                    ended = Ended(msgspec.structs.replace(ended.what, function=made), ended.error)
-                raise ended
+        words = [] if taken is None else [w for w in _keywords(call, frame) if w not in taken]
+        if not words and (several := too_many_places(its, call)) and self._code.is_bare(its):
+            words.append(f"*{several}")
+        if words:
+            ended = self._doing.end("no parameter", frame, top, self._doing.module(top), words[0])
+            if ended.what is not None:
+                inherited = its.owner is not None and its.of is not None and its.owner.node is not its.of.node
+                inner = () if its.node.name == "__init__" else (its.node.name,)
+                made = ".".join((top, its.owner.node.name, *inner)) if inherited and its.owner else its.name
+                ended = Ended(msgspec.structs.replace(ended.what, function=made), ended.error)
+            raise ended
 
     def _inner(self, its: Callee, call: ast.Call, frame: Frame) -> Frame:
         """Return the frame of a function that is called."""

@@ -38,6 +38,7 @@ LONG_NAME = 2
 
 _FOR_CHECKERS = late_pattern(r"(?m)^if TYPE_CHECKING\b[^:\n]*:")
 _LAZY_PACKAGE = late_pattern(r"(?m)^[ \t]+sys\.modules\[__name__\] = _LazyModule\(")
+_OF_A_STUB = late_pattern(r"(?m)^__getattr__, __dir__, \w+ = [\w.]*\battach_stub\(__name__, __file__\)")
 
 MOST_STARS = 8
 """Maximum length of a chain of ``import *``."""
@@ -191,13 +192,14 @@ class DottedModules:
         """Return the module that a package imports as soon as somebody takes this name of it, as its text tells type checkers; empty
         where it imports at once, or gives a stand-in because it lacks something.
         """
-        text = self.text(its) if its.kind == "package" else ""
-        if not _LAZY_PACKAGE.search(text) or not (checked := _FOR_CHECKERS.search(text)):
+        text = self._stub(its) or (self.text(its) if its.kind == "package" else "")
+        checked = _FOR_CHECKERS.search(text) if _LAZY_PACKAGE.search(text) else None
+        if not checked and not self._stub(its):
             return ""
-        at = checked.start()
+        at = checked.start() if checked else 0
         package = package_of(module, its)
         for found in re.finditer(
-            rf"(?m)^[ \t]+from (\.[\w.]*) import (?:\*|\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",
+            rf"(?m)^[ \t]*from (\.[\w.]*) import (?:\*|\([^)]*\b{re.escape(name)}\b[^)]*\)|[^(\n]*\b{re.escape(name)}\b)",
             text[at:],
         ):
             dots, home = len(found[1]) - len(found[1].lstrip(".")), found[1].lstrip(".")
@@ -210,6 +212,14 @@ class DottedModules:
             if not found[0].endswith("*") or self._defines(whole, name):
                 return whole
         return ""
+
+    def _stub(self, its: Module) -> str:
+        """Return the text of the file beside a package that tells what each name of it is taken from, as it is asked for; empty for any other.
+
+        Source: https://scientific-python.org/specs/spec-0001/, attach_stub() of lazy_loader.
+        """
+        asks = its.kind == "package" and _OF_A_STUB.search(self.text(its))
+        return (self._where.text(its.path + "i", MAX_FILE_BYTES) or "") if asks else ""
 
     def _defines(self, module: str, name: str) -> bool:
         """Whether a module defines a class or a function that a star import brings."""
@@ -322,6 +332,9 @@ class DottedModules:
         text = self.text(its)
         if not text:
             return its.kind in ("module", "package") and its.path.endswith(".py") and self.is_empty(its)
+        if stub := self._stub(its):
+            names = None if may_bind(text, name) else read_names(stub)
+            return names is not None and name not in names.bound
         if self._may_bind(its, name) or self._may_bring(dotted, its, name, depth):
             return False
         if name not in text and self._spells_its_names(its, text):
@@ -415,14 +428,26 @@ class DottedModules:
     # --- what the files of a package say ------------------------------------------------------------------------------
 
     def occurs_nowhere(self, its: Module, name: str) -> bool:
-        """Whether no file of a package with a computed ``__getattr__`` contains the name, so that it cannot serve it."""
-        if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{5,}", name):
+        """Whether no file of a package with a computed ``__getattr__`` contains the name, so that it cannot serve it; of one that serves
+        what its files define or list, whether none does.
+        """
+        listed = _LAZY_PACKAGE.search(self.text(its))
+        if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{4,}" if listed else r"[A-Za-z_]\w{5,}", name):
             return False
-        word, spelt = re.compile(rf"\b{name}\b"), name.encode()
+        word = re.compile(
+            rf"[\"']{name}[\"']|(?m:^(?:class|def)[ \t]+{name}\b|^{name}\b)" if listed else rf"\b{name}\b"
+        )
+        spelt = name.encode()
         return not any(
             data is None or (name in data and word.search(data) if isinstance(data, str) else spelt in data)
             for data in self._contents.of(its.folders)
         )
+
+    def times_defined(self, dotted: str, name: str) -> int:
+        """Return how many methods, and inner functions, of this name the text of a whole package defines."""
+        word = re.compile(rf"(?m)^[ \t]+(?:async[ \t]+)?def[ \t]+{name}\b(?![^\n]*\.\.\.[ \t]*$)")  # no stub
+        texts = self._contents.of(self.find(dotted.partition(".")[0]).folders)
+        return sum(len(word.findall(text)) for text in texts if isinstance(text, str) and name in text)
 
     def _knows_nothing_of(self, path: str, text: str, top: str) -> bool:
         """Whether a file of another installed package neither imports a package nor spells its name: it sets nothing there."""

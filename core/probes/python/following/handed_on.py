@@ -1,4 +1,5 @@
-"""Whether a function hands on the keywords that it gets in its ``**`` parameter: a decorator, to the function that it stands for.
+"""Whether a function hands on the keywords that it gets in its ``**`` parameter: a decorator, to the function that it stands for. One that
+returns the function itself does.
 
 Source: https://docs.python.org/3/reference/compound_stmts.html#function-definitions.
 """
@@ -8,31 +9,68 @@ from __future__ import annotations
 import ast
 
 from core.common.syntax_tree import chain_of, walk
+from core.probes.python.text.evaluation import swallows_errors
 
 
-def hands_on(maker: ast.FunctionDef, *, called: bool) -> bool:
+def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: bool = False) -> bool:
     """Whether what a decorator puts in a function's place gives this all keywords that it gets, whatever else it does.
 
-    ``called``: the decorator is what a call of ``maker`` returns.
+    ``called``: the decorator is what a call of ``maker`` returns. ``places``: and all that it gets by place, as it is.
     """
+    if gives_back(maker, called=called) or isinstance(maker, ast.ClassDef):
+        return gives_back(maker, called=called)
     inner = [n for n in maker.body if isinstance(n, ast.FunctionDef)]
     if len(inner) != 1:
         return False
     if called:
-        return hands_on(inner[0], called=False)
+        return hands_on(inner[0], called=False, places=places)
     (its,) = inner
     if not maker.args.args or its.args.kwarg is None:
         return False
     wrapped, words = maker.args.args[0].arg, its.args.kwarg.arg
     calls = [n for n in walk(its) if isinstance(n, ast.Call) and chain_of(n.func) == (wrapped,)]
-    ends = its.body[-1].body[-1] if isinstance(its.body[-1], ast.Try) else its.body[-1]
+    ends = its.body[-1]
+    while isinstance(ends, ast.Try) or (isinstance(ends, ast.With) and not swallows_errors(ends)):
+        ends = ends.body[-1]
     return (
         isinstance(ends, ast.Return)
         and ends.value in calls
+        and not (places and any(not _gives_all_places(c, its) for c in calls))
         and all(any(w.arg is None and chain_of(w.value) == (words,) for w in c.keywords) for c in calls)
         and not takes_out(its, words, but_adds=True)
         and all(isinstance(h.body[-1], ast.Raise) for n in walk(its) if isinstance(n, ast.Try) for h in n.handlers)
     )
+
+
+def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
+    """Whether a decorator returns the function, or the class, that it gets: it changes its docstring, or notes it.
+
+    ``called``: the decorator is what a call of ``maker`` returns.
+    """
+    if called:
+        inner = [n for n in maker.body if isinstance(n, ast.FunctionDef)]
+        inner = [n for n in inner if isinstance(maker, ast.FunctionDef) or n.name == "__call__"]
+        return len(inner) == 1 and gives_back(inner[0], called=False)
+    if isinstance(maker, ast.ClassDef):
+        return False
+    names = [a.arg for a in maker.args.args if a.arg != "self"]
+    returns = [n.value for n in walk(maker) if isinstance(n, ast.Return)]
+    stored = {n.id for n in walk(maker) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    return (
+        len(names) == 1
+        and names[0] not in stored
+        and isinstance(maker.body[-1], ast.Return)
+        and all(chain_of(value) == (names[0],) for value in returns)
+    )
+
+
+def _gives_all_places(call: ast.Call, by: ast.FunctionDef) -> bool:
+    """Whether a call gives what a function gets by place, and nothing else."""
+    match call.args:
+        case [*first, ast.Starred(value=ast.Name(id=rest))] if by.args.vararg is not None:
+            names = [a.arg for a in (*by.args.posonlyargs, *by.args.args)]
+            return rest == by.args.vararg.arg and [chain_of(a) for a in first] == [(n,) for n in names]
+    return False
 
 
 def takes_out(node: ast.FunctionDef, name: str, *, but_adds: bool = False) -> bool:

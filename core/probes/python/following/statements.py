@@ -288,6 +288,8 @@ class Statements:
         for item in node.items:
             yield from self._called(item.context_expr, frame)
         frame.forget(stored_names(item.optional_vars for item in node.items if item.optional_vars))
+        for item in node.items:
+            self._calls.note_entered(item, frame)
         return (yield from self.block(node.body, frame))
 
     def _if(self, node: ast.If, frame: Frame) -> Steps:
@@ -341,6 +343,7 @@ class Statements:
 
     def _definition(self, node: ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef, frame: Frame) -> Steps:
         for expression in definition_expressions(node, annotated=frame.annotated):
+            yield from self._called(expression, frame)
             self._look_up(expression, frame)
         if isinstance(node, ast.ClassDef):
             yield from self.block(node.body, frame.inner(stored_names(node.body)))

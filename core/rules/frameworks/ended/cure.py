@@ -27,6 +27,7 @@ from core.rules.frameworks.advice import (
 from core.rules.frameworks.ended.queries import (
     asker,
     asks_another,
+    call_spelt,
     given_up_name,
     is_asked_by_program,
     is_folder_of_data,
@@ -249,7 +250,7 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     if other := meant_by(top, ended.name or ended.wanted.removeprefix(f"{top}.").partition(".")[0]):
         return install_instead(home.seen, home.python, name or top, other)
     what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
-    what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
+    what = call_spelt(ended) if ended.kind == "no parameter" else what
     owner = ended.owner or ended.path
     if ended.wanted == "numpy" and ended.kind == "no name" and is_given_up(ended.name, ended.owner.partition(" ")[2]):
         name = ""  # it is NumPy, in a release that dropped the name

@@ -17,6 +17,7 @@ from core.model.steps import Severity, Step
 from core.rules.frameworks.ended.cure import correct_file, cure_of_end
 from core.rules.frameworks.ended.queries import (
     asks_another,
+    call_spelt,
     framework_distributions,
     is_asked_by_program,
     is_folder_of_data,
@@ -162,7 +163,9 @@ def _call_title(ended: EndedImport, values: dict[str, str]) -> str:
             "{who} fails with the Python of {prefix}: {function} of {owner} does not take {parameter}.",
             function=f"{ended.function}()",
             owner=ended.owner or ended.wanted,
-            parameter=f"{ended.name}=",
+            parameter=_("arguments without their names ({count})", count=ended.name[1:])
+            if ended.name.startswith("*")
+            else f"{ended.name}=",
             **values,
         )
     call = f"{ended.call}()"
@@ -378,7 +381,7 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         yield observation(_("Called by the program"), f"{ended.call}()", ended.called_at)
     if ended.importer:
         what = f"{ended.wanted}.{ended.name}" if ended.name else f"import {ended.wanted}"
-        what = f"{ended.function}({ended.name}=...)" if ended.kind == "no parameter" else what
+        what = call_spelt(ended) if ended.kind == "no parameter" else what
         yield observation(_("Requested by"), what, f"{ended.importer}:{ended.line}" if ended.line else ended.importer)
     if ended.tried_first:
         its = distribution_of(ended.tried_first)

@@ -90,6 +90,13 @@ def precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
     return asked and _is_of_packages(home, ended.path) and not any(_is_of_packages(home, path) for path in own)
 
 
+def call_spelt(ended: EndedImport) -> str:
+    """Return a call as the program spells it, with what the function does not take: "httpx.Client(proxies=...)", "mel(..., ...)"."""
+    given = ended.name.removeprefix("*")
+    places = ", ".join("..." for _n in range(int(given))) if given != ended.name else f"{given}=..."
+    return f"{ended.function}({places})"
+
+
 def _is_of_packages(home: EnvironmentView, path: str) -> bool:
     """Whether a path is in a folder of packages of any Python here, or of the user."""
     system, mine = home.seen.machine.system, normalise(home.seen.machine.system, path)
