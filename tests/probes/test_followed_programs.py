@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import DamagedFile, Distribution, SearchEntry
-from core.probes.python.installed.unfit_extensions import Suspects
+from core.model.facts.closure import Edge
+from core.probes.python.installed.unfit_extensions import Suspects, UnfitExtension
 from core.probes.python.programs import followed_programs
 from core.probes.python.programs.followed_programs import ends_of_programs
 from core.probes.python.search.modules import ModuleSearch
@@ -689,3 +690,26 @@ def test_a_package_of_the_project_s_own_list(tmp_path: Path, required: str, ends
     code = f"import sys; sys.path[:0] = [{str(tmp_path / 'work/ui')!r}]; sys.path.append({str(site)!r}); import main"
     done = subprocess.run([sys.executable, "-I", "-B", "-c", code], capture_output=True, check=False)
     assert bool(done.returncode) is not ends.startswith("return")
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("from codes import reader\n", [("libcodes.so.1", "codes 1.0", ["main"])]),
+        ("import codes\n", []),
+        ("import codes\n\n\ndef read():\n    from codes import reader\n", []),
+    ],
+)
+def test_a_library_that_a_part_of_a_package_opens(program: str, told: object, tmp_path: Path) -> None:
+    """The part that opens it is not imported by the package itself, so that only the program tells."""
+    opens = "import ctypes\nimport pathlib\n\nctypes.CDLL(str(pathlib.Path(__file__).with_name('libcodes.so')))\n"
+    lay_out(tmp_path, {"main.py": program}, {"codes/__init__.py": "", "codes/reader.py": opens})
+    (tmp_path / "site/codes/libcodes.so").write_bytes(b"")
+    edge = Edge(name="libcodes.so.1", wanted_by="libcodes.so", state="absent")
+    site = str(tmp_path / "site")
+    unfit = UnfitExtension(f"{site}/codes/libcodes.so", "codes 1.0", site, edge, is_library=True)
+    ends = ends_in(tmp_path, suspects=Suspects(unfit=(unfit,)))
+    assert [
+        (e.edge.name if e.edge else "", e.owner, [Path(s).stem for s in e.starts]) for e in ends if e.kind == "unfit"
+    ] == told
+    assert python_fails(tmp_path) == bool(told)

@@ -214,6 +214,8 @@ def test_what_a_call_needs(
         ("convert_from_path('a.pdf', poppler_path=r'C:\\p')\n", "pdf2image", [], []),
         ("AudioSegment.from_mp3('a.mp3')\n", "pydub", [], ["ffmpeg"]),
         ("AudioSegment.from_file('a.wav')\n", "pydub", [], []),
+        ("sound.export('a.mp3', format='mp3')\n", "pydub", [], ["ffmpeg"]),
+        ("sound.export('a.wav', format='wav')\nmodel.export(format='onnx')\n", "pydub", [], []),
         ("ffmpeg.input('a.mp4').output('b.wav').run()\n", "ffmpeg-python", [], ["ffmpeg"]),
         ("import git\n", "GitPython", [], ["git"]),
         ("import git\n", "GitPython", ["C:/tools/git.exe"], []),

@@ -184,6 +184,10 @@ def _followed(
             found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
             break
+    for one in (one for one in suspects.unfit if one.is_library):
+        package, _space, version = one.owner.partition(" ")
+        if opened := follower.import_that_opens(one.path, package, version, one.edge):
+            found.setdefault(opened[0], []).append(path_text(where.join(folder, f"{opened[1]}.py")))
     ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
     in_time = follower.limit.had_time
     return _Ends(ends, 0.0 if in_time else time.monotonic() - begun), in_time
