@@ -200,7 +200,9 @@ def test_what_a_call_needs(
         ("import whisper\nwhisper.load_model('small').transcribe(samples)\n", "openai-whisper", [], []),
         ("model.transcribe('a.mp3')\n", "faster-whisper", [], []),
         ("table.to_excel('a.xlsx')\n", "pandas", [], ["openpyxl"]),
-        ("torchaudio.load('a.wav')\n", "torchaudio", [], []),
+        ("torchaudio.load('a.wav')\n", "torchaudio", [], ["soundfile"]),
+        ("os.add_dll_directory(r'C:\\f')\ntorchaudio.load('a.wav')\n", "torchaudio", [], []),
+        ("torchaudio.load('a.wav')\n", "torchaudio", ["C:/env/Library/bin/avdevice-60.dll"], []),
         ("pytesseract.image_to_string(page)\n", "pytesseract", [], ["tesseract"]),
         (
             "pytesseract.pytesseract.tesseract_cmd = r'C:\\t.exe'\npytesseract.image_to_string(page)\n",
@@ -227,7 +229,7 @@ def test_what_a_call_needs(
 def test_what_a_call_needs_on_windows(
     program: str, installed: str, files: list[str], lacks: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """CreateProcess finds a program in the working folder, too. Windows' backends of torchaudio are not known."""
+    """CreateProcess finds a program in the working folder, too."""
     site = "C:/env/Lib/site-packages"
     monkeypatch.setattr(locations, "working_folder", lambda _where: r"C:\work")
     write(tmp_path, "C:/work/main.py", program)

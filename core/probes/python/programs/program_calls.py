@@ -39,9 +39,8 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
     """Yield what calls in the programs of the folder need and do not get, each once."""
     texts = {p.path: p.text for p in own_programs(request, where)}
     installed: tuple[Distribution, ...] = ()
-    windows = where.system == "windows"
     for call in known_calls():
-        if (call.libraries and windows) or call.system not in ("", where.system):
+        if call.system not in ("", where.system):
             continue
         asking = [(path, text) for path, text in texts.items() if re.search(call.spelt, text)]
         if not asking:
@@ -131,17 +130,21 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
             return [first]
         if not path or first:
             return None
-    if call.libraries:
-        names = {e.name for e in read_cache(root=where.root) or ()}
-        for folder in (
-            *LIBRARY_FOLDERS,
-            where.join(python.prefix, "lib"),
-            *request.env.get("LD_LIBRARY_PATH", "").split(":"),
-        ):
-            names |= set(where.names(folder) or ()) if folder.startswith("/") else set()
-        if any(name.startswith(call.libraries) for name in names):
-            return None
+    if call.libraries and any(n.startswith(call.libraries) for n in _libraries_here(python, request, where)):
+        return None
     return looked
+
+
+def _libraries_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[str]:
+    """Yield the names of the libraries that a package may find: in the system's folders, in its environment, and on a search path."""
+    if where.system == "windows":
+        its, searched = ("", "Library\\bin"), variable_in(request.env, "PATH").split(";")
+        usual: tuple[str, ...] = ()
+    else:
+        yield from (e.name for e in read_cache(root=where.root) or ())
+        its, usual, searched = ("lib",), LIBRARY_FOLDERS, request.env.get("LD_LIBRARY_PATH", "").split(":")
+    for folder in (*usual, *(where.join(python.prefix, f) for f in its), *searched):
+        yield from (where.names(folder) or ()) if where.path_module.isabs(folder) else ()
 
 
 def _is_empty(path: str, where: Sysroot) -> bool:
