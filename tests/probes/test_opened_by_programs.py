@@ -10,6 +10,7 @@ from msgspec.structs import replace
 from core.model.facts import PythonEnvironment
 from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.sysroot import sysroot_of
+from tests.loader import build
 from tests.probes.request import request, write
 
 PROGRAMS = {
@@ -46,6 +47,25 @@ def test_what_a_program_opens(name: str, tmp_path: Path):
     python = PythonEnvironment(prefix="/env", kind="venv", site_packages=("/env/site",))
     found = [(t.name, t.called) for t in absent_libraries(python, asked, sysroot_of(asked.host))]
     assert found == [(n, f"/work/main.py:{line}") for n, line in told]
+
+
+@pytest.mark.parametrize(
+    ("content", "state"),
+    [
+        (build.pe(("kernel32.dll",)), None),
+        (build.pe(("kernel32.dll",), machine=0x14C), "wrong architecture"),
+        (b"MZ" + bytes(300), "damaged"),
+    ],
+)
+def test_a_file_that_no_loader_takes(content: bytes, state: str | None, tmp_path: Path):
+    """[WinError 193] %1 is not a valid Win32 application."""
+    write(tmp_path, "C:/work/ops.dll", content)
+    text = "import ctypes, os\nops = ctypes.CDLL(os.path.join(os.path.dirname(__file__), 'ops.dll'))\n"
+    write(tmp_path, "C:/work/main.py", text)
+    asked = replace(request(tmp_path, {"SystemRoot": "C:\\Windows"}, system="windows"), script_folder="C:\\work")
+    python = PythonEnvironment(prefix="C:\\env", kind="venv", architecture="x86_64")
+    found = [t.state for t in absent_libraries(python, asked, sysroot_of(asked.host))]
+    assert found == ([state] if state else [])
 
 
 ON_WINDOWS = {

@@ -122,4 +122,4 @@ def test_what_a_plugin_lacks_that_is_turned_off(
     its = replace(request(Path("/"), {"TORCH_DEVICE_BACKEND_AUTOLOAD": value}), script_folder=str(work))
     python = environment(site, "2.6.0")
     parts = SearchParts(python, Interpreter("/env", "/env", VERSION), PythonSearch(()), its, HERE)
-    assert parts.extensions() == (unfit if told == 2 else unfit[1:])
+    assert parts.extensions == (unfit if told == 2 else unfit[1:])

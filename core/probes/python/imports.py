@@ -140,7 +140,12 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
             hub=hub_cache(request.env, home),
             home=home,
             known=parts.known,
-            suspects=Suspects(gone=parts.recorded.gone, lacking=parts.presumed.lacking, hidden=parts.presumed.hidden),
+            suspects=Suspects(
+                unfit=tuple(one for one in parts.extensions if one.is_library),
+                lacking=parts.presumed.lacking,
+                gone=parts.recorded.gone,
+                hidden=parts.presumed.hidden,
+            ),
             late=lambda seconds: request.miss(_cut_short(python, seconds, named=False)),
         ),
     )

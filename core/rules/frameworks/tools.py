@@ -237,7 +237,7 @@ def _ends_there(home: EnvironmentView, one: UnfitTool) -> bool:
 
 
 def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
-    """A program opens a library by ctypes that is nowhere here. Nothing is told where a way of starting searches further folders."""
+    """A program opens a library by ctypes that is nowhere here, or that no loader takes. Nothing is told where a way of starting searches further folders."""
     ours = effective_variable(seen, "LD_LIBRARY_PATH")
     theirs = {v.value for s in seen.starts or () for v in s.variables if v.name == "LD_LIBRARY_PATH"}
     told: set[str] = set()
@@ -257,8 +257,10 @@ def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
                 "opened-by-program",
                 _("{call} opens the library {name}; here is only {copy}.", call=one.called, name=one.name, copy=describe_copy(others[0]))
                 if others
-                else _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name),
-                cause=_cause_of_absence(known, others),
+                else _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name)
+                if one.state == "absent"
+                else _(SENTENCES[one.state], reader=one.called, prefix=home.python.prefix, name=one.name),
+                cause=_cause_of_absence(known, others) if one.state == "absent" else CAUSES[one.state],
                 why=_("The program ends at this line, whatever the packages need."),
                 evidence=[
                     observation(_("Requested by"), one.asked_by, one.called),

@@ -174,7 +174,8 @@ class Follower:
 
     def _dotted(self, path: str) -> str:
         """Return the name by which a file of a package is imported."""
-        entry = next((e.path for e in self._search.search.entries if _is_below(path, e.path)), "")
+        # The longest one: Windows' Python searches the folder of the environment, too.
+        entry = max((e.path for e in self._search.search.entries if _is_below(path, e.path)), key=len, default="")
         inner = module_stem(path)[len(entry) :].strip("/")
         return inner.removesuffix("/__init__").replace("/", ".")
 

@@ -143,7 +143,7 @@ def _do_parts_of(python: PythonEnvironment, order: Order, request: ProbeRequest,
     path = python_search_path(interpreter, order.env, order.folder, where, working=order.working)
     parts = SearchParts(python, interpreter, path, request, where)
     ways: dict[str, Callable[[], object]] = {
-        EXTENSIONS: parts.extensions,
+        EXTENSIONS: lambda: parts.extensions,
         BYTE_CODE: parts.byte_code,
         FOLLOWED: lambda: parts.followed(parts.presumed, lambda _frameworks, _seconds: None),
     }

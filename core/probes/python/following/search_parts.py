@@ -59,6 +59,7 @@ class SearchParts:
         version = self._interpreter.version
         return tuple(f for f in found if not stands_in(f, self._where) and not is_never_asked(f, version, self._where))
 
+    @cached_property
     def extensions(self) -> tuple[UnfitExtension, ...]:
         """Return the extension modules that do not load, without those of a plug-in that is turned off and that no program names."""
         suffixes = extension_suffixes(self._interpreter, self._architecture, self._where)
@@ -98,7 +99,7 @@ class SearchParts:
         ahead = read_ahead(self._request)
         _ = self.recorded
         if not ahead.does(EXTENSIONS):
-            self.extensions()
+            _ = self.extensions
         if not ahead.does(BYTE_CODE):
             self.byte_code()
 
@@ -107,7 +108,7 @@ class SearchParts:
         ahead = read_ahead(self._request)
         recorded = self.recorded
         ahead.wait(EXTENSIONS)
-        unfit = self.extensions()
+        unfit = self.extensions
         ahead.wait(BYTE_CODE)
         suspects = replace(self.presumed, unfit=unfit, gone=recorded.gone, odd=recorded.odd, byte_code=self.byte_code())
         if suspects == self.presumed:

@@ -92,7 +92,7 @@ def ends_of_programs(
 
     The programs lie in the folder in which programs are started, or in a folder below it from which one of its
     scripts starts them. ``here``: that folder, for a Python that does not search it. ``suspects``: what the packages
-    recorded and lost, and what Python lacks. ``late`` is called with the seconds if time runs out.
+    recorded and lost, what Python lacks, and of what does not load the libraries alone. ``late`` is called with the seconds if time runs out.
     """
     folder, around = search.search.start, _Environment(distributions, where, suspects, known, late)
     programs = _programs(folder, where) if folder else []
@@ -184,7 +184,7 @@ def _followed(
             found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
         if not follower.may_read or not follower.limit.had_time:
             break
-    for one in (one for one in suspects.unfit if one.is_library):
+    for one in suspects.unfit:
         package, _space, version = one.owner.partition(" ")
         if opened := follower.import_that_opens(one.path, package, version, one.edge):
             found.setdefault(opened[0], []).append(path_text(where.join(folder, f"{opened[1]}.py")))

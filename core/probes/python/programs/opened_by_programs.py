@@ -1,4 +1,6 @@
-"""Libraries that the person's own programs open by name with ctypes, and that are nowhere on this machine where they may come from."""
+"""Libraries that the person's own programs open with ctypes, and that are nowhere on this machine where they may come from, or that
+no loader takes.
+"""
 
 from __future__ import annotations
 
@@ -8,11 +10,12 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name
 from core.common.variable_names import variable_in
+from core.loader import read_image
 from core.loader.linux.cache import read_cache
 from core.loader.windows.policy import policy_folders
 from core.loader.windows.search import cpython_policy
 from core.model.facts import PythonEnvironment, path_text
-from core.model.facts.framework_tools import UnfitTool
+from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.path_list import searched_entries
 from core.probes.loading.closure_windows import GPU_DLL
 from core.probes.loading.plan import added_folders
@@ -36,7 +39,7 @@ _CHANGES_PLACES = late_pattern(r"\bos\.(?:chdir|execv\w*)\b|\bsubprocess\b")
 
 
 def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
-    """Yield each library that a program opens in its straight lines, and that is not there.
+    """Yield each library that a program opens in its straight lines, and that is not there or no library for this Python.
 
     One that another package brings, or a toolkit, may be opened before by something else: nothing is said of it.
     """
@@ -49,14 +52,15 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
         for file, line in opened(program, request.env.get("HOME", ""), where):
             if known is None and not where.path_module.isabs(file):
                 known = names_here(python, request, where)
-            if not _is_absent(file, known, where) or (known is not None and _SEARCHES.search(text)):
+            state = "absent" if _is_absent(file, known, where) else _unfit(file, python, where)
+            if not state or (known is not None and _SEARCHES.search(text)):
                 continue
             yield UnfitTool(
                 prefix=python.prefix,
                 reader="ctypes",
                 name=path_text(file),
                 path=path_text(path),
-                state="absent",
+                state=state,
                 runs=False,
                 opened=True,
                 asked_by=path_text(text.splitlines()[line - 1].strip()[:120]),
@@ -75,6 +79,16 @@ def _is_absent(file: str, known: set[str] | None, where: Sysroot) -> bool:
     if "/" in file:
         return file.startswith("/") and not where.exists(file)
     return bool(_NAME.match(file)) and file not in (known or ())
+
+
+def _unfit(file: str, python: PythonEnvironment, where: Sysroot) -> ToolState | None:
+    """Return why no loader takes the file of a whole path that is there; None for one that it may take, and for other paths."""
+    if not where.path_module.isabs(file) or not where.is_file(file):
+        return None
+    image = read_image.read_image(file, root=where.root)
+    if image.architecture and python.architecture and image.architecture != python.architecture:
+        return "wrong architecture"
+    return "damaged" if image.state == "damaged" else None
 
 
 def opened(program: Program, home: str, where: Sysroot) -> Iterator[tuple[str, int]]:

@@ -138,12 +138,12 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
 def _libraries_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[str]:
     """Yield the names of the libraries that a package may find: in the system's folders, in its environment, and on a search path."""
     if where.system == "windows":
-        its, searched = ("", "Library\\bin"), variable_in(request.env, "PATH").split(";")
-        usual: tuple[str, ...] = ()
+        own, searched = where.join(python.prefix, "Library\\bin"), variable_in(request.env, "PATH").split(";")
     else:
         yield from (e.name for e in read_cache(root=where.root) or ())
-        its, usual, searched = ("lib",), LIBRARY_FOLDERS, request.env.get("LD_LIBRARY_PATH", "").split(":")
-    for folder in (*usual, *(where.join(python.prefix, f) for f in its), *searched):
+        own, searched = where.join(python.prefix, "lib"), request.env.get("LD_LIBRARY_PATH", "").split(":")
+    usual = () if where.system == "windows" else LIBRARY_FOLDERS
+    for folder in (*usual, own, *searched):
         yield from (where.names(folder) or ()) if where.path_module.isabs(folder) else ()
 
 
