@@ -25,7 +25,7 @@ class PageItem(Frozen, frozen=True, kw_only=True):
     item: int
     """Its number on the page, from 1."""
     when: tuple[str, ...]
-    """Marks of the text for which it is, as with clues."""
+    """Marks of the text for which it is, as with clues; empty for every text of its system."""
     system: str = ""
     """"linux" or "windows"; empty for both."""
 

@@ -158,3 +158,51 @@ def test_an_answer_ranks_its_cause_first_and_leads_on() -> None:
         assert sum(r.score for r in told.causes) <= 0.901
     with pytest.raises(ValueError, match="9"):
         answer_question(asked, 9)
+
+
+@pytest.mark.parametrize(
+    ("text", "step", "absent"),
+    [
+        ("System.EntryPointNotFoundException in Microsoft.ML.OnnxRuntime.dll", "Microsoft.ML.OnnxRuntime.Gpu", "pip"),
+        ("ollama 0.5 runs on the CPU, its package was built without CUDA", "ollama-cuda", "pip"),
+        ("ollama in Python: import torch; AssertionError: Torch not compiled with CUDA enabled", "pip install", "cargo build"),
+    ],
+)  # fmt: skip
+def test_a_program_that_is_no_python_package_gets_no_steps_for_pip(text: str, step: str, absent: str) -> None:
+    steps = "\n".join(r.steps for r in explain(text).causes[:2])
+    assert step in steps
+    assert not re.search(absent, steps)
+
+
+@pytest.mark.parametrize(
+    ("cause", "text", "step", "absent"),
+    [
+        ("system_library_missing", "ImportError: libEGL.so.1: cannot open shared object file", "apt-file search libEGL.so.1", "libGL.so.1"),
+        ("host_compiler_unsupported", "unsupported GNU version! gcc versions later than 11 are not supported!", "apt install gcc-11 g++-11", "12"),
+        ("fabric_manager_not_running", "don't match with driver version 535.41.03", "nvidia-fabricmanager-535", "570"),
+        ("cudnn_minor_too_old", "jaxlib v0.4.11+cuda11.cudnn86", "nvidia-cudnn-cu11", "cu12"),
+        ("cudnn_minor_too_old", "torch 2.1+cu118 and jaxlib of cuda12", "nvidia-cudnn-cu12", "cu11"),
+    ],
+)  # fmt: skip
+def test_what_the_text_names_stands_in_the_steps(cause: str, text: str, step: str, absent: str) -> None:
+    about = RankedCause(
+        cause=next(row.cause for row in cause_rows() if row.cause == cause), score=0.5, because=("a reason",)
+    )
+    told = with_steps(about, frozenset({"jax"}), text).steps
+    assert step in told
+    assert absent not in told
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+@pytest.mark.parametrize("row", cause_rows(), ids=lambda row: row.cause)
+def test_the_last_step_is_the_check(row: CauseRow, system: str) -> None:
+    told = with_steps(RankedCause(cause=row.cause, score=0.5, because=("a reason",)), frozenset({system})).steps
+    assert "It worked if" in told.split("\n")[-1] or row.cause in NOTHING_TO_DO
+
+
+def test_a_compiler_is_named_as_the_system_does() -> None:
+    about = RankedCause(cause="host_compiler_unsupported", score=0.5, because=("a reason",))
+    told = {mark: with_steps(about, frozenset({mark})).steps for mark in ("linux", "windows")}
+    assert "export CC=" in told["linux"]
+    assert "export CC=" not in told["windows"]
+    assert "-ccbin" in told["windows"]
