@@ -37,11 +37,11 @@ class Followed(msgspec.Struct, frozen=True):
 
 
 def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) -> str:
-    """Return the path of what a person names: a path, or a command on PATH; empty if there is none."""
+    """Return the path of what a person names: a path, or a command on PATH, on Windows also without its ending; empty if there is none."""
+    endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
     if "/" in named or "\\" in named or where.is_file(where.join(here, named)):
         path = named if where.path_module.isabs(named) else where.path_module.normpath(where.join(here, named))
-        return path if where.exists(path) else ""
-    endings = ("", ".exe", ".bat", ".cmd") if where.system == "windows" else ("",)
+        return next((p for ending in endings if where.exists(p := path + ending)), "")
     value = variable_in(env, "PATH")
     for folder in split_entries(value, where.system, "PATH"):
         for ending in endings:

@@ -84,7 +84,9 @@ CASES: dict[str, tuple[dict[str, str], str]] = {
     "a dead kernel for other notebooks": ({KERNEL: json.dumps({"argv": ["C:/lab/gone/python.exe"]}), "a.ipynb": notebook("ml", "import os"), "b.ipynb": notebook("other", "import torch")}, ""),
     "a batch file and PATH": ({"run.bat": "@echo off\ncd /d \"%~dp0\"\npython train.py\n"}, "script"),
     "an activation that is not there": ({"run.bat": "cd /d \"%~dp0\"\r\ncall venv\\Scripts\\activate.bat\r\npython train.py\r\n"}, "script"),
-    "one of two activations": ({"run.bat": "if exist venv\\x (\n  call venv\\Scripts\\activate.bat\n) else (\n  call ..\\ml\\Scripts\\activate\n)\npython train.py\n", "C:/lab/ml/Scripts/activate.bat": "rem\n"}, ""),
+    "one of two activations": ({"run.bat": "if exist venv\\x (\n  call venv\\Scripts\\activate.bat\n) else (\n  call ..\\ml\\Scripts\\activate\n)\npython train.py\n", "C:/lab/ml/Scripts/activate.bat": '@set "PATH=C:\\lab\\ml\\Scripts;%PATH%"\n'}, ""),
+    "a kernel without an ending": ({KERNEL: json.dumps({"argv": ["C:/lab/ml/Scripts/python"]}), "a.ipynb": notebook("ml", "import torch")}, ""),
+    "a kernel with the path of Linux": ({KERNEL: json.dumps({"argv": ["C:/lab/ml/bin/python"]}), "a.ipynb": notebook("ml", "import torch")}, "notebook"),
 }  # fmt: skip
 
 
