@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import chain_of, is_main, statements_of
+from core.common.syntax_tree import argument, chain_of, is_main, statements_of
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_dotenv
 from core.model.facts import PythonEnvironment, path_text
@@ -20,7 +20,7 @@ from core.probes.python.following.called_code import CalledCode, Class, sure_cal
 from core.probes.python.following.dotted_modules import DottedModules, Module
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.search.search_path import python_search_path, read_interpreter
-from core.probes.python.search.start_code import dotenv_calls
+from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.evaluation import ends_with_raise
 from core.probes.python.text.module_text import modules_imported
 from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none
@@ -42,7 +42,7 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
     join = ground.where.join
     for path in (join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, MOST_BYTES) or ""
-        calls = dotenv_calls(text, path)
+        calls = dotenv_calls(text, path) or decouple_calls(text)
         file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
         if not file or _SETS.search(text):
             continue
@@ -55,6 +55,7 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
             absent = _set_by(misnamed, ground) if misnamed else frozenset()
         home = environment_of(text, calls[0].module, ground) if absent else None
         asked = _asked(path, text, absent, home, ground) if home else None
+        asked = asked or _asked_of_decouple(text, absent)
         if home and asked:
             name, source = asked[0], f"{path}:{asked[1]}"
             its = ended_start(
@@ -82,7 +83,11 @@ def _behind_a_mark(file: str, ground: Ground) -> frozenset[str]:
 
 def _is_there(file: str, *, searched: bool, ground: Ground) -> bool:
     """Whether a program finds its file of variables: by its path, or in the folders above the program."""
-    return bool(ground.upward(".env", ground.folder)) if searched else ground.around.kind(file) == "file"
+    return (
+        any(ground.upward(n, ground.folder) for n in (".env", "settings.ini"))
+        if searched
+        else ground.around.kind(file) == "file"
+    )
 
 
 def _set_by(file: str, ground: Ground) -> frozenset[str]:
@@ -120,10 +125,20 @@ def _asked(
         if told := next(((n, line) for n, line in asked_variables(node) if n in absent), None):
             return told
         for call in sure_calls(node, lambda _test: None):
-            code = code or _code_of(home, ground)
+            code = code or code_of(home, ground)
             if code and (name := _asked_by_class(call, path, text, code)) in absent:
                 return name, call.lineno
     return None
+
+
+def _asked_of_decouple(text: str, absent: Collection[str]) -> tuple[str, int] | None:
+    """Return the first of these variables that a program asks python-decouple for, without another value for it."""
+    asked = (
+        (its for node in _at_the_margin(statements_of(text)) for its in asked_of_decouple(node))
+        if "decouple" in text
+        else ()
+    )
+    return next(((n, call.lineno) for n, call in asked if n in absent and argument(call, "default", 1) is None), None)
 
 
 def _at_the_margin(body: list[ast.stmt]) -> Iterator[ast.stmt]:
@@ -148,7 +163,8 @@ class _Facts:
         return ""
 
 
-def _code_of(home: PythonEnvironment, ground: Ground) -> CalledCode | None:
+def code_of(home: PythonEnvironment, ground: Ground) -> CalledCode | None:
+    """Return the functions and classes of an environment, as a program of the working folder finds them."""
     interpreter = read_interpreter(home.prefix, home.executable, ground.where)
     if interpreter is None:
         return None

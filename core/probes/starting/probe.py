@@ -22,6 +22,7 @@ from core.model.facts.starting import OF_WINDOWS
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import starting_folder
 from core.probes.python.search.search_path import SYS_PATH
+from core.probes.starting.forbidden_settings import forbidden_settings
 from core.probes.starting.given_inside import given_inside_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.misnamed_settings import misnamed_settings
@@ -135,6 +136,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: described_ways(ground),
         lambda: misnamed_settings(ground),
         lambda: refused_settings(ground),
+        lambda: forbidden_settings(ground),
         lambda: own_settings_ways(ground),  # of two ways of one program, the first counts
         lambda: given_inside_ways(ground),
         lambda: pytest_ways(ground),

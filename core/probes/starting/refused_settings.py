@@ -4,7 +4,7 @@ Most were written by hand, and by editors that add what nobody sees. In quotatio
 has by accident; PowerShell writes UTF-16, and Notepad can put a mark before UTF-8. JSON, TOML and INI are given to Python's own readers.
 
 Sources: RFC 8259, section 7; TOML's specification, "String"; YAML 1.2.2, section 5.7; configparser's documentation, "Interpolation of values";
-python-dotenv's main.py.
+python-dotenv's main.py; python-decouple's RepositoryEnv.
 """
 
 from __future__ import annotations
@@ -18,10 +18,11 @@ from typing import Any, NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, chain_of, constant, last_name, literal_text, nodes_of, statements_of
+from core.common.variable_names import variable_in
 from core.model.facts import path_text
 from core.model.facts.starting import RefusedFor
 from core.probes.python.following.called_code import sure_calls
-from core.probes.python.search.start_code import dotenv_calls
+from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import surely_run
 from core.probes.starting.machine import Ground
@@ -29,7 +30,7 @@ from core.probes.starting.misnamed_settings import MARK, environment_of
 from core.probes.starting.ways import Reached, ended_start
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
-READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs")
+READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple")
 WRITES = late_pattern(r"\bopen\([^\n)]{0,200}[\"'][wax]b?\+?[\"']|\.write_(?:text|bytes)\(|json\.dump\(|\.dump\(")
 """A program that may make its file first."""
 YAMLS = ("safe_load", "load", "full_load", "unsafe_load")
@@ -55,6 +56,8 @@ class Refusal(NamedTuple):
 
     says: str
     reason: RefusedFor = ""
+    line: int = 0
+    """Of the program's call, if that is another one than the line that reads the file."""
 
 
 def refused_settings(ground: Ground) -> Iterator[Reached]:
@@ -66,11 +69,12 @@ def refused_settings(ground: Ground) -> Iterator[Reached]:
         for its in _reads(text, path, ground) if READS.search(text) and not WRITES.search(text) else ():
             data = ground.where.read(its.file, MOST_BYTES + 1)
             refusal = _refusal(its, data, text) if data and len(data) <= MOST_BYTES else None
+            refusal = refusal or (_miscast(text, its.file, ground) if its.reader == "decouple" else None)
             home = environment_of(text, its.reader, ground) if refusal else None
             if refusal and home:
                 one = ended_start(
                     home.prefix, refusal.says, home.executable, "file refused",
-                    source=f"{path}:{its.line}", program=its.file, command=its.reader, refused=refusal.reason,
+                    source=f"{path}:{refusal.line or its.line}", program=its.file, command=its.reader, refused=refusal.reason,
                 )  # fmt: skip
                 yield Reached(
                     kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
@@ -102,7 +106,7 @@ def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
                 file = ground.where.path_module.normpath(ground.where.join(ground.folder, found[0]))
                 yield Read(reader, file, call.lineno, found[1])
         names.follow(node)
-    for its in dotenv_calls(text, path):
+    for its in (*dotenv_calls(text, path), *decouple_calls(text)):
         near = ground.where.join(ground.folder, its.file) if its.file else ""
         if file := near or ground.upward(".env", ground.where.parent(path)):
             yield Read(its.module, file, its.line, its.encoding)
@@ -159,7 +163,7 @@ def _refusal(its: Read, data: bytes, text: str) -> Refusal | None:
         marked = data.startswith(MARKS)
         return Refusal(str(e), "mark" if marked else "") if marked or its.encoding else None
     match its.reader:
-        case "dotenv" | "environs":
+        case "dotenv" | "environs" | "decouple":
             return None
         case "yaml":
             return _of_yaml(told)
@@ -196,6 +200,27 @@ def _is_read(loads: Callable[[Any], object], told: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+CASTS: dict[str, Callable[[str], object]] = {"int": int, "float": float}
+
+
+def _miscast(text: str, file: str, ground: Ground) -> Refusal | None:
+    """Return the value of a file that a program asks python-decouple for as a number, and that is none: a comment behind it is a part of it."""
+    rows = [line.partition("=") for line in (ground.read(file) or "").splitlines() if not line.lstrip().startswith("#")]
+    values = {name.strip(): value.strip() for name, _equals, value in rows}
+    for node in surely_run(statements_of(text), as_main=True):
+        for name, call in asked_of_decouple(node):
+            cast = CASTS.get(last_name(argument(call, "cast", 2)))
+            value = values.get(name)
+            if cast is None or value is None or variable_in(ground.env, name):
+                continue
+            bare = value[1:-1] if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'" else value
+            try:
+                cast(bare)
+            except ValueError as e:
+                return Refusal(f"{name}: {e}", line=call.lineno)
+    return None
 
 
 def _of_yaml(told: str) -> Refusal | None:

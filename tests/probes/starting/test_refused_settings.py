@@ -25,7 +25,16 @@ TOML = "import tomllib\nfrom pathlib import Path\nconfig = tomllib.loads(Path('s
 INI = "import configparser\nconfig = configparser.ConfigParser()\nconfig.read('settings.ini')\nprint(config['paths']['cache'])\n"
 IN_MAIN = "import json\nimport os\nHERE = os.path.dirname(os.path.abspath(__file__))\ndef load():\n    return json.loads(open(os.path.join(HERE, 'config.json')).read())\nif __name__ == '__main__':\n    load()\n"
 PATH = '{"model": "C:\\lab\\models"}'
+DECOUPLES = """
+def config(name, default=None, cast=str):
+    rows = [row.partition("=") for row in open(".env") if not row.startswith("#")]
+    value = {k.strip(): v.strip() for k, _, v in rows}.get(name)
+    return default if value is None else cast(value.strip("'"))
+"""
+DECOUPLE = "from decouple import config\nthreads = config('THREADS', default=4, cast=int)\n"
 CASES: dict[str, tuple[str, str, bytes, int, str]] = {
+    "a comment behind a number": (DECOUPLE, ".env", b"THREADS=4  # of eight\n", 2, ""),
+    "a number": (DECOUPLE, ".env", b"# THREADS=4 # of eight\nTHREADS='4'\n", 0, ""),
     "a path of Windows": (JSON, "config.json", PATH.encode(), 3, "backslash"),
     "a path in a function": (IN_MAIN, "config.json", PATH.encode(), 5, "backslash"),
     "a mark before UTF-8": (JSON, "config.json", '{"a": 1}'.encode("utf-8-sig"), 3, "mark"),
@@ -53,6 +62,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
     prefix = tmp_path_factory.mktemp("lab") / "env"
     venv.create(prefix)
     site = next(prefix.glob("lib/python3*/site-packages"))
+    (site / "decouple.py").write_text(DECOUPLES)
     return PythonEnvironment(
         prefix=str(prefix), executable=str(prefix / "bin/python"), kind="venv", version="3.11.2", architecture="x86_64", site_packages=(str(site),)
     )  # fmt: skip

@@ -92,6 +92,27 @@ def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
     return tuple(found)
 
 
+def asked_of_decouple(node: ast.stmt) -> Iterator[tuple[str, ast.Call]]:
+    """Yield each name that a statement asks python-decouple's ``config`` for, with the call (its README: "Where is the settings data stored?")."""
+    if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr) and isinstance(call := node.value, ast.Call):
+        name = literal_text(argument(call, "option", 0))
+        if isinstance(call.func, ast.Name) and call.func.id == "config" and name:
+            yield name, call
+
+
+def decouple_calls(text: str) -> tuple[DotenvCall, ...]:
+    """Return the import of python-decouple's ``config``, which looks for .env in the folders above its program."""
+    for node in statements_of(text) if "decouple" in text else ():
+        match node:
+            case ast.ImportFrom(module="decouple", names=names) if any(
+                (n.name, n.asname) == ("config", None) for n in names
+            ):
+                return (DotenvCall("decouple", "", overrides=False, line=node.lineno, encoding="utf-8"),)
+            case _:
+                pass
+    return ()
+
+
 def _calls(text: str, names: PathNames, functions: tuple[str, ...]) -> Iterator[ast.Call]:
     """Yield each call of a function outside conditions, loops and functions; ``names`` then has what stands above it."""
     for statement in statements_of(text):

@@ -17,6 +17,7 @@ from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import script_folder
+from core.probes.starting.forbidden_settings import forbidden_settings
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.own_settings import own_settings_ways
@@ -76,6 +77,7 @@ def windows_ways(
         lambda: double_click_ways(ground, registered),
         lambda: misnamed_settings(ground),
         lambda: refused_settings(ground),
+        lambda: forbidden_settings(ground),
         lambda: own_settings_ways(ground),  # of two ways of one program, the first counts
     )
 

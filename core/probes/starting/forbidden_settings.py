@@ -1,0 +1,135 @@
+"""Entries of a file of variables that a class of settings does not know, and therefore refuses (pydantic-settings).
+
+Such a class forbids what it does not know, and reads the whole file: an entry for another program ends this one.
+Source: pydantic-settings' documentation, "Dotenv (.env) support"; DotEnvSettingsSource of its sources.py.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+
+from core.common.syntax_tree import last_name, literal_text, statements_of
+from core.host.startup.plain import read_dotenv
+from core.knowledge.modules import module_of
+from core.model.facts import PythonEnvironment, path_text
+from core.probes.python.installed.distributions import required_name
+from core.probes.python.text.module_text import modules_imported
+from core.probes.python.text.path_expressions import PathNames
+from core.probes.starting.commands.lacking_modules import has_module, surely_run
+from core.probes.starting.machine import Ground
+from core.probes.starting.misnamed_settings import code_of, environment_of
+from core.probes.starting.ways import Reached, ended_start
+
+MOST_PROGRAMS, MOST_BYTES, MOST_MODULES = 20, 1 << 18, 40
+READER, BASE = "pydantic_settings", "BaseSettings"
+
+
+def forbidden_settings(ground: Ground) -> Iterator[Reached]:
+    """Yield the programs of the working folder that surely make an object of such a class, with a file that has an entry too many."""
+    if not ground.is_in_project or not any(has_module(p, READER, ground) for p in ground.pythons):
+        return
+    for path in (ground.where.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
+        text = ground.where.text(path, MOST_BYTES) or ""
+        home = environment_of(text, READER, ground)
+        for file, source, place in _modules(path, text, home, ground) if home else ():
+            if home and (told := _refused(file, source, place, ground)):
+                line, settings, names = told
+                one = ended_start(
+                    home.prefix, f"Extra inputs are not permitted: {', '.join(names)}", home.executable, "file refused",
+                    source=f"{place}:{line}", program=settings, command=READER,
+                )  # fmt: skip
+                yield Reached(
+                    kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
+                )
+                break
+
+
+def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Ground) -> Iterator[tuple[bool, str, str]]:
+    """Yield the program, and the modules that its import surely loads of its own folder and of packages that require the reader: whether
+    it is the program, its text and its file.
+    """
+    yield True, text, path
+    code = code_of(home, ground) if home else None
+    users = (
+        {module_of(d.name) for d in home.distributions if READER.replace("_", "-") in map(required_name, d.requires)}
+        if home
+        else set()
+    )
+    own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}
+    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _named(node, "")]
+    seen: set[str] = set()
+    while waiting and code and len(seen) < MOST_MODULES:
+        dotted = waiting.pop(0)
+        if dotted in seen or dotted.partition(".")[0] not in users | own:
+            continue
+        seen.add(dotted)
+        if its := code.scope(dotted):
+            yield False, its.text, its.path
+            waiting += [m for n in surely_run(statements_of(its.text), as_main=False) for m in _named(n, its.package)]
+
+
+def _named(node: ast.stmt, package: str) -> Iterator[str]:
+    """Yield the modules that a statement imports: with a package its parents, and with ``from`` what it names, which may be modules."""
+    for module in modules_imported(node, package):
+        parts = module.split(".")
+        yield from (".".join(parts[: n + 1]) for n in range(len(parts)))
+        if isinstance(node, ast.ImportFrom):
+            yield from (f"{module}.{one.name}" for one in node.names)
+
+
+def _refused(is_program: bool, text: str, place: str, ground: Ground) -> tuple[int, str, list[str]] | None:
+    """Return the line that makes an object whose file has an entry too many, the file, and these entries; None for none."""
+    classes = (
+        {
+            n.name: n
+            for n in statements_of(text)
+            if isinstance(n, ast.ClassDef) and any(last_name(b) == BASE for b in n.bases)
+        }
+        if BASE in text and READER in text
+        else {}
+    )
+    for node in surely_run(statements_of(text), as_main=is_program) if classes else ():
+        match node:
+            case (
+                ast.Assign(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[]))
+                | ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[]))
+            ) if name in classes and (told := _unknown(classes[name], place, ground)):
+                return node.lineno, *told
+    return None
+
+
+def _unknown(node: ast.ClassDef, place: str, ground: Ground) -> tuple[str, list[str]] | None:
+    """Return the file that a class of settings reads, and its entries that no field takes; None for none, and where reading does not show it."""
+    config = _config(node)
+    named = PathNames(place, folder=ground.folder).value_of(config["env_file"]) if "env_file" in config else None
+    extra = literal_text(config["extra"]) if "extra" in config else "forbid"
+    prefix = literal_text(config["env_prefix"]) if "env_prefix" in config else ""
+    fields = [f for f in node.body if isinstance(f, ast.AnnAssign) and isinstance(f.target, ast.Name)]
+    aliased = any(
+        isinstance(f.value, ast.Call) and any("alias" in (k.arg or "") for k in f.value.keywords) for f in fields
+    )
+    if not named or extra != "forbid" or prefix is None or aliased or [last_name(b) for b in node.bases] != [BASE]:
+        return None
+    file = ground.where.path_module.normpath(ground.where.join(ground.folder, named))
+    told = ground.session()
+    if (text := ground.read(file)) is None:
+        return None
+    read_dotenv(text, file, told)
+    known = tuple(f"{prefix}{getattr(f.target, 'id', '')}".lower() for f in fields)
+    odd = [n for n in told.lines if told.values.get(n) and not n.lower().startswith(known)]
+    return (file, odd) if odd else None
+
+
+def _config(node: ast.ClassDef) -> Mapping[str, ast.expr]:
+    """Return what a class says about itself: ``model_config = SettingsConfigDict(...)``, or an inner class Config."""
+    for part in node.body:
+        match part:
+            case ast.Assign(targets=[ast.Name(id="model_config")], value=ast.Call(keywords=given)):
+                return {k.arg: k.value for k in given if k.arg}
+            case ast.ClassDef(name="Config", body=body):
+                pairs = ((s.targets[0], s.value) for s in body if isinstance(s, ast.Assign))
+                return {t.id: v for t, v in pairs if isinstance(t, ast.Name)}
+            case _:
+                pass
+    return {}
