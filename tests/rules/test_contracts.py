@@ -776,6 +776,13 @@ def test_quotation_marks_that_the_name_of_a_folder_cannot_have(variable: str, va
     assert all(f.remedy == PointTo(variable=variable, folder=value.strip('"')) for f in its)
 
 
+@pytest.mark.parametrize(("value", "told"), [("D:\new\\hf", True), ("D:\\new\\hf", False)])
+def test_an_escape_of_a_file_of_variables_that_no_path_has(value: str, told: bool):
+    seen = machine("HF_HOME", value, *TORCH, Distribution(name="huggingface-hub", version="1.0", location=SITE))
+    its = found(replace(seen, machine=replace(seen.machine, system="windows")))
+    assert [f.subject for f in its if "control character" in f.title] == ["HF_HOME"] * told
+
+
 @pytest.mark.parametrize(("below", "there"), [("\\bin", True), ("\\bin", False), ("", True)])
 def test_a_variable_of_the_toolkit_that_names_a_folder_of_one(below: str, there: bool):
     root = "C:\\CUDA\\v12.4"
