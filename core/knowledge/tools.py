@@ -58,6 +58,8 @@ class SystemProgram(Frozen, frozen=True, kw_only=True):
     """The system's package that has it."""
     run_by: str = ""
     """A pattern of what a program spells that starts it; empty where using the package does."""
+    unless: str = ""
+    """A pattern of what a program spells that names another one: its group is the path, where that is written out."""
     source: str = ""
 
 

@@ -123,3 +123,33 @@ def test_a_lacking_program_is_a_note_where_another_package_brought_its_reader(
     lost = UnfitTool(prefix=prefix, reader="graphviz 0.21", name="dot", path=DOT, state="absent", runs=True, package="graphviz", asked_by=asked_by)  # fmt: skip
     told = [f for f in diagnose(replace(machine, framework_tools=(lost,))) if f.cause == "system_library_missing"]
     assert [(f.severity, f.id) for f in told] == [(severity, "frameworks.program-dot")]
+
+
+READS = "import pytesseract\npytesseract.image_to_string(page)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "lacks"),
+    [
+        (READS, ["tesseract"]),
+        (f"pytesseract.pytesseract.tesseract_cmd = '/opt/t/tesseract'\n{READS}", []),
+        (f"pytesseract.pytesseract.tesseract_cmd = 'own/tesseract'\n{READS}", []),
+        (f"pytesseract.pytesseract.tesseract_cmd = find()\n{READS}", []),
+        (f"pytesseract.pytesseract.tesseract_cmd = '/opt/gone/tesseract'\n{READS}", ["tesseract"]),
+        (f"pytesseract.pytesseract.tesseract_cmd = r'C:\\t.exe'\n{READS}", ["tesseract"]),
+        (f"import os\nos.environ['PATH'] += ':/opt/t'\n{READS}", []),
+        (f"import os\nprint(os.environ['HOME'])\n{READS}", ["tesseract"]),
+    ],
+)  # fmt: skip
+def test_a_program_that_says_where_the_systems_program_is_lacks_nothing(
+    tmp_path: Path, program: str, lacks: list[str]
+) -> None:
+    write(tmp_path, f"{SITE}/pytesseract-0.3.13.dist-info/METADATA", "Name: pytesseract\n")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    for file in ("/opt/t/tesseract", "/home/ada/work/own/tesseract"):
+        write(tmp_path, file, "#")
+        (tmp_path / file.lstrip("/")).chmod(0o755)
+    here = request(tmp_path, {"PATH": "/usr/local/bin:/usr/bin"})
+    python = PythonEnvironment(prefix="/opt/env", executable="/opt/env/bin/python", version="3.11.2", site_packages=(SITE,), kind="venv")  # fmt: skip
+    here = replace(here, seen=replace(here.seen, pythons=(python,)), script_folder="/home/ada/work")
+    assert [t.name for t in tools.look(here) if t.package] == lacks

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.tools import Builder, SystemProgram, Tool, known_compilers, known_tools, system_programs
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
@@ -20,6 +21,7 @@ from core.probes.probe import ProbeRequest
 from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
+from core.probes.python.locations import start_folder
 from core.probes.python.programs.checkpoints import refused_checkpoints
 from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.python.programs.program_calls import lacking_for_calls
@@ -132,7 +134,23 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
 def _is_started(program: SystemProgram, request: ProbeRequest, where: Sysroot) -> bool:
     """Whether a program of the folder may start a program of the system's; where the folder has none, the next one may."""
     texts = texts_of_programs(request, where)
+    if any(_names_another(program, text, request, where) for text in texts):
+        return False
     return not (texts and program.run_by) or any(re.search(program.run_by, text) for text in texts)
+
+
+ADDS_TO_PATH = late_pattern(r"\benviron(?:\[[\"']PATH|\.get\([\"']PATH)|\bputenv\b")
+
+
+def _names_another(program: SystemProgram, text: str, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether a program of the person's says where the system's program is: in a place that is there, or that only the program knows."""
+    if program.run_by and not re.search(program.run_by, text):
+        return False
+    if re.search(rf"\b(?:{program.reader.replace('-', '_')})\b", text) and ADDS_TO_PATH.search(text):
+        return True
+    found = re.search(program.unless, text) if program.unless else None
+    place = next(filter(None, found.groups()), "") if found else ""
+    return found is not None and (not place or _may_run(where.join(start_folder(request, where), place), where))
 
 
 def _brought_along(reader: Distribution, installed: Iterable[Distribution], where: Sysroot) -> str:
