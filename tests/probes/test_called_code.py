@@ -468,6 +468,19 @@ class Figure(Shape):
     def axes(self, *, number=1):
         self.given = print
 
+def expanded(of):
+    for way in ("text",):
+        setattr(of, way + "_size", print)
+    return of
+
+@expanded
+class Expanded(Shape):
+    pass
+
+class Filled(Shape):
+    for way in ("text",):
+        locals()[way + "_size"] = print
+
 class Open(Shape):
     def __getattr__(self, name):
         return print
@@ -579,6 +592,8 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "one that another function sets": ("import drawing\nf = drawing.Figure()\ndrawing.helper(f)\nf.later()\n", None),
     "one that a method sets": ("import drawing\nf = drawing.Figure()\nf.axes()\nf.given()\n", None),
     "one that the program sets": ("import drawing\ndrawing.Figure.text_size = print\ndrawing.Figure().text_size()\n", None),
+    "one that a decorator gives the class": ("import drawing\ndrawing.Expanded().text_size()\n", None),
+    "one whose name the class's body computes": ("import drawing\nf = drawing.Filled()\nf.text_size()\n", None),
     "one that is computed": ("import drawing\ndrawing.Open().text_size()\n", None),
     "a keyword of a method that another name stands for": ("import drawing\ndrawing.figure().axes(projection='3d')\n", ("no parameter", "drawing", "projection")),
     "a decorator that gives back what it gets": ("import drawing\ndrawing.read('a', comma=1)\n", ("no parameter", "drawing", "comma")),

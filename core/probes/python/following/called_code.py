@@ -362,7 +362,7 @@ class CalledCode:
         ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
         """
         line = self.bases_in_order(its)
-        if line is None or (its.is_base and self._found.times_defined(its.scope.dotted, wanted) > 1):
+        if line is None or (its.is_base and self._times_defined(its, wanted) > 1):
             return None
         name = ".".join((its.scope.dotted.partition(".")[0], its.node.name, wanted))
         at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
@@ -424,18 +424,25 @@ class CalledCode:
     def lacks_method(self, its: Class, name: str) -> bool:
         """Whether objects of a class surely have no attribute of this name: neither its bases nor other code of the package give them one."""
         line = self.bases_in_order(its)
-        if line is None or name.startswith("__") or (its.is_base and self._found.times_defined(its.scope.dotted, name)):
+        if line is None or name.startswith("__") or (its.is_base and self._times_defined(its, name)):
             return False
-        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.]){name}\b[ \t]*[:=](?!=)|[\"']{name}[\"']")
+        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.]){name}\b[ \t]*[:=](?!=)")
         return not any(
             spelt.search(one.scope.text)
             or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
             or any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
             or any(w.arg == "metaclass" and chain_of(w.value)[-1:] != ("ABCMeta",) for w in one.node.keywords)
             or _may_give(_method(one.node, "__init_subclass__"), name)
+            or _may_get_more(one)
+            or self._found.times_in_package(one.scope.dotted, rf"[\"']{name}[\"']", name)
             or self._found.is_set_elsewhere(one.scope.dotted, name)
             for one in line
         )
+
+    def _times_defined(self, its: Class, name: str) -> int:
+        """Return how many methods, and inner functions, of a name the class's whole package defines; a stub's are on one line."""
+        method = rf"(?m)^[ \t]+(?:async[ \t]+)?def[ \t]+{name}\b(?![^\n]*\.\.\.[ \t]*$)"
+        return self._found.times_in_package(its.scope.dotted, method, name)
 
     def _runs_as_it_is(self, node: ast.FunctionDef, scope: Scope) -> bool:
         """Whether a call runs the body at once, with the keywords that it gives: no generator, and no decorator that may take some."""
@@ -605,6 +612,19 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     """Return the last definition of a method at the top of a class; overloads come before it."""
     found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
     return found[-1] if found else None
+
+
+def _may_get_more(its: Class) -> bool:
+    """Whether code beside a class, or in its body, may give it attributes whose names are computed."""
+    lines = its.scope.text.splitlines()
+    by_itself = _method(its.node, "__init_subclass__")
+    apart = range(by_itself.lineno - 1, by_itself.end_lineno or 0) if by_itself else ()
+    inside = (n for n in range(its.node.lineno - 1, its.node.end_lineno or 0) if n not in apart)
+    sets = r"\bsetattr\(\s*cls\b|\b(?:locals|vars)\(\)\[|\bexec\("
+    return bool(
+        re.search(sets, "\n".join(lines[n] for n in inside))
+        or re.search(rf"\bsetattr\(\s*{its.node.name}\b", its.scope.text)
+    )
 
 
 def _may_give(maker: ast.FunctionDef | None, name: str) -> bool:

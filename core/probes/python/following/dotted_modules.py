@@ -443,11 +443,10 @@ class DottedModules:
             for data in self._contents.of(its.folders)
         )
 
-    def times_defined(self, dotted: str, name: str) -> int:
-        """Return how many methods, and inner functions, of this name the text of a whole package defines."""
-        word = re.compile(rf"(?m)^[ \t]+(?:async[ \t]+)?def[ \t]+{name}\b(?![^\n]*\.\.\.[ \t]*$)")  # no stub
+    def times_in_package(self, dotted: str, pattern: str, name: str) -> int:
+        """Return how often a pattern that contains a name is in the text of a whole package."""
         texts = self._contents.of(self.find(dotted.partition(".")[0]).folders)
-        return sum(len(word.findall(text)) for text in texts if isinstance(text, str) and name in text)
+        return sum(len(re.findall(pattern, text)) for text in texts if isinstance(text, str) and name in text)
 
     def _knows_nothing_of(self, path: str, text: str, top: str) -> bool:
         """Whether a file of another installed package neither imports a package nor spells its name: it sets nothing there."""

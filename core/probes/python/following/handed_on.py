@@ -43,7 +43,8 @@ def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: boo
 
 
 def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
-    """Whether a decorator returns the function, or the class, that it gets: it changes its docstring, or notes it.
+    """Whether a decorator returns the function, or the class, that it gets: it changes its docstring, or notes it, and gives
+    it nothing whose name is computed.
 
     ``called``: the decorator is what a call of ``maker`` returns.
     """
@@ -61,6 +62,7 @@ def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
         and names[0] not in stored
         and isinstance(maker.body[-1], ast.Return)
         and all(chain_of(value) == (names[0],) for value in returns)
+        and not any(isinstance(n, ast.Call) and chain_of(n.func) == ("setattr",) for n in walk(maker))
     )
 
 
