@@ -112,6 +112,7 @@ class Absence:
                     return None  # a folder without __init__ (of stubs, as cv2 has) need not be what the attribute is
                 module = f"{module}.{name}"
                 continue
+            by_text = by_text and its.kind != "standard"  # which is told by the table, and has no text here
             lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
             return (module, name) if lacks else None
         return None

@@ -102,7 +102,9 @@ class DottedModules:
     def _top(self, name: str) -> Module:
         found, entries = self.search.find(name), self.search.search.entries
         origin = self.search.search.origin(found.entry)
-        if name in self.lacking and (origin in ("", "standard library") or found.kind == "namespace"):
+        if (name in self.lacking or name in self.given_up & STANDARD) and (
+            origin in ("", "standard library") or found.kind == "namespace"
+        ):
             return Module("lacking")
         if origin == "standard library" and name in self.of_python and found.kind in ("package", "module", "extension"):
             folder = self._where.parent(found.path)
