@@ -309,7 +309,8 @@ class Follower:
         known = {
             name: module
             for name, (module, its) in found.items()
-            if its.kind in ("package", "module") or (its.kind == "standard" and self._absence.is_anothers(module, its, frame))
+            if its.kind in ("package", "module")
+            or (its.kind == "standard" and self._absence.is_anothers(module, its, frame))
         }
         if any(self._found.is_loaded_late(*module.rpartition(".")[::2]) for module in known.values() if "." in module):
             return True
