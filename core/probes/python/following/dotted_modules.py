@@ -473,6 +473,8 @@ class DottedModules:
         quoted = re.compile(rf"[\"']{name}[\"']")
         reads = re.compile(rf"(?m)^\w+[ \t]*=[ \t]*{re.escape(dotted)}\.{name}[ \t]*$")
 
+        handed_on = re.compile(rf"\([^()\n]*\bsys\.modules\[[\"']{re.escape(dotted)}[\"']\]")  # as tlz is, to be filled
+
         def sets(text: str) -> bool:
             if name in text and (read := reads.search(text)):
                 text = text[: read.start()]  # What it sets later is too late for itself.
@@ -483,7 +485,7 @@ class DottedModules:
         return any(sets(text) for text in texts) or any(
             data is None
             or (
-                sets_attribute(data, name)
+                sets_attribute(data, name) or ("sys.modules[" in data and handed_on.search(data) is not None)
                 if isinstance(data, str)
                 else len(name) > 5 and read_compiled(data).spells(spelt)
             )
