@@ -10,6 +10,7 @@ from pathlib import Path
 from tests.windows.faultlab.machine import Machine
 from tests.windows.worldlab.held_out_2 import PROJECT, REQUIREMENT, RUNTIME, project, script
 from tests.windows.worldlab.held_out_3 import numpys
+from tests.windows.worldlab.held_out_8 import NO_GPU_BUILD
 from tests.windows.worldlab.held_out_11 import installed, torch_of_pip
 from tests.windows.worldlab.modules import SYSTEMS, aside
 from tests.windows.worldlab.scenes import BROKEN, FOREIGN, Plant, Scene
@@ -94,6 +95,14 @@ def own_library(source: str) -> Plant:
 
 
 OPENS = project("train.py", "import ctypes\nimport os\n\nimport numpy\n\nailib = ctypes.CDLL(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'bin', 'ailib.dll'))\n")  # fmt: skip
+
+
+def gathers(backend: str) -> Plant:
+    """Write a program that begins with others' processes."""
+    return project("train.py", "import os\n\nimport torch\nimport torch.distributed as dist\n\nos.environ['MASTER_ADDR'] = '127.0.0.1'\nos.environ['MASTER_PORT'] = '29511'\n"
+                   f"os.environ['USE_LIBUV'] = '0'\ndist.init_process_group('{backend}', rank=0, world_size=1)\ndist.destroy_process_group()\n")  # fmt: skip
+
+
 FOR_LINUX = project("train.py", "import numpy\nimport fastserve\n")
 
 PARITIES: tuple[Scene, ...] = (
@@ -102,6 +111,7 @@ PARITIES: tuple[Scene, ...] = (
     Scene(f"{PARITY}library-of-a-part", "numpy", (SYSTEMS, RUNTIME), numpys(codes, aside("mfplat.dll"), READS), names="mfplat.dll", runs=script(), folder=PROJECT),
     Scene(f"{PARITY}torchaudio-without-a-backend", "torch", (REQUIREMENT, SYSTEMS), torch_of_pip(TORCHAUDIO, LISTENS), names="soundfile", runs=script(), folder=PROJECT),
     Scene(f"{PARITY}answer-as-mp3-without-ffmpeg", "numpy", (SYSTEMS,), numpys(PYDUB, speaks("mp3")), names="ffmpeg", runs=script(), folder=PROJECT),
+    Scene(f"{PARITY}nccl-on-windows", "torch", (REQUIREMENT, "nccl_failed", NO_GPU_BUILD), torch_of_pip(gathers("nccl")), names="nccl", runs=script(), folder=PROJECT),
     Scene(f"{PARITY}package-for-linux", "numpy", (REQUIREMENT,), numpys(package("fastserve", "import resource\n\nimport numpy\n"), FOR_LINUX), names="resource", runs=script(), folder=PROJECT),
     Scene(f"{PARITY}signal-of-linux", "numpy", (REQUIREMENT,), numpys(package("fastserve", "import signal\n\nimport numpy\n\n\ndef stop(how=signal.SIGKILL):\n    pass\n"), FOR_LINUX), names="SIGKILL", runs=script(), folder=PROJECT),
     # healthy
@@ -109,5 +119,6 @@ PARITIES: tuple[Scene, ...] = (
     Scene(f"{ODD}library-of-a-part-that-nobody-imports", "numpy", (), numpys(codes, aside("mfplat.dll"), project("train.py", "import numpy\nimport codes\n")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}torchaudio-with-soundfile", "torch", (), torch_of_pip(TORCHAUDIO, SOUNDFILE, LISTENS), runs=script(), folder=PROJECT),
     Scene(f"{ODD}answer-as-wav-without-ffmpeg", "numpy", (), numpys(PYDUB, speaks("wav")), runs=script(), folder=PROJECT),
+    Scene(f"{ODD}gloo-on-windows", "torch", (), torch_of_pip(gathers("gloo")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}package-for-both-systems", "numpy", (), numpys(package("fastserve", GUARDED), FOR_LINUX), runs=script(), folder=PROJECT),
 )  # fmt: skip
