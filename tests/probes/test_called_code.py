@@ -413,6 +413,9 @@ class Doc:
         return function
 
 def documented(*names):
+    def spelt(name):
+        return name.lower()
+
     def inner(of):
         if names:
             of.names = names

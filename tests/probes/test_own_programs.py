@@ -14,7 +14,7 @@ from core.probes.python.following.misfits import is_of_another_series, misfits
 from core.probes.python.installed.compiled_remains import compiled_remains
 from core.probes.python.programs.on_cpu import on_cpu_alone
 from core.probes.python.programs.on_cudnn import callers_of_cudnn
-from core.probes.python.programs.own_programs import idle_distributions, is_part_idle, starts_workers
+from core.probes.python.programs.own_programs import idle_distributions, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
 from core.rules.frameworks import broken
@@ -73,24 +73,6 @@ def test_what_fetches_models_and_no_program_uses(program: str, idle: bool, tmp_p
     assert ("huggingface-hub" in idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
 
 
-@pytest.mark.parametrize(
-    ("program", "idle"),
-    [
-        ("import torch\n", True),
-        ("import torch.distributed as dist\n", False),
-        ("import torch\nimport accelerate\n", False),
-        ("import json\n", False),
-        ("import torch\nundistributed = 1\n", True),
-    ],
-)
-def test_a_part_of_a_framework_that_no_program_names(program: str, idle: bool, tmp_path: Path):
-    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
-    folder = f"{SITE}/accelerate-1.6.0.dist-info/METADATA"
-    write(tmp_path, folder, "Metadata-Version: 2.1\nName: accelerate\nVersion: 1.6.0\nRequires-Dist: torch>=2.0\n")
-    write(tmp_path, "/home/ada/work/main.py", program)
-    assert is_part_idle("distributed", "torch", its.seen.pythons[0], its, sysroot_of_path(tmp_path)) is idle
-
-
 def test_a_program_names_cupy_by_its_module_and_not_by_the_wheel(tmp_path: Path):
     its = asked(tmp_path, *SPEECH, Distribution(name="cupy-cuda12x", version="13.6.0", location=SITE))
     main = write(tmp_path, "/home/ada/work/main.py", "import numba\n")
@@ -112,6 +94,27 @@ def test_a_package_that_does_not_import_and_no_program_uses(program: str, idle: 
     write(tmp_path, "/home/ada/work/main.py", program)
     told = idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path), {"langgraph"})
     assert ("langgraph" in told) is idle
+
+
+@pytest.mark.parametrize(
+    ("code", "idle"),
+    [
+        ("try:\n  import sounddevice as sd\nexcept OSError as e:\n  sd = None\n", True),
+        ("try:\n    import sounddevice\nexcept ImportError:\n    sounddevice = None\n", False),
+        ("try:\n    import sounddevice\nexcept Exception:\n    pass\n\ndef f():\n    import sounddevice\n", False),
+        ("", False),
+    ],
+    ids=["one error of a library that is absent", "another error", "elsewhere it is not tried", "nothing imports it"],
+)
+def test_what_requires_a_package_and_goes_on_without_does_not_use_it(code: str, idle: bool, tmp_path: Path):
+    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
+    for name, wish in (("sounddevice-0.5.6", ""), ("mediapipe-0.10.31", "Requires-Dist: sounddevice~=0.5\n")):
+        metadata = f"Metadata-Version: 2.4\nName: {name.partition('-')[0]}\n{wish}"
+        write(tmp_path, f"{SITE}/{name}.dist-info/METADATA", metadata)
+    write(tmp_path, f"{SITE}/mediapipe/audio/record.py", code)
+    write(tmp_path, "/home/ada/work/main.py", "import torch, mediapipe\n")
+    told = idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path), {"sounddevice"})
+    assert ("sounddevice" in told) is idle
 
 
 SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"

@@ -230,3 +230,17 @@ def test_packages_for_another_c_library_are_a_fault_each() -> None:
     musl = lacking("libc.musl-x86_64.so.1")
     assert _fault(unfit(musl)) == ("opencv-python 4.12.0", "")
     assert _fault(unfit(lacking("libGL.so.1"))) == ("", "libGL.so.1")
+
+
+@pytest.mark.parametrize(
+    ("module", "idle", "severity"),
+    [("sounddevice", ("sounddevice",), "NOTE"), ("sounddevice", (), "ERROR"), ("scipy", ("scipy",), "ERROR")],
+    ids=["nobody comes to it", "a program may", "its own compiled module"],
+)
+def test_a_library_that_code_opens_is_a_note_where_no_program_comes_to_it(
+    module: str, idle: tuple[str, ...], severity: str
+) -> None:
+    its = unfit(lacking("libportaudio.so.2"), starts=(module,), wanted=module, owner=f"{module} 0.5", importer="")
+    seen = machine(its)
+    (found,) = unfit_extensions(replace(seen, imports=(replace((seen.imports or ())[0], idle=idle),)))
+    assert found.severity.name == severity

@@ -9,7 +9,7 @@ from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.knowledge.causes import Cause
-from core.knowledge.modules import NEED_TK, SELDOM_BUILT, module_table
+from core.knowledge.modules import NEED_TK, SELDOM_BUILT, distribution_of, module_table
 from core.model.facts import EndedImport, ImportSearch, Snapshot
 from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
@@ -32,7 +32,7 @@ from core.rules.windows_parts import (
     install_part,
     readable_again,
 )
-from core.rules.wording import WARNING, Concern, concern_row, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, Concern, concern_row, make_finding, manual_fix, observation
 
 MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 """Libraries that a wheel for musl needs: glibc's own file name has a number, and libc.so is a linker script."""
@@ -103,8 +103,12 @@ def _concerned(
 
 def _severity(home: EnvironmentView, consumers: list[str], its: list[EndedImport]) -> Severity:
     """Return the severity: an error if the package cannot be imported, or a file of it is surely damaged; less if only some of its
-    modules are affected by what another package lacks.
+    modules are affected by what another package lacks, and a note if its code opens a system's library, and no program in the folder
+    comes to it.
     """
+    starts, opening = {start for e in its for start in e.starts}, {row.module for row in module_table().opened}
+    if not consumers and starts and starts <= opening and all(home.is_idle(distribution_of(start)) for start in starts):
+        return NOTE
     certain = bool(consumers) or any(
         not _is_at_use(e) and (e.starts or _is_itself(e) or _is_indispensable(e)) for e in its
     )

@@ -19,12 +19,11 @@ def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: boo
     """
     if gives_back(maker, called=called) or isinstance(maker, ast.ClassDef):
         return gives_back(maker, called=called)
-    inner = [n for n in maker.body if isinstance(n, ast.FunctionDef)]
-    if len(inner) != 1:
+    its = _made_by(maker)
+    if its is None:
         return False
     if called:
-        return hands_on(inner[0], called=False, places=places)
-    (its,) = inner
+        return hands_on(its, called=False, places=places)
     if not maker.args.args or its.args.kwarg is None:
         return False
     wrapped, words = maker.args.args[0].arg, its.args.kwarg.arg
@@ -49,9 +48,8 @@ def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
     ``called``: the decorator is what a call of ``maker`` returns.
     """
     if called:
-        inner = [n for n in maker.body if isinstance(n, ast.FunctionDef)]
-        inner = [n for n in inner if isinstance(maker, ast.FunctionDef) or n.name == "__call__"]
-        return len(inner) == 1 and gives_back(inner[0], called=False)
+        its = _made_by(maker)
+        return its is not None and gives_back(its, called=False)
     if isinstance(maker, ast.ClassDef):
         return False
     names = [a.arg for a in maker.args.args if a.arg != "self"]
@@ -64,6 +62,16 @@ def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
         and all(chain_of(value) == (names[0],) for value in returns)
         and not any(isinstance(n, ast.Call) and chain_of(n.func) == ("setattr",) for n in walk(maker))
     )
+
+
+def _made_by(maker: ast.FunctionDef | ast.ClassDef) -> ast.FunctionDef | None:
+    """Return the function that a call of another one returns: the one in it that it names, or the only one; of a class, ``__call__``."""
+    inner = [n for n in maker.body if isinstance(n, ast.FunctionDef)]
+    ends = maker.body[-1]
+    named = chain_of(ends.value) if isinstance(ends, ast.Return) else ()
+    wanted = named if isinstance(maker, ast.FunctionDef) else ("__call__",)
+    found = [n for n in inner if (n.name,) == wanted]
+    return found[0] if len(found) == 1 else inner[0] if len(inner) == 1 and isinstance(maker, ast.FunctionDef) else None
 
 
 def _gives_all_places(call: ast.Call, by: ast.FunctionDef) -> bool:

@@ -12,6 +12,7 @@ from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.distributions import all_requirements, required_name
 from core.probes.python.programs.program_folder import LEFT_OUT, PROGRAMS, own_texts
+from core.probes.python.text.package_contents import PackageContents
 from core.probes.sysroot import Sysroot
 
 _IMPORT = late_pattern(r"(?m)(?:^[ \t]*|\"[ \t]*)(?:import|from)[ \t]+([A-Za-z_]\w*)")
@@ -39,22 +40,27 @@ def idle_distributions(
     idle = [name for name in mine if not _is_named(name, python.distributions, its)]
     if left := [name for name in failing if name not in mine]:  # what requires them need not be among the known ones
         everything = [d for site in python.site_packages for d in all_requirements(site, where)]
-        idle += [name for name in left if not _is_named(name, everything, its)]
+        for name in left:
+            users = [d for d in everything if not _does_without(d, name, where)]
+            idle += [name] if not _is_named(name, users, its) else []
     return tuple(dict.fromkeys(idle))
 
 
-def is_part_idle(
-    part: str, distribution: str, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
-) -> bool:
-    """Whether no program in the folder names a part of a package, nor a package that uses the whole one, though it uses the environment."""
-    its = own_texts(request, where)
-    there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
-    programs = [text for path, text in (its or {}).items() if path.endswith(PROGRAMS)]
-    if there.isdisjoint({top for text in programs for top in _IMPORT.findall(text)} - LEFT_OUT):
+def _does_without(its: Distribution, wanted: str, where: Sysroot) -> bool:
+    """Whether a package that requires another one goes on where this does not find a library: each import stands in a ``try`` with a
+    handler for that, as MediaPipe's of sounddevice does.
+    """
+    if wanted not in map(required_name, (*its.requires, *its.pins)):
         return False
-    everything = [d for site in python.site_packages for d in all_requirements(site, where)]
-    users = with_users({distribution}, everything) - {distribution}
-    return not any(re.search(rf"(?<![^\W_]){part}", text) or is_spelt(users, text) for text in (its or {}).values())
+    name = re.escape(module_of(wanted))
+    asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{name}\b")
+    tried = re.compile(
+        rf"(?m)^([ \t]*)try:[ \t]*\n\1[ \t]+(?:import|from)[ \t]+{name}\b[^\n]*\n\1except(?:[ \t][^\n:]*\b(?:OSError|Exception)\b[^\n:]*)?:"
+    )
+    folder = where.join(its.location, module_of(its.name))
+    texts = [t for t in PackageContents(where).of((folder,)) if isinstance(t, str) and module_of(wanted) in t]
+    asked = sum(len(asks.findall(text)) for text in texts)
+    return 0 < asked == sum(len(tried.findall(text)) for text in texts)
 
 
 def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
