@@ -222,6 +222,13 @@ def test_what_a_call_needs(
         ("import git\n", "GitPython", [], ["git"]),
         ("import git\n", "GitPython", ["C:/tools/git.exe"], []),
         ("model = torch.compile(model)\n", "torch", [], ["cl"]),
+        ("import torch\nops = load_inline(name='a', cpp_sources=CODE)\n", "torch", ["C:/tools/ninja.exe"], ["cl"]),
+        (
+            "import torch\nops = load_inline(name='a', cpp_sources=CODE)\n",
+            "torch",
+            ["C:/tools/ninja.exe", "C:/tools/cl.exe"],
+            [],
+        ),
         ("model = torch.compile(model, backend='eager')\n", "torch", [], []),
         ("if args.fast:\n    model = torch.compile(model)\n", "torch", [], []),
     ],
