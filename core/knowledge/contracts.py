@@ -281,6 +281,13 @@ def proxy_scheme(value: str) -> str:
     return scheme.lower() if mark else ""
 
 
+def lacks_port(value: str) -> bool:
+    """Return whether something else than a number stands where the port of an address belongs, as clients of HTTP part it (RFC 3986, 3.2)."""
+    host = re.split(r"[/?#]", value.strip().partition("://")[2], maxsplit=1)[0].rpartition("@")[2]
+    port = re.fullmatch(r"(?:\[[^\]]*\]|[^:]*):(.+)", host)
+    return port is not None and re.fullmatch(r"\d{1,5}", port[1]) is None
+
+
 OFFLINE = ("1", "on", "yes", "true")
 """Values, in small letters, with which huggingface_hub asks no server (its constants.py)."""
 

@@ -117,12 +117,16 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
         return known and re.fullmatch(self.distributions, distribution) is not None
 
 
+NOT_ON_WINDOWS = "posix>=1"
+"""What stands for a requirement where Python on Windows does not have the name."""
+
+
 class GivenUp(Frozen, frozen=True, kw_only=True):
     """A module, or a name of one, that later releases of its package no longer have."""
 
     name: str
     last: str
-    """The requirement for the releases that have it; of Python itself for a name of its library: "python<3.10"."""
+    """The requirement for the releases that have it; of Python itself for a name of its library: "python<3.10", and NOT_ON_WINDOWS."""
     now: str = ""
     """Where what it stood for is in the later releases; empty where code has to change otherwise. {name} is the last part of the name."""
     parts: tuple[str, ...] = ()
@@ -208,7 +212,7 @@ def _given_up_rows() -> Mapping[str, GivenUp]:
     found = {}
     for row in module_table().given_up:
         for part in row.parts or ("",):
-            name = f"{row.name}.{part}" if part else row.name
+            name = f"{row.name}.{part}".strip(".")
             found[name] = msgspec.structs.replace(row, name=name, now=row.now.replace("{name}", part))
     return found
 

@@ -85,7 +85,7 @@ class Call(Frozen, frozen=True, kw_only=True):
     chosen: tuple[str, ...] = ()
     """Variables, and files of the home ("~/..."), that choose something else to be used."""
     instead: Mapping[str, str] = {}
-    """Distributions that may be used in its place -> the setting that says so."""
+    """Distributions that may be used in its place -> the setting that says so; of a call of which nothing is wanted, what is written there."""
     by_module: str = ""
     """The module of the reader, with its words, that installs it where no index has it: "spacy download {name}"."""
     compiles: str = ""

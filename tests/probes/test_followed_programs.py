@@ -713,3 +713,36 @@ def test_a_library_that_a_part_of_a_package_opens(program: str, told: object, tm
         (e.edge.name if e.edge else "", e.owner, [Path(s).stem for s in e.starts]) for e in ends if e.kind == "unfit"
     ] == told
     assert python_fails(tmp_path) == bool(told)
+
+
+@pytest.mark.parametrize("system", ["linux", "windows"])
+@pytest.mark.parametrize(
+    ("program", "package", "told"),
+    [
+        ("import serving\n", "import resource\n", ("resource", "")),
+        ("import serving\n", "import signal\n\n\ndef stop(how=signal.SIGKILL):\n    pass\n", ("signal", "SIGKILL")),
+        ("import serving\n", "from os import geteuid\n", ("os", "geteuid")),
+        ("import serving\n", "try:\n    import fcntl\nexcept ImportError:\n    fcntl = None\n", None),
+        ("import serving\n", "import os\n\nif os.name == 'posix':\n    import pwd\n", None),
+        ("import serving\n", "import sys\n\nif sys.platform != 'win32':\n    import resource\n", None),
+        ("import serving\n", "import signal\n\n\ndef stop():\n    signal.alarm(3)\n", None),
+        ("import serving\n", "import signal\n\nHOW = getattr(signal, 'SIGKILL', 9)\n", None),
+        ("import resource\nimport serving\n", "", None),
+    ],
+)
+def test_names_that_python_does_not_have_on_windows(
+    system: str, program: str, package: str, told: object, tmp_path: Path
+) -> None:
+    r"""The package is for Linux. A program that asks itself for such a module is not told: it may be a server's."""
+    drive = tmp_path if system == "linux" else tmp_path / "C:"
+    lay_out(drive, {"main.py": program}, {"serving/__init__.py": package})
+    top = "" if system == "linux" else "C:"
+    where = Sysroot(system=system, root=str(tmp_path))
+    entries = tuple(
+        SearchEntry(path=where.join(f"{top}{where.path_module.sep}", folder), origin=origin)
+        for folder, origin in (("work", "start"), ("none", "standard library"), ("site", "site-packages"))
+    )
+    python = Interpreter(top + where.path_module.sep, "/", sys.version_info[:2], sys.executable, None, "lib")
+    search = ModuleSearch(python, PythonSearch(entries), "x86_64", where)
+    ends = [(e.wanted, e.name) for e in ends_of_programs(search, (), where)]
+    assert ends == ([told] if told and system == "windows" else [])

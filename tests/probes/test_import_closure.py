@@ -424,6 +424,18 @@ USERS: dict[str, Case] = {
         {"user/__init__.py": "import torch\nimport add\nimport torch.npu\n", "torch/__init__.py": "import sys, types\ndef register(name):\n    sys.modules['torch.' + name] = types.ModuleType(name)\n", "add/__init__.py": "import torch\ntorch.register('npu')\n"},
         None,
     ),
+    "a package that a part of it fills": (
+        {"user/__init__.py": "from torch import made\n", "torch/__init__.py": "from . import _build\n", "torch/_build.py": "import sys\n\ndef fill(module):\n    module.__dict__.update(made=1)\n\nfill(sys.modules['torch'])\n"},
+        None,
+    ),
+    "a package whose part serves modules": (
+        {"user/__init__.py": "import torch.made\n", "torch/__init__.py": "from . import _build\n", "torch/_build.py": "import importlib.machinery, sys, types\n\n\nclass Made:\n    def find_spec(self, name, path=None, target=None):\n        return importlib.machinery.ModuleSpec(name, self) if name == 'torch.made' else None\n\n    def create_module(self, spec):\n        return types.ModuleType(spec.name)\n\n    def exec_module(self, module):\n        pass\n\n\nsys.meta_path.append(Made())\n"},
+        None,
+    ),
+    "a package that a part of it asks for": (
+        {"user/__init__.py": "from torch import made\n", "torch/__init__.py": "from . import _build\n", "torch/_build.py": "import sys\n\nitself = sys.modules['torch']\n"},
+        ("no name", "torch", "made"),
+    ),
     "a module of a framework that lacks another": (
         {"user/__init__.py": "from torch.utils import build\n", "torch/utils/__init__.py": "", "torch/utils/build.py": "import gone\n"},
         ("absent", "gone", ""),

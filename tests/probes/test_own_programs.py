@@ -14,7 +14,7 @@ from core.probes.python.following.misfits import is_of_another_series, misfits
 from core.probes.python.installed.compiled_remains import compiled_remains
 from core.probes.python.programs.on_cpu import on_cpu_alone
 from core.probes.python.programs.on_cudnn import callers_of_cudnn
-from core.probes.python.programs.own_programs import idle_distributions, starts_workers
+from core.probes.python.programs.own_programs import idle_distributions, is_part_idle, starts_workers
 from core.probes.sysroot import Sysroot
 from core.rules import collectives
 from core.rules.frameworks import broken
@@ -71,6 +71,24 @@ def test_what_fetches_models_and_no_program_uses(program: str, idle: bool, tmp_p
     its = asked(tmp_path, *distributions)
     write(tmp_path, "/home/ada/work/main.py", program)
     assert ("huggingface-hub" in idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
+
+
+@pytest.mark.parametrize(
+    ("program", "idle"),
+    [
+        ("import torch\n", True),
+        ("import torch.distributed as dist\n", False),
+        ("import torch\nimport accelerate\n", False),
+        ("import json\n", False),
+        ("import torch\nundistributed = 1\n", True),
+    ],
+)
+def test_a_part_of_a_framework_that_no_program_names(program: str, idle: bool, tmp_path: Path):
+    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
+    folder = f"{SITE}/accelerate-1.6.0.dist-info/METADATA"
+    write(tmp_path, folder, "Metadata-Version: 2.1\nName: accelerate\nVersion: 1.6.0\nRequires-Dist: torch>=2.0\n")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    assert is_part_idle("distributed", "torch", its.seen.pythons[0], its, sysroot_of_path(tmp_path)) is idle
 
 
 def test_a_program_names_cupy_by_its_module_and_not_by_the_wheel(tmp_path: Path):

@@ -9,7 +9,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
-from core.knowledge.contracts import Contract, variable_contracts
+from core.knowledge.contracts import Contract, lacks_port, variable_contracts
 from core.model.facts import (
     CudaInit,
     DeviceNode,
@@ -359,6 +359,8 @@ def test_a_variable_that_its_readers_pass_over():
      ("socks5://127.0.0.1:7897", ("httpx", "socksio"), False), ("socks5://127.0.0.1:7897", ("httpx",), True),
      ("http://proxy:3128", ("httpx", "requests"), False), ("HTTP://proxy:3128", ("httpx",), False), ("proxy:3128", ("httpx",), False),
      ("", ("httpx", "requests"), False), ("socks4://proxy:1080", ("requests", "pysocks"), False),
+
+
      ("socks5h://proxy:1080", ("requests",), True), ("socks://proxy:1080", ("requests", "pysocks"), True)],
 )  # fmt: skip
 @pytest.mark.parametrize("variable", ["ALL_PROXY", "https_proxy"])
@@ -667,6 +669,8 @@ def test_code_that_an_import_need_not_come_to_is_a_warning():
     )  # fmt: skip
     assert [f.severity for f in found(replace(seen, vocabularies=(row,)))] == [Severity.WARNING]
     assert [f.severity for f in found(replace(seen, vocabularies=(replace(row, sure=True),)))] == [Severity.ERROR]
+    idle = replace(row, sure=True, idle=True)  # no program in the folder uses it
+    assert [f.severity for f in found(replace(seen, vocabularies=(idle,)))] == [Severity.NOTE]
 
 
 @pytest.mark.parametrize(
@@ -1065,3 +1069,26 @@ def test_a_layer_of_numba_that_is_none():
     (its,) = found(machine("NUMBA_THREADING_LAYER", "openmp", numba))
     assert its.severity == Severity.WARNING
     assert not found(machine("NUMBA_THREADING_LAYER", "omp", numba))
+
+
+@pytest.mark.parametrize(("sure", "idle", "severity"), [(True, False, Severity.ERROR), (False, False, Severity.WARNING), (True, True, Severity.NOTE)])  # fmt: skip
+def test_a_file_of_settings_that_is_not_in_its_form(sure: bool, idle: bool, severity: Severity):
+    row = Vocabulary(variable="YAML", prefix=PREFIX, files=("/h/dask.yaml", "dask"), takes="form", line=2, reader="dask", says="a tab", sure=sure, idle=idle)  # fmt: skip
+    (told,) = found(replace(machine("LANG", "C", *TORCH), vocabularies=(row,)))
+    assert (told.cause, told.severity, told.subject) == ("variable_value_wrong", severity, "/h/dask.yaml")
+
+
+@pytest.mark.parametrize(
+    ("value", "wrong"),
+    [("http://ada:p#x@proxy:3128", True), ("http://ada:p/x@proxy:3128", True), ("http://ada:p%23x@proxy:3128", False), ("http://ada:@[::1]:3128/", False),
+     ("http://proxy:", False), ("proxy:3128", False), ("", False)],
+)  # fmt: skip
+def test_an_address_that_ends_within_its_password(value: str, wrong: bool):
+    assert lacks_port(value) is wrong
+
+
+def test_a_proxy_whose_address_ends_early_is_told_without_its_password():
+    row = Vocabulary(variable="HTTPS_PROXY", prefix=PREFIX, files=(), known=("https_proxy",), takes="address", reader="httpx", sure=False)  # fmt: skip
+    (told,) = found(replace(machine("LANG", "C", *TORCH), vocabularies=(row,)))
+    assert (told.cause, told.severity, told.remedy) == ("variable_value_wrong", Severity.WARNING, None)
+    assert "https_proxy" in [e.value for e in told.evidence]

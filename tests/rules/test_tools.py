@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
+from core.knowledge.tools import known_calls
 from core.model.facts import (
     CdiSpecification,
     CudaInit,
@@ -266,6 +267,18 @@ def test_a_package_with_windows_takes_the_place_of_the_one_without() -> None:
     (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
     assert card.fix is not None
     assert "uninstall -y opencv-python-headless" in card.fix.advice
+    assert card.remedy is None
+
+
+def test_what_no_package_brings_on_this_system_is_written_otherwise() -> None:
+    source = next(c.source for c in known_calls() if c.name == "nccl")
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="torch 2.6.0+cu124", name="nccl", path="/w/main.py", state="absent",
+        runs=False, asked_by="dist.init_process_group('nccl')", called="/w/main.py:2", source=source,
+    )  # fmt: skip
+    (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert card.fix is not None
+    assert card.fix.title == "Write gloo for nccl"
     assert card.remedy is None
 
 

@@ -122,7 +122,7 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     unknown: tuple[str, ...] = ()
     takes: Literal[
         "", "whole number", "number", "switch", "words", "JSON", "file", "folder", "path", "module", "account", "cache",
-        "header", "beside", "key", "package", "code", "memory", "own cache", "docstrings", "key length",
+        "header", "beside", "key", "package", "code", "memory", "own cache", "docstrings", "key length", "form", "address",
     ] = ""  # fmt: skip
     """What the reader's code turns the whole value into; empty where single words were searched for. module: where the variable is a
     switch that is on, the code imports ``known``. account: the code asks for the name of the user, who has none.
@@ -135,6 +135,8 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     own cache: the reader keeps files there, nothing can be written to it, and ``known`` is in the way.
     docstrings: Python leaves docstrings out with the value, and the code fails without.
     package: ``unknown`` asks for one of the distributions ``known``, and none of them is installed.
+    address: something else than a number stands where the port of a proxy's address belongs.
+    form: the file ``files[0]``, which ``files[1]`` reads, is no text of the form ``variable`` (YAML, say), and ``says`` what is wrong in it.
     key: ``variable`` is itself a key of a settings file, and the code refuses it."""
     line: int = 0
     """Of the file, from 1, where the code does so."""
@@ -142,6 +144,8 @@ class Vocabulary(Frozen, frozen=True, kw_only=True):
     """The distribution of that code."""
     sure: bool = True
     """Its import comes to that code; else only some of its uses do."""
+    idle: bool = False
+    """No program in the working folder names the reader, nor what uses it, or the part of it that has that code."""
     says: str = ""
     """The exception, as far as its text is known: "ImportError: Cannot use ..."."""
     setting: str = ""

@@ -57,7 +57,7 @@ BOOLEANS = ("y", "yes", "n", "no", "true", "false", "on", "off")
 
 def unfit_answers(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield each of the person's own answers at which ``accelerate launch`` ends."""
-    path, text = _answers(request, where)
+    path, text = answers(request, where)
     given = [(a, found) for a in ANSWERS if (found := _word_of(a.key, text))]
     for python in request.seen.pythons or () if given else ():
         file = next((f for s in python.site_packages if where.is_file(f := where.join(s, *WORDS_IN))), "")
@@ -104,7 +104,7 @@ def enumeration(text: str, name: str) -> tuple[str, ...]:
 
 def unknown_answers(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield each key of the person's own answers that an installed Accelerate refuses."""
-    path, text = _answers(request, where)
+    path, text = answers(request, where)
     given = _keys(path, text)
     for python in request.seen.pythons or () if given else ():
         files = (where.join(site, *MODULE) for site in python.site_packages)
@@ -127,7 +127,7 @@ def unknown_answers(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabular
                 )
 
 
-def _answers(request: ProbeRequest, where: Sysroot) -> tuple[str, str]:
+def answers(request: ProbeRequest, where: Sysroot) -> tuple[str, str]:
     """Return the file that ``accelerate launch`` reads if it is told no other, and its text; empty for none."""
     env, home = request.env, request.env.get("HOME") or request.seen.machine.home
     cache = env.get("HF_HOME") or where.join(

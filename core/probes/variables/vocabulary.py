@@ -11,8 +11,11 @@ import os
 import re
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.knowledge.contracts import (
     Contract,
@@ -22,6 +25,7 @@ from core.knowledge.contracts import (
     caching_sources,
     code_sources,
     flags_in_file,
+    lacks_port,
     named_places,
     settings_files,
     variable_contracts,
@@ -35,6 +39,7 @@ from core.model.path_list import searched_entries
 from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
+from core.probes.python.programs.own_programs import idle_distributions, is_part_idle
 from core.probes.python.search.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
@@ -68,6 +73,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         unfit_answers,
         unknown_answers,
     )
+    from core.probes.variables.unreadable_files import unreadable_files
 
     where = sysroot_of(request.host)
     words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
@@ -77,16 +83,41 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: _of_settings(request, where),
         lambda: unknown_answers(request, where),
         lambda: unfit_answers(request, where),
+        lambda: unreadable_files(request, where),
         lambda: _without_account(request, where),
         lambda: _without_cache(request, where),
         lambda: _in_headers(request),
+        lambda: _addresses_without_a_port(request),
         lambda: refused_keys(request, where),
         lambda: left_out(request, where),
         lambda: users_left_out(request, where),
         lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
         lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )
-    return request.kept(found)
+    return request.kept(_with_idle_readers(found, request, where))
+
+
+_PART = late_pattern(r"[/\\](distribut(?:e|ed))[/\\]")
+"""A part of a package that only programs of several processes use: they name it, or a package that uses it for them."""
+
+
+def _with_idle_readers(rows: Iterable[Vocabulary], request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the rows, marked where the programs of the working folder do not use what reads the variable."""
+    idle: dict[tuple[str, str], bool] = {}
+    for row in rows:
+        python = next((p for p in request.seen.pythons or () if p.prefix == row.prefix), None)
+        if python is None or not row.reader:
+            yield row
+            continue
+        part = None if row.sure or not row.files else _PART.search(row.files[0])
+        named = part[1] if part else row.reader
+        if (row.prefix, named) not in idle:
+            idle[row.prefix, named] = (
+                is_part_idle(part[1], row.reader, python, request, where)
+                if part
+                else row.reader in idle_distributions(python, request, where, (row.reader,))
+            )
+        yield replace(row, idle=idle[row.prefix, named])
 
 
 def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:
@@ -103,6 +134,25 @@ def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:
                     files=(),
                     unknown=tuple(path_text(c) for c in odd[:8]),
                     takes="header",
+                    reader=reader,
+                    sure=False,
+                )
+
+
+def _addresses_without_a_port(request: ProbeRequest) -> Iterator[Vocabulary]:
+    """Yield the proxies whose address ends before its host: a # or / stands in their password, which is in no report."""
+    for contract in (c for c in variable_contracts() if c.kind == "proxy"):
+        name, value = next(((n, v) for n, v in request.env.items() if n.upper() == contract.variable and v), ("", ""))
+        if not lacks_port(value) or any(request.env.get(n) or request.env.get(n.lower()) for n in contract.unless):
+            continue
+        for python in request.seen.pythons or ():
+            if reader := next((d.name for d in python.distributions if re.fullmatch(contract.readers, d.name)), ""):
+                yield Vocabulary(
+                    variable=contract.variable,
+                    prefix=python.prefix,
+                    files=(),
+                    known=(path_text(name),),
+                    takes="address",
                     reader=reader,
                     sure=False,
                 )

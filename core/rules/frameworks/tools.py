@@ -217,6 +217,9 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
         python = home.python.executable or python_of_environment(home.seen, home.python.prefix)
         command = shell_command(python, "-m", *words, of=shell_of(home.seen.machine.system))
         return manual_fix(_("Install {name}", name=one.name), command, restart="program")
+    if call and not call.wants and call.instead:
+        now = call.instead[reader]
+        return manual_fix(_("Write {now} for {before}", now=now, before=one.name), one.called, restart="program")
     fix = install_package(home, one.name, is_required=any(c.name == one.name for c in known_calls()))
     others = [setting for name, setting in (call.instead if call else {}).items() if home.installed(name)]
     if not others:

@@ -18,7 +18,7 @@ from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.variables.findings import contract_finding, unset_in, without_backend
-from core.rules.wording import WARNING, make_finding, manual_fix, observation
+from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 
 def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
@@ -30,13 +30,13 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
         near = [h for h in views if h.python.prefix == row.prefix]
         if value is None or value.value not in row.unknown or not near:
             continue
-        if row.setting or row.takes in ("account", "cache", "header", "key length", "beside", "memory"):
+        if row.setting or row.takes in ("account", "cache", "header", "address", "key length", "beside", "memory"):
             continue
         told.add(row.variable)
         if row.takes == "module":
             contract = Contract(variable=row.variable, readers="", kind="words", source=f"{row.files[0]}:{row.line}")
             its = without_backend(near[0], contract, value, row.reader, row.known[0])
-            yield replace(its, severity=min(its.severity, WARNING))
+            yield _as_sure_as(row, replace(its, severity=min(its.severity, WARNING)))
             continue
         if row.takes == "code":
             yield _ended_by(row, value, near, seen)
@@ -67,7 +67,12 @@ def refused_by_code(seen: Snapshot) -> Iterator[Finding]:
                 reader=row.reader,
             )
         its = contract_finding(seen, contract, value, wrong, near)
-        yield its if row.sure else replace(its, severity=min(its.severity, WARNING))
+        yield _as_sure_as(row, its)
+
+
+def _as_sure_as(row: Vocabulary, its: Finding) -> Finding:
+    """Return a finding no worse than what is known of the code: whether an import comes to it, and whether a program here uses it."""
+    return replace(its, severity=min(its.severity, NOTE if row.idle else its.severity if row.sure else WARNING))
 
 
 def _ended_by(row: Vocabulary, value: Variable, near: list[EnvironmentView], seen: Snapshot) -> Finding:
@@ -91,7 +96,7 @@ def _ended_by(row: Vocabulary, value: Variable, near: list[EnvironmentView], see
         replace(e, label=_("How its code ends"), value=row.says) if e.source == contract.source else e
         for e in its.evidence
     ]
-    return replace(its, severity=its.severity if row.sure else min(its.severity, WARNING), evidence=tuple(evidence))
+    return _as_sure_as(row, replace(its, evidence=tuple(evidence)))
 
 
 def _read_by_near_ones(seen: Snapshot, takes: str) -> list[tuple[EnvironmentView, Vocabulary]]:
@@ -124,6 +129,17 @@ def letters_that_no_header_takes(seen: Snapshot) -> Iterator[Finding]:
         )
         value = Variable(name=row.variable, value="".join(row.unknown), source="environment")
         yield replace(contract_finding(seen, contract, value, wrong, near), remedy=None)
+
+
+def addresses_that_end_early(seen: Snapshot) -> Iterator[Finding]:
+    """The address of a proxy ends within its password, which is not known here: a # or / begins another part of an address."""
+    for row, contract, near in _contracts_by_row(seen, "address", "proxy"):
+        wrong = _("The address in the variable {name} has no number for its port.", name=row.variable)
+        its = contract_finding(seen, contract, Variable(name=row.variable, value="", source="environment"), wrong, near)
+        advice = _("In its user name and password, write # as %23, / as %2F and ? as %3F")
+        set_row = observation(_("Set"), row.known[0], "environment")
+        fix = manual_fix(advice, restart="terminal")
+        yield replace(its, evidence=(set_row, *its.evidence[1:]), fix=fix, remedy=None)
 
 
 def keys_of_another_length(seen: Snapshot) -> Iterator[Finding]:
@@ -372,6 +388,32 @@ def refused_answers(seen: Snapshot) -> Iterator[Finding]:
     )
 
 
+def unreadable_settings(seen: Snapshot) -> Iterator[Finding]:
+    """A file of settings is not in the form in which a package, or a program of the working folder, reads it."""
+    rows = _read_by_near_ones(seen, "form")
+    if not rows:
+        return
+    home, row = rows[0]
+    file, by = row.files
+    yield make_finding(
+        Step.ENVIRONMENT,
+        NOTE if row.idle else home.severity if row.sure else min(home.severity, WARNING),
+        "unreadable-settings",
+        _("The file {file} is not valid {form}: line {line}.", file=file, form=row.variable, line=row.line),
+        cause="variable_value_wrong",
+        why=_("{reader} reads this file when it is imported, and fails with this value.", reader=by)
+        if row.sure
+        else _("{reader} reads this file, and ends there.", reader=by),
+        evidence=[
+            observation(_("What is wrong in it"), row.says, f"{file}:{row.line}"),
+            observation(_("Read by"), by, file),
+            *([home.concerns(row.reader)] if row.reader else [home.concerns()]),
+        ],
+        subject=file,
+        fix=manual_fix(_("Correct line {line} of {file}", line=row.line, file=file)),
+    )
+
+
 def answers_that_ask_for_packages(seen: Snapshot) -> Iterator[Finding]:
     """The person's answers ask the launcher for what a package does that is not installed."""
     rows = _read_by_near_ones(seen, "package")
@@ -413,9 +455,11 @@ RULES = (
     refused_by_code,
     modules_left_out,
     letters_that_no_header_takes,
+    addresses_that_end_early,
     keys_of_another_length,
     unusable_settings,
     refused_answers,
+    unreadable_settings,
     answers_that_ask_for_packages,
     stacks_beyond_memory,
     user_without_a_name,

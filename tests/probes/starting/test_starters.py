@@ -710,6 +710,16 @@ def test_the_first_program_of_a_container(home: Path, monkeypatch: pytest.Monkey
     assert not list(deployed_ways(replace(here(home), pythons=pythons(home))))
 
 
+@pytest.mark.parametrize(("told", "value"), [("true", "/session"), ("false", None)])
+def test_a_run_configuration_without_the_variables_of_its_editor(home: Path, told: str, value: str | None) -> None:
+    head = '<configuration name="a" type="PythonConfigurationType">'
+    python = '<option name="SDK_HOME" value="{env}/bin/python" />'
+    write(home, {"work/.idea/workspace.xml": f'<x>{head}<option name="PARENT_ENVS" value="{told}" />{python}</configuration></x>'})  # fmt: skip
+    given = here(home)
+    (way,) = task_ways(replace(given, env={**given.env, NAME: "/session"}, pythons=pythons(home)))
+    assert way.state.environment().get(NAME) == value
+
+
 def test_run_configurations_that_a_project_shares(home: Path) -> None:
     xml = (
         '<component name="ProjectRunConfigurationManager">\n  <configuration name="train" type="PythonConfigurationType">\n'

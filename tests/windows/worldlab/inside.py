@@ -54,6 +54,7 @@ from tests.windows.worldlab.held_out_17 import HELD_OUT_17
 from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.more import MORE_SCENES
+from tests.windows.worldlab.parity import PARITIES
 from tests.windows.worldlab.people import PEOPLES
 from tests.windows.worldlab.scenes import Scene, table
 
@@ -94,6 +95,7 @@ def main(arguments: list[str]) -> int:
         *ALIKE_SCENES,
         *FIELDS,
         *PEOPLES,
+        *PARITIES,
         *DAILIES,
         *HELD_OUT,
         *LATER,

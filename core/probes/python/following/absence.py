@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from core.common.late_pattern import late_pattern
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.probes.python.following.dotted_modules import DottedModules, Module
 from core.probes.python.following.endings import Endings
@@ -15,6 +16,9 @@ from core.probes.python.following.followed_frame import Frame
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.module_text import EXTENDS_PATH, MAKES_MODULES
 from core.probes.sysroot import Sysroot
+
+_OWN_PART = late_pattern(r"(?m)^from \. import (\w+)[ \t]*$")
+"""A part that a package imports for what its import does: tlz has one that serves its modules."""
 
 
 class Absence:
@@ -59,6 +63,8 @@ class Absence:
         if its.kind != "package" or not text:
             return its.kind == "package" and self._found.is_empty(its)
         ways = [way for way in MAKES_MODULES if way in text]
+        if any("meta_path" in self._found.text(self._found.find(f"{parent}.{m[1]}")) for m in _OWN_PART.finditer(text)):
+            return False
         return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
 
     def may_be_made(self, dotted: str) -> bool:
@@ -112,6 +118,7 @@ class Absence:
                     return None  # a folder without __init__ (of stubs, as cv2 has) need not be what the attribute is
                 module = f"{module}.{name}"
                 continue
+            by_text = by_text and its.kind != "standard"  # which is told by the table, and has no text here
             lacks = self._found.binds_nowhere(module, its, name) if by_text else self._found.lacks(module, its, name)
             return (module, name) if lacks else None
         return None

@@ -102,7 +102,9 @@ class DottedModules:
     def _top(self, name: str) -> Module:
         found, entries = self.search.find(name), self.search.search.entries
         origin = self.search.search.origin(found.entry)
-        if name in self.lacking and (origin in ("", "standard library") or found.kind == "namespace"):
+        if (name in self.lacking or name in self.given_up & STANDARD) and (
+            origin in ("", "standard library") or found.kind == "namespace"
+        ):
             return Module("lacking")
         if origin == "standard library" and name in self.of_python and found.kind in ("package", "module", "extension"):
             folder = self._where.parent(found.path)
@@ -471,6 +473,8 @@ class DottedModules:
         quoted = re.compile(rf"[\"']{name}[\"']")
         reads = re.compile(rf"(?m)^\w+[ \t]*=[ \t]*{re.escape(dotted)}\.{name}[ \t]*$")
 
+        handed_on = re.compile(rf"\([^()\n]*\bsys\.modules\[[\"']{re.escape(dotted)}[\"']\]")  # as tlz is, to be filled
+
         def sets(text: str) -> bool:
             if name in text and (read := reads.search(text)):
                 text = text[: read.start()]  # What it sets later is too late for itself.
@@ -481,7 +485,7 @@ class DottedModules:
         return any(sets(text) for text in texts) or any(
             data is None
             or (
-                sets_attribute(data, name)
+                sets_attribute(data, name) or ("sys.modules[" in data and handed_on.search(data) is not None)
                 if isinstance(data, str)
                 else len(name) > 5 and read_compiled(data).spells(spelt)
             )

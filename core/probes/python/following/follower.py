@@ -100,7 +100,11 @@ class Follower:
         wanted |= {one.dotted for one in suspects.unfit if not one.owner}
         self._found.lacking = frozenset(suspects.lacking)
         if calls:  # a program may put such a name back before it imports what asks for it
-            self._found.given_up = names_given_up([("python", ".".join(map(str, search.python))), *self._releases()])
+            python = [
+                ("python", ".".join(map(str, search.python))),
+                *([("posix", "0")] if where.system == "windows" else []),
+            ]
+            self._found.given_up = names_given_up([*python, *self._releases()])
         self._found.of_python = importers_in_python(wanted, search, where) if wanted else frozenset()
 
     def _releases(self) -> Iterator[tuple[str, str]]:
@@ -301,8 +305,12 @@ class Follower:
         names: dict[str, str] = {}
         for step in imports_at_the_margin(frame.text, behind_docstring(frame.text)):
             names |= modules_bound(step, frame.package)
+        found = {name: (module, self._found.find(module)) for name, module in names.items()}
         known = {
-            name: module for name, module in names.items() if self._found.find(module).kind in ("package", "module")
+            name: module
+            for name, (module, its) in found.items()
+            if its.kind in ("package", "module")
+            or (its.kind == "standard" and self._absence.is_anothers(module, its, frame))
         }
         if any(self._found.is_loaded_late(*module.rpartition(".")[::2]) for module in known.values() if "." in module):
             return True

@@ -46,6 +46,20 @@ def idle_distributions(
     return tuple(dict.fromkeys(idle))
 
 
+def is_part_idle(
+    part: str, distribution: str, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+) -> bool:
+    """Whether no program in the folder names a part of a package, nor a package that uses the whole one, though it uses the environment."""
+    its = own_texts(request, where)
+    there = {name.partition(".")[0] for site in python.site_packages for name in where.names(site) or ()}
+    programs = [text for path, text in (its or {}).items() if path.endswith(PROGRAMS)]
+    if there.isdisjoint({top for text in programs for top in _IMPORT.findall(text)} - LEFT_OUT):
+        return False
+    everything = [d for site in python.site_packages for d in all_requirements(site, where)]
+    users = with_users({distribution}, everything) - {distribution}
+    return not any(re.search(rf"(?<![^\W_]){part}", text) or is_spelt(users, text) for text in (its or {}).values())
+
+
 def _does_without(its: Distribution, wanted: str, where: Sysroot) -> bool:
     """Whether a package that requires another one goes on where this does not find a library: each import stands in a ``try`` with a
     handler for that, as MediaPipe's of sounddevice does.

@@ -70,6 +70,8 @@ def run_configurations(text: str, path: str, state: State, ground: Ground) -> It
 
     for start, block in _python_configurations(text):
         its = state.apart()
+        if alone := re.search(r"name=\"PARENT_ENVS\" value=\"false\"", block):
+            its.keep_only((), path, text.count("\n", 0, start + alone.start()) + 1, "xml")
         for row in re.finditer(r"<env\s+name=\"([^\"]*)\"\s+value=\"([^\"]*)\"", block):
             if re.fullmatch(NAME, row[1]):
                 number = text.count("\n", 0, start + row.start()) + 1

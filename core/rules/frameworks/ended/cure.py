@@ -31,6 +31,7 @@ from core.rules.frameworks.ended.queries import (
     given_up_name,
     is_asked_by_program,
     is_folder_of_data,
+    is_of_other_systems,
     is_of_programs,
     is_outer_folder,
     is_program,
@@ -158,6 +159,8 @@ def _of_a_known_name(home: EnvironmentView, ended: EndedImport) -> Fix | None:
         return install_package(home, distribution_of(ended.tried_first))
     if namesake := _namesake_that_asks(ended):
         return install_instead(home.seen, home.python, namesake.module, namesake.install)
+    if is_of_other_systems(ended):
+        return manual_fix(_("Use a release for Windows, or run it inside WSL2"), restart="program")
     its = given_up_name(ended) or given_up(ended.wanted.partition(".")[0])
     if its is None or ended.kind not in ("absent", "no name"):
         return None

@@ -21,6 +21,7 @@ from core.rules.frameworks.ended.queries import (
     framework_distributions,
     is_asked_by_program,
     is_folder_of_data,
+    is_of_other_systems,
     is_of_programs,
     is_outer_folder,
     is_part_given_up,
@@ -258,7 +259,7 @@ def _title(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> s
     return _("{who} in {prefix} cannot be imported: there is no module {module}.", **values)
 
 
-def _cause_and_why(  # noqa: PLR0912 - a flat list of cases
+def _cause_and_why(  # noqa: C901, PLR0912 - a flat list of cases
     home: EnvironmentView, search: ImportSearch, ended: EndedImport, entry: SearchEntry | None
 ) -> tuple[Cause, str]:
     """Return the cause, and why."""
@@ -281,6 +282,8 @@ def _cause_and_why(  # noqa: PLR0912 - a flat list of cases
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
+    if is_of_other_systems(ended):
+        return "requirement_broken", _("Python has this name on Linux and macOS, and not on Windows.")
     if ended.kind in ("no name", "no parameter") or asks_another(home, ended) or is_part_given_up(ended):
         return "requirement_broken", _(
             "The program was written for another release of {package}, or for another project's module of that name.",

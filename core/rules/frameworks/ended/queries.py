@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from core.knowledge.modules import GivenUp, distribution_of, given_up, module_table
+from core.knowledge.modules import NOT_ON_WINDOWS, GivenUp, distribution_of, given_up, module_table
 from core.model.facts import EndedImport
 from core.model.facts.imports import PACKAGES
 from core.model.paths import file_name, is_inside, normalise, parent
@@ -129,6 +129,11 @@ def given_up_name(ended: EndedImport) -> GivenUp | None:
 def is_part_given_up(ended: EndedImport) -> bool:
     """Whether a later release gave up that part of a package, and not the whole."""
     return (its := given_up_name(ended)) is not None and "." in its.name
+
+
+def is_of_other_systems(ended: EndedImport) -> bool:
+    """Whether Python has the missing name on other systems than Windows alone."""
+    return (its := given_up_name(ended)) is not None and its.last == NOT_ON_WINDOWS
 
 
 def is_pythons_own(ended: EndedImport) -> bool:
