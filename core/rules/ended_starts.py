@@ -102,6 +102,14 @@ def _activation_ends(_home: EnvironmentView, _start: Start, one: StartedPython) 
         prefix=one.seems,
     )
     why = _("Each RUN of a Dockerfile has a shell of its own, and what it activates ends with it.")
+    if one.command:
+        title = _(
+            "{command} in {source} makes an environment as {prefix} is, and then the Python of the image starts.",
+            command=one.command,
+            source=one.source,
+            prefix=one.seems,
+        )
+        why = _("It installs there alone, and nothing puts that environment into PATH.")
     if one.program:
         title = _(
             "{source} activates {prefix} in {file}, and then another Python starts.",

@@ -359,8 +359,8 @@ def _lines_of(
 ) -> list[Evidence]:
     """Return the variables by which these ways differ from this session, as evidence; the ``decisive`` ones alone where those are known.
 
-    A variable that is set or unset there has its file and line; one that only this session has, its origin. If no difference
-    is known, return what starts these ways.
+    A variable that is set or unset there has its file and line; one that only this session has, its origin. What starts these ways
+    comes first: a job of cron, or any where no difference is known.
     """
     starts = [s for s in seen.starts or () if s.id in ways]
     own = finding.id.startswith(OF_A_VARIABLE)
@@ -391,12 +391,9 @@ def _lines_of(
         and v.name not in gone
         and all(v.name not in _names(s) for s in starts)
     ]
-    return (
-        rows
-        or [
-            observation(_("Started by"), s.at, s.at) for s in starts if s.kind in CONCRETE and re.search(r"[/\\]", s.at)
-        ][:1]
-    )
+    by = [s for s in starts if s.kind in CONCRETE and re.search(r"[/\\]", s.at)]
+    by = [s for s in by if s.kind == "cron" or not rows]  # the words for every other kind name the file
+    return [*(observation(_("Started by"), s.at, s.at) for s in by[:1]), *rows]
 
 
 def _names(start: Start) -> set[str]:

@@ -32,6 +32,9 @@ WHY = {
     "kernel": N_("This environment has what the notebook imports"),
 }
 
+OF_SCRIPTS = (".sh", ".bash")
+"""Endings of scripts; those of a shell's own start-up files are others."""
+
 
 def another_python_runs(seen: Snapshot) -> Iterator[Finding]:
     """A kernel, an activation or a shell starts another Python than that of the environment that it names."""
@@ -82,14 +85,7 @@ def _finding(
         title = _("{name} does not exist, so nothing runs.", name=one.name)
         why = _("It seems to start {prefix}, but names an interpreter that no longer exists.", prefix=one.seems)
     if one.dead and seen.machine.system != "windows":
-        why = join_sentences(
-            why,
-            _(
-                "{file} ends in a shell without a terminal, before it puts {prefix} into PATH.",
-                file=one.dead,
-                prefix=one.seems,
-            ),
-        )
+        why = join_sentences(why, _why_dead(one))
     absent = one.why == "imports" and not re.search(r"[\\/]", one.name) and one.fault != "opens the Store"
     cause: Cause = "wrong_environment_active" if one.path or absent else "python_environment_broken"
     advice = _advice(start, one, home)
@@ -129,6 +125,19 @@ def _finding(
     return replace(told, ways=(start.id,))
 
 
+def _why_dead(one: StartedPython) -> str:
+    """Return why an activation has no effect on Linux."""
+    if one.dead.endswith(OF_SCRIPTS):
+        return _(
+            "{file} activates an environment in a shell of its own, which ends before Python starts.", file=one.dead
+        )
+    return _(
+        "{file} ends in a shell without a terminal, before it puts {prefix} into PATH.",
+        file=one.dead,
+        prefix=one.seems,
+    )
+
+
 def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence]:
     """Return the lines of the environment's own activation that make another folder active: it was moved, or copied, since."""
     system = seen.machine.system
@@ -145,6 +154,8 @@ def _led_away(seen: Snapshot, start: Start, one: StartedPython) -> list[Evidence
 def _dead_label(seen: Snapshot, start: Start, one: StartedPython) -> str:
     """Return what to say of an activation without effect: a file that is not there, or a line for another shell."""
     dead = one.dead
+    if seen.machine.system != "windows" and dead.endswith(OF_SCRIPTS):
+        return _("Runs in a process of its own, which activates nothing here")
     if seen.machine.system != "windows":
         return _("Ends in a shell without a terminal")
     if one.finds_no_conda:
@@ -201,8 +212,10 @@ def _same_kernel(system: System, file: str) -> tuple[str, ...]:
 def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -> tuple[str, ...]:
     """Return the line that activates the environment in a batch file, or a job, that means to, and does not."""
     system = home.seen.machine.system
+    file = start.at.partition(": ")[0]
+    if one.dead.endswith(OF_SCRIPTS) and system != "windows":
+        return _("In {file}, source this script, and do not run it: {script}.", file=file, script=one.dead), ""
     if one.dead and system != "windows":
-        file = start.at.partition(": ")[0]
         return _(
             "Put the environment first in PATH in {file}", file=file
         ), f'export PATH={quote(f"{one.seems}/bin")}:"$PATH"'
@@ -220,7 +233,7 @@ def _right_activation(start: Start, one: StartedPython, home: EnvironmentView) -
         line = f"call {quote(join_path(system, base, 'Scripts', 'activate.bat'), shell_of(system))} {prefix}"
     elif home.python.kind == "conda":
         line = f"{'' if by_powershell else 'call '}conda activate {prefix}"
-    return _("In {file}, in the place of {line}:", file=start.at.partition(": ")[0], line=one.dead), line
+    return _("In {file}, in the place of {line}:", file=file, line=one.dead), line
 
 
 def _is_of_powershell(start: Start) -> bool:

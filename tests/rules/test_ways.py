@@ -179,6 +179,9 @@ def test_what_a_service_lacks_is_named_with_where_this_session_has_it_from() -> 
     same = replace(service, variables=(libraries,))
     (row,) = _lines_of(replace(machine, environment=ours, starts=(same,)), (service.id,), finding)
     assert row.value == "/a.service"
+    job = replace(service, id="cron:/a/crontab: python a.py", kind="cron", at="/a/crontab: python a.py")
+    rows = _lines_of(replace(machine, environment=ours, starts=(job,)), (job.id,), finding)
+    assert [e.value for e in rows] == [job.at, "/opt/cuda/lib64"], "the title says cron, and not which job"
 
 
 def test_a_finding_about_a_variable_names_the_lines_of_no_other() -> None:

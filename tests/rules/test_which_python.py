@@ -536,3 +536,21 @@ def test_what_keeps_something_from_a_program_on_windows(
     assert found.fix is not None
     title, why, advice = words
     assert (title in found.title, why in found.why, advice in found.fix.advice) == (True, True, True)
+
+
+@pytest.mark.parametrize(("dead", "sourced"), [("/p/setup.sh", True), ("/home/ada/.bashrc", False)])
+def test_a_script_that_is_run_is_to_be_sourced(dead: str, sourced: bool):
+    one = StartedPython(name="python3", path="/usr/bin/python3", prefix="/usr", seems=PREFIX, why="imports", source="/p/run.sh", lacks=("torch",), dead=dead)  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:/p/run.sh", kind="script", at="/p/run.sh", runs=(one,))))
+    assert found.fix is not None
+    assert (f"source this script, and do not run it: {dead}" in found.fix.advice) is sourced
+    assert ("in a shell of its own" in found.why, "without a terminal" in found.why) == (sourced, not sourced)
+
+
+def test_an_image_that_installs_beside_its_python():
+    one = StartedPython(name="python3", path=f"{PREFIX}/bin/python", prefix=PREFIX, seems=PREFIX, why="activated", source="/p/Dockerfile:5", fault="activation ends", command="uv sync")  # fmt: skip
+    (found,) = another_python_runs(
+        machine(Start(id="task:/p/Dockerfile", kind="task", at="/p/Dockerfile", runs=(one,)))
+    )
+    assert (found.cause, found.severity) == ("wrong_environment_active", Severity.ERROR)
+    assert "uv sync in /p/Dockerfile:5 makes an environment" in found.title

@@ -201,7 +201,8 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     """Name and version of the package with that command, where the environment ``seems`` has no such command."""
     dead: str = ""
     """The file by which a batch file means to activate an environment, and which is not there, or its line that another system's shell
-    would know: it goes on without. On Linux the start-up file that a job reads for its PATH, and that ends without a terminal."""
+    would know: it goes on without. On Linux the start-up file that a job reads for its PATH, and that ends without a terminal, or
+    a script that is run, and not sourced, to activate an environment."""
     finds_no_conda: bool = False
     """``dead`` asks conda, which is no program of PATH: only a prompt of conda's has it."""
     named_by: tuple[StartLine, ...] = ()

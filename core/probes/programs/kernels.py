@@ -18,7 +18,7 @@ from core.probes.sysroot import Sysroot
 NATIVE = ("python", "python3")
 """Names that stand for the kernel of Jupyter's own Python where no kernelspec has them."""
 SERVERS = ("jupyter", "jupyter-lab", "jupyter-notebook")
-"""Programs that start Jupyter."""
+"""Programs that start Jupyter; ipykernel alone brings the first, which starts nothing then."""
 MOST_NOTEBOOK = 32 << 20
 """Maximum number of bytes read of a notebook; pictures are kept in it."""
 MOST_SPEC = 1 << 16
@@ -131,8 +131,8 @@ def has_kernel(prefix: str, where: Sysroot) -> bool:
 
 
 def has_server(prefix: str, where: Sysroot) -> bool:
-    """Whether an environment has a program that starts Jupyter."""
-    return any(where.is_file(where.join(prefix, "bin", n)) for n in SERVERS)
+    """Whether an environment has a server that starts kernels."""
+    return any(where.is_file(where.join(prefix, "bin", n)) for n in SERVERS[1:])
 
 
 def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import PythonEnvironment
+from core.model.facts import Distribution, PythonEnvironment
 from core.probes.starting.projects.images import image_ways
 from tests.probes.starting.shells import in_project, project
 
@@ -95,3 +95,36 @@ def test_a_start_that_sources_where_sh_cannot(lines: tuple[str, ...], line: int,
     found = list(image_ways(replace(in_project(tmp_path), pythons=(PythonEnvironment(prefix=str(env), kind="venv"),))))
     told = [(one.fault, one.seems, one.source.rpartition(":")[2]) for w in found for one in w.runs]
     assert told == ([("no source", str(env), str(line))] if line else [])
+
+
+START = 'CMD ["python3", "main.py"]'
+
+
+@pytest.mark.parametrize(
+    ("lines", "command"),
+    [
+        (("FROM python:3.11-slim", "RUN uv sync --frozen --no-dev", START), "uv sync"),
+        (("FROM ubuntu:24.04 AS base", "RUN pip install poetry", "RUN cd /app && poetry install --only main", "CMD python3 main.py"), "poetry install"),
+        (("FROM python:3.11", "RUN uv sync", 'CMD ["uv", "run", "main.py"]'), ""),
+        (("FROM python:3.11", "RUN uv sync", 'CMD [".venv/bin/python", "main.py"]'), ""),
+        (("FROM python:3.11", "RUN uv sync", 'ENV PATH="/app/.venv/bin:$PATH"', START), ""),
+        (("FROM python:3.11", "ENV UV_PROJECT_ENVIRONMENT=/usr/local", "RUN uv sync", START), ""),
+        (("FROM python:3.11", "RUN poetry config virtualenvs.create false && poetry install", START), ""),
+        (("FROM python:3.11", "RUN pipenv install --system --deploy", START), ""),
+        (("FROM python:3.11", "RUN uv sync && uv pip install --system torch", START), ""),
+        (("FROM pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "RUN uv sync", START), ""),
+        (("FROM python:3.11", "RUN uv sync", 'CMD ["python3", "other.py"]'), ""),
+    ],
+)  # fmt: skip
+def test_an_environment_of_the_project_that_the_image_does_not_start(
+    lines: tuple[str, ...], command: str, tmp_path: Path
+):
+    env = project(tmp_path)
+    (tmp_path / "work/Dockerfile").write_text("\n".join((*lines, "")))
+    (tmp_path / "work/main.py").write_text("import torch\n")
+    (tmp_path / "work/other.py").write_text("import json\n")
+    torch = Distribution(name="torch", version="2.8.0")
+    python = PythonEnvironment(prefix=str(env), kind="venv", distributions=(torch,))
+    found = list(image_ways(replace(in_project(tmp_path), pythons=(python,))))
+    told = [(one.fault, one.seems, one.command) for w in found for one in w.runs]
+    assert told == ([("activation ends", str(env), command)] if command else [])

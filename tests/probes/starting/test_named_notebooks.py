@@ -258,6 +258,7 @@ def test_what_lies_in_the_home_is_not_read(home: Path):
         ("!python train.py", {}, True),
         ("!python train.py", {"work/.vscode/settings.json": "{}"}, False),
         ("!python train.py", {"work/.venv/bin/jupyter-lab": ""}, False),
+        ("!python train.py", {"work/.venv/bin/jupyter": ""}, True),
         ("!{sys.executable} train.py", {}, None),
         ("!python other.py", {}, None),
         ("!ls", {}, None),

@@ -510,6 +510,7 @@ ACTIVATE = (
     'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
 )
 ENVIRONMENT = "{home}/env/bin/activate"
+SETUP = f"#!/bin/bash\nexport A=b\n. {ENVIRONMENT}\necho ready\n"
 WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
     "a line of a recipe": ({"work/Makefile": f"train:\n\t. {ENVIRONMENT}\n\tpython3 main.py\n"}, ["make", "-s", "train"]),
     "one line of a recipe": ({"work/Makefile": f"train:\n\t. {ENVIRONMENT} && python3 main.py\n"}, ["make", "-s", "train"]),
@@ -517,6 +518,9 @@ WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
     "source, by sh": ({"work/run.sh": f"#!/bin/sh\nsource {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
     "source, by bash": ({"work/run.sh": f"#!/bin/bash\nsource {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
     "a dot, by sh": ({"work/run.sh": f"#!/bin/sh\n. {ENVIRONMENT}\npython3 main.py\n"}, ["./run.sh"]),
+    "a script that is run": ({"work/run.sh": "#!/bin/bash\nbash setup.sh\npython3 main.py\n", "work/setup.sh": SETUP}, ["./run.sh"]),
+    "a script that is run, before": ({"work/Makefile": "train:\n\tsh ./setup.sh\n\tpython3 main.py\n", "work/setup.sh": SETUP}, ["make", "-s", "train"]),
+    "a script that is sourced": ({"work/run.sh": "#!/bin/bash\nsource ./setup.sh\npython3 main.py\n", "work/setup.sh": SETUP}, ["./run.sh"]),
     "conda activate": ({"work/run.sh": "#!/bin/bash\nconda activate train\npython3 main.py\n"}, ["./run.sh"]),
     "a program that runs another": (
         {"work/run.sh": "#!/bin/bash\n{home}/work/streamlit run main.py\n", "work/streamlit": "#!{home}/bare/bin/python\nimport runpy, sys\nrunpy.run_path(sys.argv[2])\n"},
@@ -570,6 +574,18 @@ def test_an_activation_without_effect(files: dict[str, str], command: list[str],
     ways = (*task_ways(replace(given, pythons=pythons(home))), *script_ways(replace(given, pythons=pythons(home))))
     found = [(o.lacks, o.sure) for w in ways for o in w.runs]
     assert found == ([(("frame",), True)] if "No module named 'frame'" in real.stderr else [])
+
+
+def test_an_installer_that_a_script_runs_activates_for_itself(home: Path):
+    write(
+        home,
+        {
+            "work/run.sh": "#!/bin/bash\nbash setup.sh\npython3 main.py\n",
+            "work/setup.sh": f"{SETUP}pip install frame\n",
+        },
+    )
+    found = [one for way in script_ways(replace(here(home), pythons=pythons(home))) for one in way.runs]
+    assert [(one.sure, one.dead) for one in found] == [(False, "")], "somebody may activate it before"
 
 
 def test_a_conda_that_the_script_was_given_may_lead_anywhere(home: Path):

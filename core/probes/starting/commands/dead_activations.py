@@ -1,8 +1,9 @@
-r"""Lines by which a batch file or a script of PowerShell means to activate an environment, and that have no effect there."""
+r"""Lines by which a script means to activate an environment, and that have no effect there."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from core.common.late_pattern import late_pattern
 from core.probes.programs.follow import find_named
@@ -24,6 +25,32 @@ def dead_activation(way: Reached, ground: Ground) -> str:
     batch = [f for f in way.state.files if f.lower().endswith((".bat", ".cmd"))] or [way.at]
     rows = [row for file in batch for row in (ground.read(file) or "").splitlines()]
     return next((dead for row in rows if (dead := dead_call(row, way, ground))), "")
+
+
+RUN_SCRIPT = late_pattern(
+    r"(?:^|[;&|({])[ \t]{0,40}(?:(?:ba|da|z|k)?sh[ \t]{1,9}(?:-[a-z]{1,8}[ \t]{1,9})?)?[\"']?([^\s;&|\"'()]{1,300}\.(?:sh|bash))\b"
+)
+"""A script that is run, and not sourced."""
+ACTIVATION = late_pattern(r"[ \t]*(?:(?:\.|source)[ \t]+\S+/bin/activate\b|(?:conda|mamba|micromamba)[ \t]+activate\b)")
+ONLY_SETS = late_pattern(r"[ \t]*(?:$|#|(?:export|echo|printf|unset|set|fi|done|else)\b|[A-Za-z_]\w*=\S*$|[})])")
+
+
+def activated_apart(rows: Iterable[str], way: Reached, ground: Ground) -> str:
+    """Return the script that these lines run, whose last command activates an environment: its shell ends with it.
+
+    One that goes on to use the environment is an installer, which means to do so for itself.
+    """
+    if ground.where.system == "windows":
+        return ""
+    for found in (m for row in rows for m in RUN_SCRIPT.finditer(row)):
+        name = found[1].rpartition("$")[2].partition("/")[2] if "$" in found[1] else found[1]
+        beside = ground.where.parent(way.at.partition(": ")[0])
+        for place in dict.fromkeys(ground.where.join(f, name) for f in (ground.here(way.state), beside)):
+            its = (ground.read(ground.where.path_module.normpath(place)) or "").splitlines()
+            last = next((row for row in reversed(its) if not ONLY_SETS.match(row)), "")
+            if ACTIVATION.match(last):
+                return str(ground.where.path_module.normpath(place))
+    return ""
 
 
 ACTIVATES_IN_POWERSHELL = late_pattern(

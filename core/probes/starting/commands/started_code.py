@@ -24,7 +24,7 @@ from core.probes.starting.commands.command_line import (
     StartedFile,
     python_of_text,
 )
-from core.probes.starting.commands.dead_activations import dead_activation, finds_no_conda
+from core.probes.starting.commands.dead_activations import activated_apart, dead_activation, finds_no_conda
 from core.probes.starting.commands.lacking_modules import (
     folder_of_start,
     has_module,
@@ -47,6 +47,7 @@ from core.probes.starting.commands.unseen_activations import (
     is_same_everywhere,
     may_lead_elsewhere,
     no_environment_is_active,
+    own_rows,
 )
 from core.probes.starting.machine import Ground, login_state
 from core.probes.starting.projects.launching_code import named_pythons_started
@@ -209,6 +210,8 @@ def lacking_pythons(
     ]
     unattended = WINDOWS_OWN if where.system == "windows" else STARTED_BY_NOBODY
     start_up = start_up_that_ends(found, way, ground, homes)
+    if found.by_name and not start_up:
+        start_up = activated_apart(own_rows(way, ground), way, ground)
     nobody_activates = gone_counts or way.kind in unattended or (found.by_name and (way.apart or bool(start_up)))
     runs = bool(found.prefix) or (found.is_gone and nobody_activates)
     by_path = where.system == "windows" and found.is_gone and not found.by_name

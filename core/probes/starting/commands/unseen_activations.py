@@ -126,7 +126,7 @@ def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
-    if any(ACTIVATES.search(row) for row in (*_own_rows(way, ground), *_rows_of_scripts(way, ground))):
+    if any(ACTIVATES.search(row) for row in (*own_rows(way, ground), *_rows_of_scripts(way, ground))):
         return True  # it means to activate an environment by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
@@ -140,7 +140,7 @@ def is_double_clicked(way: Reached, ground: Ground) -> bool:
     return ground.where.system == "windows" and by_explorer and no_environment_is_active(ground)
 
 
-def _own_rows(way: Reached, ground: Ground) -> Iterator[str]:
+def own_rows(way: Reached, ground: Ground) -> Iterator[str]:
     """Yield the lines of a script, or what a task runs before, each in a shell of its own."""
     if way.kind == "script":
         yield from (ground.read(way.at) or "").splitlines()

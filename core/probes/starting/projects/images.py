@@ -1,4 +1,5 @@
-"""A Dockerfile whose program is an environment's: lines that set a variable for nothing, because each RUN has a shell of its own.
+"""A Dockerfile whose program is an environment's: lines that set a variable for nothing, because each RUN has a shell of its own; and an
+environment that is made, and that the program does not get.
 
 Source: Docker's documentation, "Dockerfile reference" (RUN, ENV, CMD, ENTRYPOINT). What the base image sets does not show, so a way is
 told only where such a line would have set a variable that no ENV sets.
@@ -13,9 +14,12 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import statements_of
 from core.host.startup.plain import json_value
 from core.host.startup.state import fill
+from core.probes.python.text.module_text import packages_imported
 from core.probes.starting.commands.command_line import Line, python_of_command
+from core.probes.starting.commands.lacking_modules import modules_of
 from core.probes.starting.commands.runners import words_of
 from core.probes.starting.commands.started_code import own_prefix
 from core.probes.starting.machine import Ground
@@ -33,6 +37,20 @@ _WRITES = late_pattern(
     r"\becho\s+[\"']?(?:(?:\.|source)\s+([^\s\"']+)/bin/activate|(?:conda|mamba|micromamba)\s+activate\s+([^\s\"';&|]+))[\"']?\s*>>?\s*\S*?(\.bashrc|\.profile|\.bash_profile|bash\.bashrc)\b"
 )
 """A line that activates an environment, and the start-up file of a shell that gets it."""
+_INSTALLS = late_pattern(
+    r"(?:^|&&|;)\s*(?:uv\s+sync\b(?!.*--active\b)|poetry\s+install\b|pdm\s+(?:sync|install)\b|pipenv\s+(?:sync|install)\b(?!.*--system\b))"
+)
+"""Commands that make the project's environment, .venv beside its metadata, and install into that."""
+_INTO_THE_IMAGE = late_pattern(
+    r"\bpip3?\s+install\b(?!\s+(?:-\S+\s+)*(?:uv|poetry|pdm|pipenv|pip)\b)|--system\b|virtualenvs\.create\s+false|\bconda\b"
+)
+"""Commands that may install into the image's own Python."""
+_ELSEWHERE = frozenset(("UV_PROJECT_ENVIRONMENT", "POETRY_VIRTUALENVS_CREATE", "PIPENV_SYSTEM", "VIRTUAL_ENV"))
+"""Variables that choose another environment for these commands."""
+_BARE = late_pattern(
+    r"(?i)(?:--\S+\s+)*(?:docker\.io/)?(?:(?:library/)?(?:python|debian|ubuntu)|nvidia/cuda|ghcr\.io/astral-sh/uv)(?=[:@\s]|$)"
+)
+"""Images whose Python has no framework."""
 _READS_FILES = late_pattern(r"\bBASH_ENV\b|(?:^|\s|\"|')-\w*[il]\w*(?=$|[\s\"',])|--login|--rcfile|bashrc|profile")
 """A shell that reads such a file."""
 _PYTHON = late_pattern(r"python[\d.]*")
@@ -48,6 +66,7 @@ def image_ways(ground: Ground) -> Iterator[Reached]:
         yield from _exported_for_nothing(stage, path, ground)
         yield from _sourced_by_sh(stage, path, ground)
         yield from _activated_for_a_step(stage, path, ground)
+        yield from _installed_beside(stage, path, ground)
 
 
 _SH_IS_NO_DASH = late_pattern(
@@ -71,6 +90,10 @@ class _Stage(msgspec.Struct):
 
     by_dash: bool = True
     """The shell that runs the next command is dash."""
+    is_bare: bool = False
+    """Its Python has no packages but what a command here may install."""
+    installed: tuple[str, int] = ("", 0)
+    """The command that installs into the project's environment, and its line."""
     path: str = ""
     """The ENV that gives PATH."""
     given: set[str] = msgspec.field(default_factory=set)
@@ -90,7 +113,7 @@ def _last_stage(text: str) -> _Stage:
     for word, told, line in _instructions(text):
         match word:
             case "FROM":
-                stage = _Stage(by_dash=not _SH_IS_NO_DASH.search(told))
+                stage = _Stage(by_dash=not _SH_IS_NO_DASH.search(told), is_bare=bool(_BARE.match(told)))
             case "SHELL":
                 stage.by_dash = stage.by_dash and "bash" not in told
                 stage.reads_files = bool(_READS_FILES.search(told))
@@ -101,6 +124,9 @@ def _last_stage(text: str) -> _Stage:
             case "CMD" | "ENTRYPOINT":
                 stage.starts[word] = _Start(told, line, stage.by_dash)
             case "RUN":
+                stage.is_bare = stage.is_bare and not _INTO_THE_IMAGE.search(told)
+                if found := _INSTALLS.search(told):
+                    stage.installed = (found[0].lstrip("&; "), line)
                 if found := _ENDS.search(told):
                     stage.exports[found[1]] = (found[2].strip("\"'"), line)
                 if found := _ACTIVATES.search(told):
@@ -152,6 +178,24 @@ def _activated_for_a_step(stage: _Stage, path: str, ground: Ground) -> Iterator[
             prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at, program=file
         )
         yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(ends,))
+
+
+def _installed_beside(stage: _Stage, path: str, ground: Ground) -> Iterator[Reached]:
+    """Yield a Dockerfile that installs into the project's environment, which nothing puts into PATH, and starts the image's Python."""
+    command, line = stage.installed
+    prefix = _environment_at(".venv", ground) if command and stage.is_bare else ""
+    words = _started(stage)
+    home = next((p for p in ground.pythons if p.prefix == prefix and prefix), None)
+    if home is None or stage.path or stage.given & _ELSEWHERE or len(words) < 2 or not _PYTHON.fullmatch(words[0]):
+        return
+    text = ground.read(posixpath.normpath(posixpath.join(ground.folder, words[1]))) if words[1].endswith(".py") else ""
+    lacks = modules_of(d.name for d in home.distributions).intersection(packages_imported(statements_of(text or "")))
+    if lacks:
+        at = f"{path}:{line}"
+        one = ended_start(
+            prefix, words[0], f"{prefix}/bin/python", "activation ends", "activated", source=at, command=command
+        )
+        yield Reached(kind="task", at=path, state=ground.session(path), argv=tuple(words), runs=(one,))
 
 
 def _behind_scripts(
