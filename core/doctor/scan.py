@@ -53,7 +53,7 @@ PROBES: tuple[Probe, ...] = (
     Probe("closures", _Later("loading.closure"), needs=("pythons",), timeout=150),
     # probes that are ready before cudnn still run after it, while loads waits for its children
     Probe("imports", _Later("python.imports"), needs=("pythons",), timeout=150, after=("cudnn",)),
-    Probe("frameworks", _Later("python.builds"), needs=("pythons", "cudnn")),
+    Probe("frameworks", _Later("python.builds"), needs=("pythons",)),
     Probe("program_trials", _Later("python.trials.programs"), needs=("pythons",), timeout=240, after=("trials",)),
     # behind imports, which compares the same modules and files with RECORDs: side by side each would do all of it
     Probe(

@@ -33,7 +33,7 @@ from core.probes.python.following.reading_children import number_of_processors
 ITS_SECTIONS = ("imports", "frameworks", "records", "starts", "vocabularies")
 """About half of a scan's work: nothing else reads them before the end."""
 
-BEFORE = ("environment", "pythons", "cudnn")
+BEFORE = ("environment", "pythons")
 """What it needs of the scan."""
 
 MOST_SECONDS = 60
