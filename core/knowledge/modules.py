@@ -177,6 +177,10 @@ class ModuleTable(Frozen, frozen=True, kw_only=True):
     standard: tuple[StandardModules, ...]
     names: Mapping[str, str] = {}
     """Distribution -> its module, where that is not the same word."""
+    of_projects: tuple[str, ...] = ()
+    """Names that people give to modules of their own projects, which may lie in another folder than the program."""
+    of_hosts: tuple[str, ...] = ()
+    """Modules that a larger program gives to the scripts that it runs: Blender, Maya, ComfyUI, Isaac Sim, Colab."""
     given_up: tuple[GivenUp, ...] = ()
     namesakes: tuple[Namesake, ...] = ()
     checked: tuple[CheckedRequirement, ...] = ()
@@ -237,11 +241,12 @@ def module_of(distribution: str) -> str:
 
 def distribution_of(module: str) -> str:
     """Return the distribution that contains a module, from the table or by its own name."""
-    names = module_table().names
-    return (
-        next((d for d, m in names.items() if m in (module, module.partition(".")[0])), "")
-        or module.partition(".")[0].replace("_", "-").lower()
-    )
+    return known_distribution(module) or module.partition(".")[0].replace("_", "-").lower()
+
+
+def known_distribution(module: str) -> str:
+    """Return the distribution that contains a module by the table of names; empty where it is not there."""
+    return next((d for d, m in module_table().names.items() if m in (module, module.partition(".")[0])), "")
 
 
 def needed_at_start(distribution: str, wanted: str) -> bool:

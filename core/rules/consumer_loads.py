@@ -404,6 +404,10 @@ def by_importance(seen: Snapshot) -> list[ConsumerLoad]:
     return sorted(consumer_loads(seen), key=lambda c: environment_rank(seen, c.load.consumer.prefix))
 
 
+DEFAULT = 2
+"""The rank of the environment that ``python`` starts."""
+
+
 def environment_rank(seen: Snapshot, prefix: str) -> int:
     """Return 0 for an environment that was named, 1 for an active one, 2 for the default one, 3 for any other."""
     python = python_of(seen, prefix) if prefix else None
@@ -412,7 +416,7 @@ def environment_rank(seen: Snapshot, prefix: str) -> int:
         return 0
     if {"VIRTUAL_ENV", "CONDA_PREFIX"} & set(ways):
         return 1
-    return 2 if {"python", "python3"} & set(ways) else 3
+    return DEFAULT if {"python", "python3"} & set(ways) else DEFAULT + 1
 
 
 def versions_text(copies: list[CudnnCopy]) -> str:

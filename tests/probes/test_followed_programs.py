@@ -14,10 +14,13 @@ from core.model.facts.closure import Edge
 from core.probes.python.installed.unfit_extensions import Suspects, UnfitExtension
 from core.probes.python.programs import followed_programs
 from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.programs.lacking_packages import with_elsewhere
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.search.search_path import Interpreter, PythonSearch
 from core.probes.sysroot import Sysroot
+from tests.machines import python
 from tests.probes.following import ends_in, lay_out, python_fails
+from tests.probes.request import request
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="paths of Linux")
 
@@ -291,8 +294,54 @@ def test_a_folder_of_data_in_the_place_of_a_package(
     program: str, files: dict[str, str], expected: tuple[str, str, str] | None, tmp_path: Path
 ):
     lay_out(tmp_path, {"main.py": program, **files}, INSTALLED)
-    assert [(e.kind, e.wanted, e.name) for e in ends_in(tmp_path)] == ([expected] if expected else [])
+    found = [e for e in ends_in(tmp_path) if not e.lacks_package]
+    assert [(e.kind, e.wanted, e.name) for e in found] == ([expected] if expected else [])
     assert python_fails(tmp_path) or program.endswith("import runs\n")
+
+
+@pytest.mark.parametrize(
+    ("programs", "told"),
+    [
+        ({"main.py": "import clip\nimport spare\n"}, "all"),
+        ({"main.py": "import clip\nfrom spare import part\n"}, "all"),
+        ({"main.py": "import clip\nimport spare\n", "show.py": "import clip\n"}, "some"),
+        ({"main.py": "import clip\nimport spare\n", "show.py": "import os\n"}, "all"),
+        ({"main.py": "import os\nimport spare\n"}, ""),  # nothing tells that it is of this environment
+        ({"main.py": "import clip\ntry:\n    import spare\nexcept ImportError:\n    spare = None\n"}, ""),
+        ({"main.py": "import clip\ndef later():\n    import spare\n"}, ""),
+        ({"main.py": "import clip\nimport bpy\n"}, ""),  # Blender's own
+        ({"main.py": "import clip\nimport utils\n"}, ""),  # a part of the project that is started from another folder
+        ({"main.py": "import clip\nimport spare\n", "third_party/spare/__init__.py": ""}, ""),
+        ({"main.py": "import clip\nimport spare\n", "third_party/parts/spare.py": ""}, ""),
+        ({"main.py": "import clip\nimport spare\n", ".gitmodules": ""}, ""),
+        ({"main.py": "import clip\nimport spare\n", "../spare.py": ""}, ""),  # a plug-in of a larger program
+        ({"main.py": "import clip\nimport winreg\n"}, ""),  # of Python itself, on another system
+    ],
+)  # fmt: skip
+def test_a_package_that_a_program_asks_for_and_that_is_not_installed(
+    programs: dict[str, str], told: str, tmp_path: Path
+):
+    lay_out(tmp_path, programs, INSTALLED)
+    found = [(e.kind, e.wanted, e.others_find_theirs, *e.starts) for e in ends_in(tmp_path) if e.lacks_package]
+    assert found == ([("absent", "spare", told == "some", str(tmp_path / "work/main.py"))] if told else [])
+    assert python_fails(tmp_path) or not told
+
+
+def test_a_package_that_the_pip_of_another_python_installed(tmp_path: Path):
+    lay_out(tmp_path, {"main.py": "import clip\nimport spare\n"}, INSTALLED)
+    own = tmp_path / "home/.local/lib/python3.10/site-packages"
+    other = tmp_path / "other"
+    for site, version in ((own, "1.0"), (other, "2.0")):
+        info = site / f"spare_parts-{version}.dist-info"
+        info.mkdir(parents=True)
+        (site / "spare.py").write_text("")
+        (info / "METADATA").write_text(f"Name: spare-parts\nVersion: {version}\n")
+        (info / "RECORD").write_text("spare.py,,\n")
+    pythons = (python(), python(prefix="/other", site_packages=(str(other),)))
+    asked = request(tmp_path, pythons=pythons, env={"HOME": str(tmp_path / "home")})
+    (ended,) = ends_in(tmp_path)
+    its = with_elsewhere(ended, pythons[0], asked, Sysroot(system="linux"))
+    assert (its.elsewhere, its.distribution) == ((str(own), "/other"), "spare-parts")
 
 
 BUILT = "from setuptools import setup\nfrom Cython.Build import cythonize\nsetup(ext_modules=cythonize('core.pyx'))\n"

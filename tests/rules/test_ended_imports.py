@@ -104,6 +104,53 @@ def test_what_a_program_misses_in_a_package_that_another_project_overwrote_is_to
     assert [f.id for f in ended_imports(machine)] == ["frameworks.import-ends-ffmpeg"] * told
 
 
+@pytest.mark.parametrize(
+    ("others", "has_it", "severity", "cause"),
+    [
+        (False, "", Severity.WARNING, "requirement_broken"),
+        (True, "", Severity.NOTE, "requirement_broken"),  # what runs there may need it
+        (False, "bare", Severity.WARNING, "wrong_environment_active"),
+        (True, "bare", Severity.WARNING, "wrong_environment_active"),
+        (False, "torch", Severity.NOTE, "wrong_environment_active"),  # the program may be meant for that environment
+        (False, "user", Severity.WARNING, "wrong_environment_active"),
+    ],
+)
+def test_a_package_that_a_program_asks_for_is_told_by_where_it_is(
+    others: bool, has_it: str, severity: Severity, cause: str
+):
+    main = "/home/ada/work/main.py"
+    end = ended(
+        starts=(main,),
+        importer=main,
+        wanted="skimage",
+        lacks_package=True,
+        others_find_theirs=others,
+        elsewhere=(f"/opt/{has_it}",) if has_it else (),
+    )
+    machine = seen(end)
+    torch = (Distribution(name="torch", version="2.6.0"),)
+    others = (python(prefix="/opt/torch", distributions=torch), python(prefix="/opt/bare", distributions=()))
+    found = card(replace(machine, pythons=(*(machine.pythons or ()), *others)))
+    assert (found.severity, found.cause) == (severity, cause)
+    assert found.fix is not None
+    assert "scikit-image" in found.fix.advice
+    assert (f"/opt/{has_it}" in said(found)) is bool(has_it)
+
+
+def test_a_package_of_an_unknown_name_is_not_guessed():
+    main = "/home/ada/work/main.py"
+    found = card(seen(ended(starts=(main,), importer=main, wanted="fitz_of_ours", lacks_package=True)))
+    assert found.fix is not None
+    assert "fitz" not in found.fix.advice.rpartition("install")[2]
+
+
+def test_a_program_is_not_told_of_an_environment_that_nothing_starts():
+    main = "/home/ada/work/main.py"
+    machine = seen(ended(starts=(main,), importer=main, wanted="skimage", lacks_package=True))
+    other = replace(machine, pythons=(python(found_by="folder"),))
+    assert [*ended_imports(other)] == []
+
+
 def said(found: Finding) -> str:
     return "\n".join(" | ".join((e.label, e.value, e.source)) for e in found.evidence)
 

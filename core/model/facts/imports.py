@@ -138,6 +138,14 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     """Name and version of an installed package that asks for another release of the one whose import ends here, if only for its extras."""
     asked_of_it: str = ""
     """The requirement of that package: "accelerate>=0.26.0"."""
+    lacks_package: bool = False
+    """absent: a program asks for a package that its environment does not have; nothing installed asks for it."""
+    others_find_theirs: bool = False
+    """With ``lacks_package``: other programs in that folder use the environment's packages, and find all that they import."""
+    elsewhere: tuple[str, ...] = ()
+    """With ``lacks_package``: environments of this machine that have the package."""
+    distribution: str = ""
+    """The distribution that the package is of there; empty where nothing tells."""
     tried_first: str = ""
     """The module that the same statement asks for first, and that is not installed: with it this line is not reached."""
     plugin: str = ""

@@ -25,6 +25,7 @@ from core.probes.python.installed.overwritten import overwritten_packages
 from core.probes.python.installed.unfit_extensions import Suspects
 from core.probes.python.locations import start_folder, working_folder
 from core.probes.python.programs.followed_programs import ends_of_programs
+from core.probes.python.programs.lacking_packages import with_elsewhere
 from core.probes.python.programs.made_clients import without_makers
 from core.probes.python.programs.on_cpu import on_cpu_alone
 from core.probes.python.programs.on_cudnn import callers_of_cudnn
@@ -163,7 +164,11 @@ def search_of(python: PythonEnvironment, request: ProbeRequest, folder: str, whe
         hidden_standard=parts.hidden,
         ended=(
             *ended,
-            *(e for e in of_programs if e.kind != "damaged" or e.path not in {known.path for known in ended}),
+            *(
+                with_elsewhere(e, python, request, where)
+                for e in of_programs
+                if e.kind != "damaged" or e.path not in {known.path for known in ended}
+            ),
         ),
         numpy_1=built_for_numpy_1(python.distributions, where, parts.known),
         faults=(*faults, *start_faults(python, path.start_code, request, where)),

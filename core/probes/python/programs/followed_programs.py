@@ -2,7 +2,8 @@
 at a name that an installed module does not have.
 
 A package that is imported at a program's top level does what it does; what a program asks for in a function, or in a condition that
-is open, is ignored. A package that is not installed at all is not told here: the program may belong to another environment.
+is open, is ignored. A package that is not installed at all is told of a program that uses others of the environment; whether it
+belongs to another one, the rules decide.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from core.probes.python.following.dotted_modules import STANDARD
 from core.probes.python.following.follower import Follower
 from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.programs.lacking_packages import is_plainly_absent
 from core.probes.python.programs.models_code import code_of_models
 from core.probes.python.programs.own_paths import in_entries_of, searches_of_programs
 from core.probes.python.programs.program_folder import PROGRAM_BYTES, Program, programs_in
@@ -168,6 +170,8 @@ def _followed(
         calls=True,
     )
     found: dict[EndedImport, list[str]] = {}
+    lacking: dict[EndedImport, list[str]] = {}
+    others = 0
     begun = time.monotonic()
     for name, text in programs.items():
         ended = follower.follow(name) or follower.end_at_method(where.join(folder, f"{name}.py"), text)
@@ -182,15 +186,32 @@ def _followed(
             or _is_required(ended, text, folder, project, search, where)
         ):
             found.setdefault(_with_owners(ended, search, where), []).append(path_text(where.join(folder, f"{name}.py")))
+        elif ended is not None and _uses_packages(text, search) and is_plainly_absent(ended, folder, where):
+            lacking.setdefault(ended, []).append(path_text(where.join(folder, f"{name}.py")))
+        elif ended is None and _uses_packages(text, search):
+            others += 1
         if not follower.may_read or not follower.limit.had_time:
             break
     for one in suspects.unfit:
         package, _space, version = one.owner.partition(" ")
         if opened := follower.import_that_opens(one.path, package, version, one.edge):
             found.setdefault(opened[0], []).append(path_text(where.join(folder, f"{opened[1]}.py")))
-    ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in found.items())
+    told = {
+        msgspec.structs.replace(ended, lacks_package=True, others_find_theirs=others > 0): names
+        for ended, names in lacking.items()
+    }
+    ends = tuple(msgspec.structs.replace(ended, starts=tuple(names)) for ended, names in {**found, **told}.items())
     in_time = follower.limit.had_time
     return _Ends(ends, 0.0 if in_time else time.monotonic() - begun), in_time
+
+
+def _uses_packages(program: str, search: ModuleSearch) -> bool:
+    """Whether a program imports an installed package, and adds nothing to the search path itself."""
+    if "sys.path" in program:
+        return False
+    found = (search.find(name) for name in {*packages_spelt(program)} - STANDARD)
+    entries = search.search.entries
+    return any(its.kind not in ("none", "namespace") and entries[its.entry].origin in PACKAGES for its in found)
 
 
 def _hides_packages(search: ModuleSearch) -> bool:

@@ -9,7 +9,15 @@ from core.common.i18n import _
 from core.common.requirements import is_in_specifier
 from core.common.shell import quote, shell_command, shell_of
 from core.knowledge.causes import Cause
-from core.knowledge.modules import GivenUp, Namesake, distribution_of, given_up, meant_by, module_table
+from core.knowledge.modules import (
+    GivenUp,
+    Namesake,
+    distribution_of,
+    given_up,
+    known_distribution,
+    meant_by,
+    module_table,
+)
 from core.knowledge.numpy_names import is_given_up, is_pythons_own
 from core.model.facts import EndedImport, SearchEntry
 from core.model.facts.imports import BEFORE_THE_PACKAGES
@@ -91,7 +99,7 @@ def cure_of_end(
     askers = [name for name in starts if name not in (package, "")]
     if refused := _of_a_refused_release(home, ended, askers):
         return reinstall_requirement(home.seen, home.python, *refused), None
-    if known := _of_a_known_name(home, ended):
+    if known := _of_a_known_name(home, ended) or _of_a_lacking_package(home, ended):
         return known, None
     if is_asked_by_program(home, ended) and cause == "requirement_broken":
         return _for_the_program(home, ended), None
@@ -108,6 +116,20 @@ def cure_of_end(
         its = [own] if too_old and (own := asker(home, ended)) else askers
         return releases_that_fit(home, its, name, version, stays=too_old)
     return install_package(home, name or package, asked, is_required=bool(ended.required_by)), None
+
+
+def _of_a_lacking_package(home: EnvironmentView, ended: EndedImport) -> Fix | None:
+    """Return how a package that a program asks for comes into its environment. A guessed name may be that of a stranger's package."""
+    if not ended.lacks_package:
+        return None
+    if name := ended.distribution or known_distribution(ended.wanted):
+        return install_package(home, name, is_required=True)
+    return manual_fix(
+        _("Install the package that provides {name}", name=ended.wanted),
+        _("The project's own instructions name it: it may be called otherwise than its module."),
+        framework_pip_command(home.seen, home.python, "install", "PACKAGE"),
+        restart="program",
+    )
 
 
 def _of_own_project(home: EnvironmentView, ended: EndedImport) -> Fix:

@@ -28,9 +28,11 @@ from core.rules.frameworks.ended.queries import (
     is_program,
     is_pythons_own,
     leads_outside,
+    may_belong_elsewhere,
     package_of,
     precedes_own,
     requirers,
+    starts_programs,
 )
 from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, is_asked_for, unmet_requirements
 from core.rules.frameworks.finding_ids import ENDED_ID
@@ -54,6 +56,8 @@ def ended_imports(seen: Snapshot) -> Iterator[Finding]:
             missed = ended.wanted in SELDOM_BUILT and (not ended.path or ended.wanted in NEED_TK)
             if ended.kind == "unfit" or (not ended.owner and missed):
                 continue  # The rules about compiled modules report it.
+            if ended.lacks_package and not starts_programs(home):
+                continue
             if not _is_reported_elsewhere(home, ended, search) and not _is_checked(home, ended):
                 yield _finding(home, search, ended)
 
@@ -103,7 +107,12 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
     entry = ended.added or search.entry(ended.entry)
     consumers = framework_distributions(home, ended)
     edited = _is_edited(ended, entry)
-    cause, why = _unfinished(ended) if edited else _cause_and_why(home, search, ended, entry)
+    if edited:
+        cause, why = _unfinished(ended)
+    elif ended.elsewhere:
+        cause, why = _installed_elsewhere()
+    else:
+        cause, why = _cause_and_why(home, search, ended, entry)
     fix, remedy = (correct_file(ended), None) if edited else cure_of_end(home, ended, entry, cause)
     return make_finding(
         Step.FRAMEWORKS,
@@ -137,6 +146,10 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 
     If an extension lacks something that it does not require, few programs need it.
     """
+    if ended.lacks_package and (
+        may_belong_elsewhere(home, ended) or (ended.others_find_theirs and not ended.elsewhere)
+    ):
+        return NOTE
     if is_of_programs(home, ended):
         return home.severity if ended.kind == "damaged" else min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
@@ -211,6 +224,12 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
         return _(
             "{who} ends at its start with the Python of {prefix}: {module} is absent, and the Git submodule {name} is empty.",
             name=ended.name,
+            **values,
+        )
+    if ended.elsewhere:
+        return _(
+            "{who} ends at its start with the Python of {prefix}: it has no module {module}, and {other} has it.",
+            other=join_names(ended.elsewhere),
             **values,
         )
     if ended.kind == "unmade" and not ended.hidden:
@@ -358,6 +377,12 @@ def _unfinished(ended: EndedImport) -> tuple[Cause, str]:
     return "python_environment_broken", why
 
 
+def _installed_elsewhere() -> tuple[Cause, str]:
+    return "wrong_environment_active", _(
+        "Each environment has its own packages: pip of another Python installed this one, or the program is meant for that Python."
+    )
+
+
 def _hides_portions(search: ImportSearch, ended: EndedImport) -> bool:
     """Whether a package, or a module, hides a folder that comes before it: only one without ``__init__`` can be hidden so.
 
@@ -395,6 +420,8 @@ def _rows(home: EnvironmentView, ended: EndedImport, entry: SearchEntry | None) 
         yield observation(_("import {name} finds", name=ended.wanted), ended.path, way)
     if ended.owner:
         yield observation(_("Installed"), ended.owner)
+    for prefix in ended.elsewhere:
+        yield observation(_("Installed"), ended.distribution or ended.wanted, prefix)
     if ended.hidden and ended.kind != "unmade":
         yield observation(_("Hidden behind it"), ended.hidden_owner or ended.wanted, ended.hidden)
     if ended.asked_of_it:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from core.knowledge.modules import NOT_ON_WINDOWS, GivenUp, distribution_of, given_up, module_table
-from core.model.facts import EndedImport
+from core.knowledge.modules import NOT_ON_WINDOWS, GivenUp, distribution_of, given_up, module_of, module_table
+from core.model.facts import EndedImport, PythonEnvironment
 from core.model.facts.imports import PACKAGES
 from core.model.paths import file_name, is_inside, normalise, parent
-from core.rules.frameworks.environment_view import EnvironmentView, asked_of, first_of_each, is_asked_for
+from core.rules.consumer_loads import DEFAULT
+from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, asked_of, first_of_each, is_asked_for
 
 
 def framework_distributions(home: EnvironmentView, ended: EndedImport) -> list[str]:
@@ -23,6 +24,21 @@ def is_of_programs(home: EnvironmentView, ended: EndedImport) -> bool:
     """Whether nothing but a person's own programs comes to this end, which hides nothing but their own modules."""
     alone = bool(ended.starts) and all(map(is_program, ended.starts))
     return alone and (not ended.hidden or ended.kind == "unmade" or precedes_own(home, ended))
+
+
+def starts_programs(home: EnvironmentView) -> bool:
+    """Whether ``python`` starts this environment's interpreter, and programs compute with what is in it."""
+    return home.near <= DEFAULT and bool(_frameworks(home.python))
+
+
+def may_belong_elsewhere(home: EnvironmentView, ended: EndedImport) -> bool:
+    """Whether a program that lacks a package here has it, and a framework of this environment's, in another one."""
+    others = (p for p in home.seen.pythons or () if p.prefix in ended.elsewhere)
+    return any(_frameworks(home.python) & _frameworks(p) for p in others)
+
+
+def _frameworks(python: PythonEnvironment) -> set[str]:
+    return {module_of(d.name) for d in python.distributions if FRAMEWORKS.fullmatch(d.name)}
 
 
 def is_program(start: str) -> bool:
