@@ -11,6 +11,7 @@ from core.common.i18n import _, join_sentences
 from core.common.progress import Progress
 from core.common.text import join_names
 from core.fixes.packages import prepare as packages
+from core.fixes.packages.context import ExchangeContext
 from core.fixes.packages.donors import home_of
 from core.fixes.packages.installer import Sources, choose_installer, without_secrets
 from core.fixes.packages.prepare import Prepared
@@ -22,7 +23,7 @@ from core.rehearsal.planned_host import PlannedHost
 from core.rehearsal.rehearse import Rehearsal
 from core.transaction import package_exchange
 from core.transaction.execute import Plan
-from core.transaction.journal import Entry, Journal
+from core.transaction.journal import Entry
 from core.transaction.package_exchange import loose_problem
 
 discard, clear_twin = packages.discard_twins, packages.clear_twin
@@ -45,28 +46,16 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
     return (problem,) if problem else ()
 
 
-def prepare_exchange(
-    wish: ExchangePackages,
-    further: tuple[Change, ...],
-    seen: Snapshot,
-    sources: Sources,
-    *,
-    host: Host,
-    journal: Journal,
-    watch: Progress,
-    asked: tuple[str, ...] = (),
-) -> Prepared:
-    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes; ``asked``: the packages that
-    the finding is about.
+def prepare_exchange(wish: ExchangePackages, further: tuple[Change, ...], context: ExchangeContext) -> Prepared:
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
 
     See core/fixes/packages/prepare.py.
     """
+    host = context.host
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
     then = {n: v.replace(f"{wish.prefix}{os.sep}", f"{real.prefix}{os.sep}") for n, v in then.items()}
-    return packages.prepare_exchange(
-        real, seen, sources, host=host, journal=journal, watch=watch, then=then, asked=asked
-    )
+    return packages.prepare_exchange(real, then, context)
 
 
 def trial_result(made: Prepared) -> Rehearsal | None:

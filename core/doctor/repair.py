@@ -16,6 +16,7 @@ from core.doctor.offers import CURED_BY_NEWER, CURED_IN_PLACE
 from core.doctor.verify import verify
 from core.fixes import cudnn_set
 from core.fixes.cudnn_set import CudnnSet
+from core.fixes.packages.context import ExchangeContext
 from core.fixes.packages.fetch import Fetcher, copy_of_consumer, cudnn_requirement
 from core.fixes.packages.installer import Sources
 from core.fixes.search_paths import add_folder, add_folder_for_concerned
@@ -132,16 +133,15 @@ def prepare(
         return proposal
     further = tuple(c for c in proposal.plan.changes if c is not wish)
     asked = tuple(dict.fromkeys(n for c in proposal.finding.consumers if (n := split_id(c)[1])))
-    made = package_repair.prepare_exchange(
-        wish,
-        further,
-        report.snapshot,
-        sources or Sources(),
+    context = ExchangeContext(
+        seen=report.snapshot,
+        sources=sources or Sources(),
         host=shop.host,
         journal=shop.journal,
         watch=watch,
         asked=asked,
     )
+    made = package_repair.prepare_exchange(wish, further, context)
     plan = replace(proposal.plan, changes=resolve_changes((*made.changes, *further), shop.writer))
     problems = unmet_preconditions(plan.changes, writer=shop.writer, journal=shop.journal)
     if elevation.needs_elevation(plan.changes, shop.writer):

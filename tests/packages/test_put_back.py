@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from core.common.progress import Progress
+from core.fixes.packages.context import ExchangeContext
 from core.fixes.packages.donors import lost_files
 from core.fixes.packages.installer import Sources, cached_wheels, choose_installer, wheel_name
 from core.fixes.packages.prepare import prepare_exchange
@@ -51,14 +52,14 @@ class Site:
             title="Back", prefix=str(self.folder.parent), folder=str(self.folder), restore=("tiny",)
         )
         seen = Snapshot(machine=Machine(system="linux"), pythons=self.others)
-        made = prepare_exchange(
-            wish,
-            seen,
-            Sources(**{"offline": True, **sources}),
+        context = ExchangeContext(
+            seen=seen,
+            sources=Sources(**{"offline": True, **sources}),
             host=self.host,
             journal=self.journal,
             watch=Progress(),
         )
+        made = prepare_exchange(wish, {}, context)
         (change,) = made.changes
         assert isinstance(change, FileSet)
         return change

@@ -17,14 +17,14 @@ from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
 from core.common.shell import shell_command, shell_of
 from core.fixes import archives
-from core.fixes.packages.installer import Sources, Wanted, cached_wheels, choose_installer
+from core.fixes.packages.context import ExchangeContext
+from core.fixes.packages.installer import Wanted, cached_wheels, choose_installer
 from core.host import safe_folder, scratch
 from core.host.interface import Host
 from core.model.changes import ChangeError, ExchangePackages, FileItem, FileSet
 from core.model.facts import Distribution, Frozen, Snapshot
 from core.probes.sysroot import Sysroot
 from core.probes.wheel_record import record_rows
-from core.transaction.journal import Journal
 
 _INFO = late_pattern(r"(.+)-([^-]+)\.dist-info$")
 
@@ -41,15 +41,14 @@ class LostFile(Frozen, frozen=True, kw_only=True):
     version: str
 
 
-def put_files_back(  # noqa: PLR0917 - what, from where, and the means
-    change: ExchangePackages, seen: Snapshot, sources: Sources, host: Host, journal: Journal, watch: Progress
-) -> FileSet:
+def put_files_back(change: ExchangePackages, context: ExchangeContext) -> FileSet:
     """Return the change that restores the files in the packages' RECORDs. Sources, in this order: what the person
     named, other environments, the caches of uv and pip, the index.
 
     Raises:
         ChangeError: a RECORD is not there, all files are as listed, or one's bytes cannot be had.
     """
+    host, watch, staging = context.host, context.watch, context.journal.staging
     lost = [f for name in change.restore for f in lost_files(change.folder, name, watch)]
     if not lost:
         names = ", ".join(change.restore)
@@ -61,13 +60,13 @@ def put_files_back(  # noqa: PLR0917 - what, from where, and the means
                 _("{path} is a folder, and not a file. Rename it first: {command}", path=path, command=command)
             )
     found: dict[str, str] = {}
-    for place in _folders_here(change, seen, host):
+    for place in _folders_here(change, context.seen, host):
         _take_from_folder(place, lost, found)
     left = [f for f in lost if f.sha256 not in found]
     if left:
-        safe_folder.make_folders(str(journal.staging), 0o700)
-        into = scratch.make_scratch(journal.staging)
-        for wheel in _wheels(change, left, sources, host, into, watch):
+        safe_folder.make_folders(str(staging), 0o700)
+        into = scratch.make_scratch(staging)
+        for wheel in _wheels(change, left, into, context):
             if Path(wheel).is_dir():
                 _take_from_folder(wheel, lost, found)
             else:
@@ -150,22 +149,21 @@ def _take_from_folder(folder: str, lost: Sequence[LostFile], found: dict[str, st
             found[file.sha256] = os.path.realpath(path)
 
 
-def _wheels(  # noqa: PLR0917 - as put_files_back
-    change: ExchangePackages, left: Sequence[LostFile], sources: Sources, host: Host, into: Path, watch: Progress
-) -> Iterator[str]:
+def _wheels(change: ExchangePackages, left: Sequence[LostFile], into: Path, context: ExchangeContext) -> Iterator[str]:
     """Yield wheels of exactly these releases: what was named, what pip kept, what the index has."""
+    sources = context.sources
     packages = list(dict.fromkeys((f.package, f.version) for f in left))
     if sources.named:
         named = Path(sources.named)
         yield from _of_releases(named.glob("*.whl"), packages) if named.is_dir() else (str(named),)
         if named.is_dir():
             yield str(named)
-    kept = cached_wheels(host, into)
+    kept = cached_wheels(context.host, into)
     yield from _of_releases(kept.iterdir() if kept else (), packages)
     if not sources.uses_network:
         return
-    watch.say(_("Fetching the wheel that has the files"))
-    installer = choose_installer(Path(change.prefix), home_of(change.prefix), host, watch)
+    context.watch.say(_("Fetching the wheel that has the files"))
+    installer = choose_installer(Path(change.prefix), home_of(change.prefix), context.host, context.watch)
     for name, version in packages:
         wish = Wanted(requirements=(f"{name}=={version}",), index=sources.index or change.index, alone=True)
         place = into / f"{name}-{version}"

@@ -17,13 +17,13 @@ from msgspec.structs import replace
 from packaging.utils import canonicalize_name
 
 from core.common.i18n import _, join_sentences, n_
-from core.common.progress import Progress
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.common.text import join_names, printable
 from core.fixes.files import HOOK_FILE_NAME, hook_text
+from core.fixes.packages.context import ExchangeContext
 from core.fixes.packages.donors import digest_of, home_of, put_files_back, with_new_folders
 from core.fixes.packages.guard import guard_changes
-from core.fixes.packages.installer import Installer, Sources, Wanted, cached_wheels, choose_installer
+from core.fixes.packages.installer import Installer, Wanted, cached_wheels, choose_installer
 from core.fixes.packages.twin import copy_environment, files_below, records_of
 from core.fixes.packages.twin_trials import try_twin
 from core.host import exchange, safe_folder, scratch
@@ -59,50 +59,38 @@ class Prepared(Frozen, frozen=True, kw_only=True):
     """The package that cannot be imported there, if it is that."""
 
 
-def prepare_exchange(
-    change: ExchangePackages,
-    seen: Snapshot,
-    sources: Sources,
-    *,
-    host: Host,
-    journal: Journal,
-    watch: Progress,
-    then: Mapping[str, str] | None = None,
-    asked: tuple[str, ...] = (),
-) -> Prepared:
-    """Resolve the requirements, make the twin, change it, and import its frameworks, and the packages that ``asked`` names: those that
-    the finding is about.
+def prepare_exchange(change: ExchangePackages, then: Mapping[str, str], context: ExchangeContext) -> Prepared:
+    """Resolve the requirements, make the twin, change it, and import its frameworks and the packages that the finding is about.
 
-    ``then``: the variables of programs that start after the change, where something beside the packages changes them.
+    ``then``: the variables of programs that start after the change.
 
-    The network is used only as ``sources`` allows, and only for the index that the change or ``sources`` names, or that is
+    The network is used only as the sources allow, and only for the index that the change or the sources name, or that is
     configured.
 
     Raises:
         ChangeError, OSError: it cannot be done; the sentence says why, and nothing is left of the twin. CancelledError.
     """
     if change.restore:
-        return Prepared(changes=(put_files_back(change, seen, sources, host, journal, watch),))
-    if sources.named and not os.path.lexists(sources.named):
-        raise ChangeError(_("{path} is neither a file nor a folder.", path=sources.named))
-    watch.say(_("Copying {prefix}", prefix=change.prefix))
+        return Prepared(changes=(put_files_back(change, context),))
+    journal, named = context.journal, context.sources.named
+    if named and not os.path.lexists(named):
+        raise ChangeError(_("{path} is neither a file nor a folder.", path=named))
+    context.watch.say(_("Copying {prefix}", prefix=change.prefix))
 
     def tried(change: ExchangePackages, bounds: tuple[Bound, ...], *, binding: bool) -> Prepared:
         root = new_twin(change.prefix, journal)
         done = False
         try:
-            new = host.fresh_environment() if then is None else then
-            moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in new.items()}
-            wishes = tuple(dict.fromkeys(b.text for b in bounds)) if binding else ()
-            later = HostWithEnvironment(host, moved)
-            found = _prepare_in(root, change, wishes, seen, sources, host, later, journal, watch, asked, bounds)
+            moved = {n: v.replace(f"{change.prefix}{os.sep}", f"{root}{os.sep}") for n, v in then.items()}
+            later = HostWithEnvironment(context.host, moved)
+            found = _prepare_in(root, change, bounds, later, context, binding=binding)
             done = True
             return found
         finally:
             if not done:
                 drop_twin(root, journal)
 
-    bounds = _bounds_of_others(change, seen, host)
+    bounds = _bounds_of_others(change, context.seen, context.host)
     if bounds:
         with suppress(ChangeError):  # no release that fits all of them: the ones that set them show whether it matters
             made = _with_older_releases(change, partial(tried, bounds=bounds, binding=True), journal)
@@ -209,28 +197,26 @@ def clear_twin(changes: tuple[Change, ...]) -> None:
                     shutil.rmtree(part) if part.is_dir() and not part.is_symlink() else part.unlink()
 
 
-def _prepare_in(  # noqa: PLR0917 - what prepare has
+def _prepare_in(
     root: Path,
     change: ExchangePackages,
-    wishes: tuple[str, ...],
-    seen: Snapshot,
-    sources: Sources,
-    host: Host,
-    later: Host,
-    journal: Journal,
-    watch: Progress,
-    asked: tuple[str, ...],
     bounds: tuple[Bound, ...],
+    later: Host,
+    context: ExchangeContext,
+    *,
+    binding: bool,
 ) -> Prepared:
-    copy_environment(change.prefix, root, watch)
+    """Change the twin and try it on ``later``, the machine after the change; ``binding``: only releases that fit the bounds are taken."""
+    copy_environment(change.prefix, root, context.watch)
     twin = str(root / Path(change.folder).relative_to(change.prefix))
     before, was = folder_fingerprint(change.folder), recorded_packages(change.folder)
-    installer = choose_installer(root, home_of(change.prefix), host, watch)
-    safe_folder.make_folders(str(journal.staging), 0o700)
-    into = scratch.make_scratch(journal.staging)
+    installer = choose_installer(root, home_of(change.prefix), context.host, context.watch)
+    wishes = tuple(dict.fromkeys(b.text for b in bounds)) if binding else ()
+    safe_folder.make_folders(str(context.journal.staging), 0o700)
+    into = scratch.make_scratch(context.journal.staging)
     try:
         _take_out((*change.remove, *_losing_files(change, twin)), twin, installer)
-        come = _install(change, wishes, sources, installer, host, into, watch)
+        come = _install(change, wishes, installer, into, context)
     finally:
         scratch.drop_scratch(into)
     _name_the_environment(root, change.prefix, twin)
@@ -250,13 +236,13 @@ def _prepare_in(  # noqa: PLR0917 - what prepare has
     if made.before == made.after and not hook:
         raise ChangeError(_("The packages in {prefix} are already as planned.", prefix=change.prefix))
     beside: tuple[Change, ...] = _outside_changes(change, root, twin)
-    if sources.guard:
+    if context.sources.guard:
         beside = (*beside, *guard_changes((made,), uv=installer.name == "uv"))
     versions = {p.name: p.version.partition("+")[0] for p in made.come}
     broken = (b.by for b in bounds if b.name in versions and is_in_specifier(b.specifier, versions[b.name]) is False)
-    asked = tuple(dict.fromkeys((*asked, *broken)))
+    asked = tuple(dict.fromkeys((*context.asked, *broken)))
     with _hook_of_the_twin(hook, change.prefix, str(root)):
-        trials, problem, failed = try_twin(made, root, seen, host, later, watch, asked)
+        trials, problem, failed = try_twin(made, root, later, asked, context)
     made = replace(made, after=folder_fingerprint(twin))
     return Prepared(changes=(made, *beside), trials=trials, problem=problem, failed=failed)
 
@@ -307,23 +293,18 @@ def _refuse_ways_out(names: list[str], twin: str) -> None:
                 )
 
 
-def _install(  # noqa: PLR0917 - what, from where, by whom
-    change: ExchangePackages,
-    wishes: tuple[str, ...],
-    sources: Sources,
-    installer: Installer,
-    host: Host,
-    into: Path,
-    watch: Progress,
+def _install(
+    change: ExchangePackages, wishes: tuple[str, ...], installer: Installer, into: Path, context: ExchangeContext
 ) -> tuple[Package, ...]:
     """Install what the change asks for, in releases that fit further wishes."""
     if not change.install:
         return ()
+    sources, watch = context.sources, context.watch
     folders = []
     if sources.named:
         named = Path(os.path.realpath(sources.named))
         folders.append(str(named if named.is_dir() else _in_own_folder(named, into)))
-    if not sources.uses_network and (kept := cached_wheels(host, into)):
+    if not sources.uses_network and (kept := cached_wheels(context.host, into)):
         folders.append(str(kept))
     wanted = Wanted(
         requirements=(*change.install, *wishes),

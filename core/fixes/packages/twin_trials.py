@@ -12,6 +12,7 @@ from packaging.utils import canonicalize_name
 from core.common.i18n import _, translate_fact
 from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
+from core.fixes.packages.context import ExchangeContext
 from core.fixes.packages.twin import records_of
 from core.host.interface import Host
 from core.host.provenance import environment_for
@@ -29,18 +30,13 @@ IMPORT_SECONDS = 180.0
 """Limit for the import of an extension: a first one from a cold disk takes its time."""
 
 
-def try_twin(  # noqa: PLR0917 - the change, its twin, and the machine before and after
-    change: ExchangePackages,
-    root: Path,
-    seen: Snapshot,
-    host: Host,
-    later: Host,
-    watch: Progress,
-    asked: tuple[str, ...],
+def try_twin(
+    change: ExchangePackages, root: Path, later: Host, asked: tuple[str, ...], context: ExchangeContext
 ) -> tuple[tuple[FrameworkTrial, ...], str, str]:
-    """Import each framework of the twin, and convolve where there is a GPU; one that fails or crashes here must have done so
-    before. Return the trials, what fails in a sentence, and which package that is.
+    """Import each framework of the twin on ``later``, the machine after the change, and convolve where there is a GPU; one that fails
+    or crashes must have done so before. Return the trials, what fails in a sentence, and which package that is.
     """
+    seen, watch = context.seen, context.watch
     python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
     if python is None:
         return (), "", ""
@@ -60,8 +56,8 @@ def try_twin(  # noqa: PLR0917 - the change, its twin, and the machine before an
     crashed = [t for t in done if t.ended and not t.timed_out and t.reached != "nothing"]
     others = tuple(name for name in asked if name not in {t.framework for t in done})
     if not failed and not slow and not crashed:
-        return done, *_extension_problem(change, moved, seen, later, watch, others)
-    before = {t.framework: t for t in try_frameworks(python, seen, host, watch)}
+        return done, *_extension_problem(change, moved, later, others, context)
+    before = {t.framework: t for t in try_frameworks(python, seen, context.host, watch)}
     worked = [name for name, trial in before.items() if trial.reached != "nothing"]
     if crashes := [t for t in crashed if t.framework in worked and not before[t.framework].ended]:
         return done, _crash_problem(crashes[0]), ""
@@ -69,7 +65,7 @@ def try_twin(  # noqa: PLR0917 - the change, its twin, and the machine before an
         return done, import_problem(worse[0]), worse[0].framework
     if slow := [t for t in slow if t.framework in worked]:  # a framework that could not be imported before has improved
         return done, _("{name} {version} did not use the GPU.", name=slow[0].framework, version=slow[0].version), ""
-    return done, *_extension_problem(change, moved, seen, later, watch, others)
+    return done, *_extension_problem(change, moved, later, others, context)
 
 
 def _crash_problem(trial: FrameworkTrial) -> str:
@@ -85,20 +81,15 @@ OF_THE_DRIVER = late_pattern(r"libcuda\.so|nvcuda|nvidia-smi|no CUDA-capable|NVI
 """In the words of an import that fails where there is no driver, whatever is installed."""
 
 
-def _extension_problem(  # noqa: PLR0917 - the change, its copy, the machine, and what is asked
-    change: ExchangePackages,
-    moved: PythonEnvironment,
-    seen: Snapshot,
-    host: Host,
-    watch: Progress,
-    asked: tuple[str, ...],
+def _extension_problem(
+    change: ExchangePackages, moved: PythonEnvironment, host: Host, asked: tuple[str, ...], context: ExchangeContext
 ) -> tuple[str, str]:
     """Return in a sentence that a package cannot be imported in the twin, and its name.
 
     Tried are the extensions of a framework that came (torchvision, xformers), and the package that the finding is
     about, if its import is the finding's own evidence.
     """
-    of_prefix = (c for c in seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
+    of_prefix = (c for c in context.seen.closures or () if os.path.realpath(c.consumer.prefix) == change.prefix)
     known = {c.consumer.framework.partition(" ")[0] for c in of_prefix}
     verdict = interpreter_verdict(moved, sysroot_of(host))
     names = dict.fromkeys((*(p.name for p in change.come if p.name in known), *asked))
@@ -108,7 +99,7 @@ def _extension_problem(  # noqa: PLR0917 - the change, its copy, the machine, an
             continue
         command = [moved.executable, "-c", f"import {module}"]
         env = environment_for(verdict, host.fresh_environment())
-        run = host.run(command, timeout=IMPORT_SECONDS, env=env, watch=watch, account=verdict.account)
+        run = host.run(command, timeout=IMPORT_SECONDS, env=env, watch=context.watch, account=verdict.account)
         if run.status is not None and run.status > 0 and run.err.strip() and not OF_THE_DRIVER.search(run.err):
             said = run.err.strip().splitlines()[-1]
             return _("import {name} failed: {said}", name=name, said=said), name
