@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
@@ -54,6 +54,24 @@ class FixLine(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     verified_for: tuple[VerifiedFor, ...] = ()
 
 
+class _Run(NamedTuple):
+    """One call of the command: the machine, what was asked for, and where it is said."""
+
+    shop: RepairContext
+    options: argparse.Namespace
+    scan: ScanOptions
+
+    def look(self, host: Host) -> Report:
+        """Scan a machine as the options say."""
+        with progress_on_stderr() as watch:
+            return examine(host, watch, self.scan)
+
+    def tell(self, text: str) -> None:
+        """Print a text for the person; nothing where a program reads JSON."""
+        if not self.options.json:
+            say_result(text)
+
+
 def run_fix(options: argparse.Namespace) -> int:
     """Cure the findings named, or the primary one."""
     scan = ScanOptions(
@@ -64,19 +82,15 @@ def run_fix(options: argparse.Namespace) -> int:
             raise UsageError(_("{name} does not exist.", name=source))
     shop = repair.repair_context(this_host())
     _recover(shop)
-
-    def look(host: Host) -> Report:
-        with progress_on_stderr() as watch:
-            return examine(host, watch, scan)
-
-    report = look(shop.current_host())
+    run = _Run(shop, options, scan)
+    report = run.look(shop.current_host())
     rows: list[FixLine] = []
     refused = stuck = False
     for finding in chosen_findings(report, options.findings):
         offered = _with_source(finding, report, options.cudnn, shop) if options.cudnn else finding
         if options.fetch_cudnn and takes_cudnn(offered):
-            offered = _with_fetched(offered, report, shop, options)
-        line, report = _cure(offered, report, shop, look, options)
+            offered = _with_fetched(offered, report, run)
+        line, report = _cure(offered, report, run)
         rows.append(line)
         refused = refused or line.outcome in ("refused", "declined", "rolled back")
         stuck = stuck or line.outcome == "stuck"
@@ -124,14 +138,15 @@ def _with_source(finding: Finding, report: Report, source: str, shop: RepairCont
         raise UsageError(str(e)) from None
 
 
-def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options: argparse.Namespace) -> Finding:
+def _with_fetched(finding: Finding, report: Report, run: _Run) -> Finding:
     """Return the finding with a downloaded cuDNN as its fix; unchanged if the person does not agree to the download."""
+    shop, options = run.shop, run.options
     sources = repair.package_sources("", options.index, offline=options.offline)
     try:
         with progress_on_stderr() as watch:
             where = repair.cudnn_origin(finding, report.snapshot, shop, sources, watch)
-        if where and not options.json:
-            say_result(f"{where}\n")
+        if where:
+            run.tell(f"{where}\n")
         if where and not options.yes and not _ask_agreement(_("Download it?")):
             return finding
         with progress_on_stderr() as watch:
@@ -140,9 +155,7 @@ def _with_fetched(finding: Finding, report: Report, shop: RepairContext, options
         raise UsageError(error_sentence(e)) from None
 
 
-def _cure(
-    finding: Finding, report: Report, shop: RepairContext, look: Callable[[Host], Report], options: argparse.Namespace
-) -> tuple[FixLine, Report]:
+def _cure(finding: Finding, report: Report, run: _Run) -> tuple[FixLine, Report]:
     """Take one finding from its preview to its end; return what happened and the newest report."""
     given = finding.fix
     line = FixLine(
@@ -151,39 +164,30 @@ def _cure(
         title=given.title if given else finding.title,
         advice=given.advice if given else "",
     )
-    tell = (lambda _text: None) if options.json else say_result
-    tell(f"{finding.title}\n")
+    run.tell(f"{finding.title}\n")
     if given is None or not given.changes:
-        tell(_by_hand(finding))
+        run.tell(_by_hand(finding))
         return line, report
-    proposal = repair.propose(finding, shop)
+    proposal = repair.propose(finding, run.shop)
     line = msgspec.structs.replace(line, changes=proposal.plan.lines())
-    tell(_preview(proposal))
+    run.tell(_preview(proposal))
     if proposal.problems:
-        tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
+        run.tell(_("This cannot be done now: {problem}", problem=proposal.problems[0]) + "\n")
         return _close(line, "refused", proposal.problems[0]), report
     if not proposal.is_prepared:
-        made = _prepare(proposal, report, shop, options, tell)
+        made = _prepare(proposal, report, run)
         if isinstance(made, _NotPrepared):
             return _close(line, made.outcome, made.sentence), report
         proposal, line = made, msgspec.structs.replace(line, changes=made.plan.lines())
     try:
-        return _carry_out(proposal, line, report, shop, look, options)
+        return _carry_out(proposal, line, report, run)
     finally:
-        repair.discard_prepared(proposal, shop)
+        repair.discard_prepared(proposal, run.shop)
 
 
-def _carry_out(  # noqa: PLR0917 - what _cure has
-    proposal: Proposal,
-    line: FixLine,
-    report: Report,
-    shop: RepairContext,
-    look: Callable[[Host], Report],
-    options: argparse.Namespace,
-) -> tuple[FixLine, Report]:
+def _carry_out(proposal: Proposal, line: FixLine, report: Report, run: _Run) -> tuple[FixLine, Report]:
     """Rehearse, ask, apply."""
-    finding = proposal.finding
-    tell = (lambda _text: None) if options.json else say_result
+    shop, options, look, tell = run.shop, run.options, run.look, run.tell
     with progress_on_stderr() as watch:
         rehearsal = repair.rehearse(proposal, report, shop, watch, look)
     line = msgspec.structs.replace(line, rehearsal=rehearsal.sentence, works=rehearsal.works)
@@ -196,7 +200,7 @@ def _carry_out(  # noqa: PLR0917 - what _cure has
         tell(_("Nothing was changed.") + "\n")
         return _close(line, "declined", _("Nothing was changed.")), report
     outcome: Outcome = repair.apply(proposal, report, shop, look)
-    tell(f"{outcome.sentence}\n" + (_restart_text(finding, outcome) if outcome.kind == "done" else ""))
+    tell(f"{outcome.sentence}\n" + (_restart_text(proposal.finding, outcome) if outcome.kind == "done" else ""))
     after = look(shop.current_host()) if outcome.kind == "done" else report
     line = msgspec.structs.replace(line, verified_for=outcome.verified_for)
     return _close(line, outcome.kind, outcome.sentence, outcome.entry), after
@@ -209,10 +213,9 @@ class _NotPrepared(NamedTuple):
     sentence: str
 
 
-def _prepare(
-    proposal: Proposal, report: Report, shop: RepairContext, options: argparse.Namespace, tell: Callable[[str], None]
-) -> Proposal | _NotPrepared:
+def _prepare(proposal: Proposal, report: Report, run: _Run) -> Proposal | _NotPrepared:
     """Prepare the change of packages, after consent to download them; or return why not."""
+    shop, options, tell = run.shop, run.options, run.tell
     sources = repair.package_sources(options.source, options.index, offline=options.offline, guard=options.guard)
     with progress_on_stderr() as watch:
         where = repair.fetched_from(proposal, sources, shop, watch)

@@ -25,6 +25,7 @@ from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
 from core.common.i18n import _
 from core.common.late_pattern import late_pattern
+from core.common.text import describe_crash
 from core.host.this_host import display_language, prepared_streams
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def _run_to_status(arguments: list[str], without_command: Callable[[], int] | No
         raise
     except Exception as e:  # noqa: BLE001 - the edge of the program: exit status 3 and one sentence
         print(
-            "convalesce: " + _("internal error: {error}. Please report it with this line.", error=_describe_crash(e)),
+            "convalesce: " + _("internal error: {error}. Please report it with this line.", error=describe_crash(e)),
             file=sys.stderr,
         )
         status = FAILED
@@ -96,14 +97,6 @@ def _choose_language(arguments: list[str]) -> list[str]:
             return arguments[:i] + arguments[i + (1 if equals else 2) :]
     i18n.use_preferred_language(system=display_language())
     return arguments
-
-
-def _describe_crash(e: BaseException) -> str:
-    tail = e.__traceback__
-    while tail is not None and tail.tb_next is not None:
-        tail = tail.tb_next
-    place = f" ({tail.tb_frame.f_globals.get('__name__')}, line {tail.tb_lineno})" if tail else ""
-    return f"{type(e).__name__}: {e}{place}"
 
 
 def _run(arguments: list[str], without_command: Callable[[], int] | None) -> int:

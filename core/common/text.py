@@ -52,3 +52,12 @@ def _row(names: list[str]) -> str:
 def capitalise(text: str) -> str:
     """Return a text with a capital letter at its start."""
     return text[:1].upper() + text[1:]
+
+
+def describe_crash(error: BaseException) -> str:
+    """Return an exception in a line, with the module and the line number where it was raised."""
+    tail = error.__traceback__
+    while tail is not None and tail.tb_next is not None:
+        tail = tail.tb_next
+    where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
+    return f"{type(error).__name__}: {error}{where}"

@@ -11,7 +11,7 @@ from core.common.i18n import _, join_sentences
 from core.common.progress import Progress
 from core.common.text import join_names
 from core.fixes.packages import prepare as packages
-from core.fixes.packages.context import ExchangeContext
+from core.fixes.packages.context import ExchangeContext, changed_python
 from core.fixes.packages.donors import home_of
 from core.fixes.packages.installer import Sources, choose_installer, without_secrets
 from core.fixes.packages.prepare import Prepared
@@ -99,7 +99,7 @@ def import_in_place(
     for change in changes:
         if not isinstance(change, ExchangePackages):
             continue
-        python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+        python = changed_python(change, seen)
         touched = {p.name for p in change.come}
         for trial in try_frameworks(python, seen, host, watch) if python else ():
             if trial.reached == "nothing" and trial.framework in touched:

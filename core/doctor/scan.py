@@ -16,6 +16,7 @@ from msgspec.structs import asdict, replace
 from core.common.i18n import N_, _
 from core.common.patience import Patience
 from core.common.progress import CancelledError, Progress
+from core.common.text import describe_crash
 from core.doctor.second_process import BEFORE, Sections, second_process
 from core.host.interface import Host
 from core.model.facts import Execution, ProbeError, Snapshot, Unexamined
@@ -299,11 +300,7 @@ def _run(probe: Probe, request: ProbeRequest, look: Callable[[], Any], done: que
 
 
 def _crash(section: str, error: Exception) -> ProbeError:
-    tail = error.__traceback__
-    while tail is not None and tail.tb_next is not None:
-        tail = tail.tb_next
-    where = f" ({tail.tb_frame.f_globals.get('__name__')}:{tail.tb_lineno})" if tail else ""
-    return ProbeError(probe=section, kind="crash", message=f"{type(error).__name__}: {error}{where}")
+    return ProbeError(probe=section, kind="crash", message=describe_crash(error))
 
 
 def _next(

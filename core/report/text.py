@@ -292,9 +292,5 @@ def _md(text: str) -> str:
 
 def _code(text: str) -> str:
     clean = printable(text).replace("\n", " ")
-    fence = "`" * (1 + max((len(run) for run in _runs(clean)), default=0))
+    fence = "`" * (1 + max(map(len, re.findall("`+", clean)), default=0))
     return f"{fence} {clean} {fence}" if "`" in clean else f"`{clean}`"
-
-
-def _runs(text: str) -> list[str]:
-    return [run for run in "".join(c if c == "`" else " " for c in text).split() if run]

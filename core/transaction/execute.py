@@ -93,6 +93,14 @@ class Outcome(Frozen, frozen=True, kw_only=True):
     """What a program started afterwards proved, in a sentence; empty if none was started."""
 
 
+class _Engine(Frozen, frozen=True):
+    """What every step needs: who writes variables, where it is recorded, and what may be done."""
+
+    writer: VariableStore
+    journal: Journal
+    gate: Gate
+
+
 # --- doing -----------------------------------------------------------------------------------------------------
 
 
@@ -123,7 +131,7 @@ def execute(
             entry = journal.begin(
                 plan.title, pinned, finding=plan.finding, plan=plan_hash, was=file_set.record_attributes(pinned)
             )
-            return _carry_out(entry, writer, journal, verify, gate)
+            return _carry_out(entry, _Engine(writer, journal, gate), verify)
     except BegunError as e:
         return _stuck_outcome(e.id, str(e))
     except (ChangeError, OSError) as e:
@@ -152,16 +160,16 @@ def _pin_value_kind(change: Change, writer: VariableStore) -> Change:
     return msgspec.structs.replace(change, before=now, after=after)
 
 
-def _carry_out(entry: Entry, writer: VariableStore, journal: Journal, verify: Callable[[], str], gate: Gate) -> Outcome:
+def _carry_out(entry: Entry, engine: _Engine, verify: Callable[[], str]) -> Outcome:
     problem, finished = "", False
     try:
         try:
             for change in entry.changes:
-                _make(change, entry, writer, journal, exact=True)
-            _announce_change(entry, writer)
+                _make(change, entry, engine, exact=True)
+            _announce_change(entry, engine.writer)
             problem = verify()
             if not problem:
-                journal.change_state(entry, "done")
+                engine.journal.change_state(entry, "done")
                 package_exchange.release_twins(entry)
         except (ChangeError, OSError) as e:
             problem = error_sentence(e)
@@ -172,30 +180,28 @@ def _carry_out(entry: Entry, writer: VariableStore, journal: Journal, verify: Ca
             )
     finally:
         if not finished:
-            outcome = _take_back(entry, writer, journal, problem, "rolled back", gate)
+            outcome = _take_back(entry, engine, problem, "rolled back")
     return outcome
 
 
-def _make(change: Change, entry: Entry, writer: VariableStore, journal: Journal, *, exact: bool) -> None:
-    if isinstance(change, FileSet):
-        file_set.place_files(change, entry, journal)
-        return
-    if isinstance(change, SystemStep):
-        system_steps.make_step(change, SystemTools(writer.root))
-        return
-    if isinstance(change, EditLine):
-        line_edit.make_edit(change)
-        return
-    if isinstance(change, ExchangePackages):
-        package_exchange.put_in_place(change)
-        return
-    now = writer.read(change.name, change.scope, change.at)
-    if isinstance(change, EditPath) and not exact:
-        writer.write(change.name, change.scope, change.at, change.rebased_on(now))
-        return
-    if not values_agree(change.before, now):
-        raise ChangeError(_("Another program changed {path} just now.", path=change.name))
-    writer.write(change.name, change.scope, change.at, change.after)
+def _make(change: Change, entry: Entry, engine: _Engine, *, exact: bool) -> None:
+    writer = engine.writer
+    match change:
+        case FileSet():
+            file_set.place_files(change, entry, engine.journal)
+        case SystemStep():
+            system_steps.make_step(change, SystemTools(writer.root))
+        case EditLine():
+            line_edit.make_edit(change)
+        case ExchangePackages():
+            package_exchange.put_in_place(change)
+        case SetVariable() | EditPath():
+            now, after = writer.read(change.name, change.scope, change.at), change.after
+            if isinstance(change, EditPath) and not exact:
+                after = change.rebased_on(now)
+            elif not values_agree(change.before, now):
+                raise ChangeError(_("Another program changed {path} just now.", path=change.name))
+            writer.write(change.name, change.scope, change.at, after)
 
 
 def _announce_change(entry: Entry, writer: VariableStore) -> None:
@@ -212,20 +218,19 @@ def _notes(entry: Entry) -> tuple[str, ...]:
     )
 
 
-def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then how it is reported
-    entry: Entry, writer: VariableStore, journal: Journal, why: str, goal: State, gate: Gate
-) -> Outcome:
+def _take_back(entry: Entry, engine: _Engine, why: str, goal: State) -> Outcome:
     """Restore the state before the entry, however far it was carried out. Can be called again; never raises for errors
     of the machine. If the system fails, the entry stays unfinished, so that the next start tries again. What others
     have changed since is left alone, and the entry says so.
     """
-    refused = gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
+    journal = engine.journal
+    refused = engine.gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [NotRestored(row) for row in refused] or [
-        row for change in reversed(entry.changes) for row in _restore(change, entry, writer, journal)
+        row for change in reversed(entry.changes) for row in _restore(change, entry, engine)
     ]
     rows = [row.sentence for row in left]
     try:
-        _announce_change(entry, writer)
+        _announce_change(entry, engine.writer)
         if any(row.again for row in left):
             if entry.state not in ("begun", "undoing"):
                 journal.change_state(entry, "undoing" if goal == "undone" else "begun")
@@ -247,9 +252,10 @@ def _take_back(  # noqa: PLR0917 - what every step of the engine is given, then 
     return Outcome(kind="rolled back", sentence=words, problems=(why,) if why else (), entry=entry.id)
 
 
-def _restore(change: Change, entry: Entry, writer: VariableStore, journal: Journal) -> tuple[NotRestored, ...]:
+def _restore(change: Change, entry: Entry, engine: _Engine) -> tuple[NotRestored, ...]:
+    writer = engine.writer
     if isinstance(change, FileSet):
-        return file_set.restore_files(change, entry, journal)
+        return file_set.restore_files(change, entry, engine.journal)
     if isinstance(change, EditLine):
         return line_edit.restore_line(change)
     if isinstance(change, ExchangePackages):
@@ -292,46 +298,44 @@ def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_
     """Undo an entry. Changes that others have made to the same search path since are kept. If another value or file of
     the entry has changed since, the undo is refused and nothing is changed.
     """
-    begun = ""
+    begun, engine = "", _Engine(writer, journal, gate)
     try:
         with journal.lock():
             recover_locked(writer=writer, journal=journal, gate=gate)
             entry = journal.entry(id)
             if entry.state == "stuck":
-                return _take_back(entry, writer, journal, "", "undone", gate)
+                return _take_back(entry, engine, "", "undone")
             if not entry.undoable:
                 return _refusal((_("Entry {id} is {state}; there is nothing to undo.", id=id, state=_(entry.state)),))
-            rows = _undo_problems(entry, writer, journal, gate)
+            rows = _undo_problems(entry, engine)
             if rows:
                 return _refusal(rows)
             entry = journal.start_undoing(entry)
             begun = entry.id
-            return _undo(entry, writer, journal, gate)
+            return _undo(entry, engine)
     except BegunError as e:
         return _stuck_outcome(e.id, str(e))
     except (ChangeError, OSError) as e:
         return _stuck_outcome(begun, error_sentence(e)) if begun else _refusal((error_sentence(e),))
 
 
-def _undo(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> Outcome:
+def _undo(entry: Entry, engine: _Engine) -> Outcome:
     why = ""
     try:
         for change in reversed(entry.changes):
-            _make(change.inverse(), entry, writer, journal, exact=False)
+            _make(change.inverse(), entry, engine, exact=False)
     except (ChangeError, OSError) as e:
         why = error_sentence(e)
-    return _take_back(entry, writer, journal, why, "undone", gate)
+    return _take_back(entry, engine, why, "undone")
 
 
-def _undo_problems(entry: Entry, writer: VariableStore, journal: Journal, gate: Gate) -> tuple[str, ...]:
+def _undo_problems(entry: Entry, engine: _Engine) -> tuple[str, ...]:
+    writer = engine.writer
     inverses = tuple(c.inverse() for c in reversed(entry.changes))
-    if rows := gate(inverses, True):
+    if rows := engine.gate(inverses, True):
         return rows
-    rows = unmet_preconditions(
-        tuple(c for c in inverses if not isinstance(c, EditPath)), writer=writer, journal=journal
-    )
-    if all(isinstance(c, EditPath) for c in inverses):
-        rows = ()
+    others = tuple(c for c in inverses if not isinstance(c, EditPath))
+    rows = unmet_preconditions(others, writer=writer, journal=engine.journal) if others else ()
     for change in inverses:
         if isinstance(change, EditPath) and (obstacle := writer.write_obstacle(change.name, change.scope, change.at)):
             rows = (*rows, obstacle)
@@ -357,15 +361,9 @@ def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
 
 def recover_locked(*, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> tuple[Outcome, ...]:
     """Like ``recover``, for a caller that holds the lock."""
+    engine, why = _Engine(writer, journal, gate), _("It was interrupted before it finished.")
     return tuple(
-        _take_back(
-            entry,
-            writer,
-            journal,
-            _("It was interrupted before it finished."),
-            "rolled back" if entry.state == "begun" else "undone",
-            gate,
-        )
+        _take_back(entry, engine, why, "rolled back" if entry.state == "begun" else "undone")
         for entry in journal.unfinished()
     )
 

@@ -228,14 +228,14 @@ def _fill(item: FileItem, place: SafeFolder, entry: Entry, journal: Journal) -> 
             if row := journal.no_backup(item.after, item.path):
                 raise ChangeError(row)
             if not _given_back(item.after, was, kept, place, beside):
-                _write(item, kept, item.after, place, beside, was.attributes if was else None)
+                _write(kept.open(item.after), place, beside, was.attributes if was else None)
     else:
         old = for_other_bytes(was.attributes) if was else None
         if item.text is not None:
-            _write(item, None, "", place, beside, old)
+            _write(item.text.encode("utf-8", "surrogatepass"), place, beside, old)
         else:
             with safe_folder.open_parent(item.source) as (origin, source):
-                _write(item, origin, source, place, beside, old)
+                _write(origin.open(source), place, beside, old)
     if place.state(beside) != item.after:
         place.remove(beside)
         raise ChangeError(_("The bytes for {path} are not the planned ones (SHA-256 differs).", path=item.path))
@@ -251,31 +251,25 @@ def _given_back(state: str, was: PreviousAttributes | None, kept: SafeFolder, pl
     return False
 
 
-def _write(  # noqa: PLR0917 - from where, to where, and what
-    item: FileItem,
-    origin: SafeFolder | None,
-    source: str,
-    place: SafeFolder,
-    beside: str,
-    wanted: FileAttributes | None,
-) -> None:
-    """Write a file beside, synced, with the attributes wanted; a new one gets those of a new file in its folder."""
-    fd = origin.open(source) if origin else None
+def _write(content: bytes | int, place: SafeFolder, beside: str, wanted: FileAttributes | None) -> None:
+    """Write bytes, or those of an open file, which is closed, beside; synced, with the attributes wanted; a new file gets those of a
+    new one in its folder.
+    """
     try:
         with os.fdopen(place.create(beside, 0o600), "wb") as file:
-            if fd is None:
-                file.write((item.text or "").encode("utf-8", "surrogatepass"))
+            if isinstance(content, bytes):
+                file.write(content)
                 file.flush()
             else:
-                safe_folder.copy_bytes(fd, file.fileno())
-            runs = fd is not None and os.fstat(fd).st_mode & 0o111
+                safe_folder.copy_bytes(content, file.fileno())
+            runs = isinstance(content, int) and os.fstat(content).st_mode & 0o111
             file_attributes.set_attributes(file.fileno(), wanted or place.of_new(0o755 if runs else 0o644))
             os.fsync(file.fileno())
         if wanted:
             place.restore(beside, wanted)
     finally:
-        if fd is not None:
-            os.close(fd)
+        if isinstance(content, int):
+            os.close(content)
 
 
 def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:

@@ -13,7 +13,7 @@ from gui.pages.step_page import FINDINGS_AT_ONCE, MAX_LINE_CHARACTERS, LazyPage
 from gui.theme import Theme
 from gui.widgets.answers import AnswerRows
 from gui.widgets.card import Card, CardActions, FindingCard, FoldedEvidence
-from gui.widgets.text import heading_label, picture_label, plain_label, prose_label, push_button
+from gui.widgets.text import heading_label, picture_label, plain_label, prose_label, push_button, width_of
 
 if TYPE_CHECKING:
     from core.explain import CodeMeaning, Explanation, RankedCause, WrongCure
@@ -88,7 +88,7 @@ class ExplainPage(LazyPage):
     def _replace(self, make: Callable[[QVBoxLayout], object]) -> None:
         self.build()
         new = QWidget()
-        new.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
+        new.setMaximumWidth(width_of(MAX_LINE_CHARACTERS))
         box = QVBoxLayout(new)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)

@@ -8,15 +8,15 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics, QShowEvent
-from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from core.common.i18n import _, n_
 from core.model.steps import Severity, Step
 from gui import texts
 from gui.theme import Theme
 from gui.widgets.card import CardActions, FindingCard
-from gui.widgets.text import VerdictRow, flat_button, heading_label, plain_label
+from gui.widgets.text import VerdictRow, flat_button, heading_label, plain_label, width_of
 
 if TYPE_CHECKING:
     from core.model.findings import Finding, Report
@@ -59,7 +59,7 @@ class LazyPage(QScrollArea):
         side, top = (28, 24) if self.is_roomy() else (5, 12)
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
-        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * MAX_LINE_CHARACTERS)
+        column.setMaximumWidth(width_of(MAX_LINE_CHARACTERS))
         box = QVBoxLayout(column)
         box.setContentsMargins(0, 0, 0, 0)
         box.setSpacing(12)
@@ -71,7 +71,7 @@ class LazyPage(QScrollArea):
 
     def is_roomy(self) -> bool:
         """Whether there is space for margins around the text, and for texts side by side."""
-        return self.width() > QFontMetrics(QApplication.font()).averageCharWidth() * ROOMY_CHARACTERS
+        return self.width() > width_of(ROOMY_CHARACTERS)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Build the page now."""

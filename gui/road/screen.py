@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
-    QApplication,
     QFrame,
     QHBoxLayout,
     QPushButton,
@@ -21,7 +20,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui.theme import Theme
 from gui.widgets.flow import FlowRow
-from gui.widgets.text import enlarge, flat_button, heading_label, prose_label, push_button, severity_sign
+from gui.widgets.text import enlarge, flat_button, heading_label, prose_label, push_button, severity_sign, width_of
 
 COLUMN_CHARACTERS = 76
 """Width of the widest line, in average characters."""
@@ -46,7 +45,7 @@ class Screen(QWidget):
         body = QWidget()
         self._row = QHBoxLayout(body)
         column = QWidget()
-        column.setMaximumWidth(QFontMetrics(QApplication.font()).averageCharWidth() * COLUMN_CHARACTERS)
+        column.setMaximumWidth(width_of(COLUMN_CHARACTERS))
         self.box = QVBoxLayout(column)
         self.box.setContentsMargins(0, 0, 0, 0)
         self.box.setSpacing(14)

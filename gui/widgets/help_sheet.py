@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cached_property
 
 from PySide6.QtCore import QEvent, Qt
-from PySide6.QtGui import QFontMetrics, QKeySequence, QResizeEvent, QShortcut
+from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QTextBrowser, QVBoxLayout, QWidget
 
 from core.common.i18n import _
-from gui.widgets.text import announce, enlarge, heading_label, push_button
+from gui.widgets.text import announce, enlarge, heading_label, push_button, width_of
 
 SHEET_CHARACTERS = 46
 """Width of the sheet in average characters."""
@@ -121,10 +121,9 @@ class HelpSplitter(QWidget):
         self._arrange()
 
     def _arrange(self) -> None:
-        em = QFontMetrics(QApplication.font()).averageCharWidth()
-        alone = self.width() < em * (SHEET_CHARACTERS + MIN_PAGE_CHARACTERS)
+        alone = self.width() < width_of(SHEET_CHARACTERS + MIN_PAGE_CHARACTERS)
         self._page.setVisible(not alone or self._sheet.isHidden())
-        self._sheet.setFixedWidth(self.width() if alone else em * SHEET_CHARACTERS)
+        self._sheet.setFixedWidth(self.width() if alone else width_of(SHEET_CHARACTERS))
 
     @property
     def sheet_covers_page(self) -> bool:

@@ -8,7 +8,17 @@ from html import escape
 
 from PySide6.QtCore import QEvent, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QGuiApplication, QResizeEvent, QTextDocument, QTextOption, QWheelEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QTextEdit, QToolButton, QWidget
+from PySide6.QtWidgets import (
+    QApplication,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QTextEdit,
+    QToolButton,
+    QWidget,
+)
 
 from core.common.i18n import _
 from core.model.steps import Severity
@@ -178,6 +188,11 @@ def picture_label(name: str, colour: str, says: str) -> QLabel:
 def line_height(widget: QWidget) -> int:
     """Return the size of an icon in a line of text."""
     return max(16, QFontMetrics(widget.font()).height())
+
+
+def width_of(characters: int) -> int:
+    """Return how many pixels so many characters of the window's font take."""
+    return QFontMetrics(QApplication.font()).averageCharWidth() * characters
 
 
 def heading_label(text: str, factor: float = 1.6) -> QLabel:

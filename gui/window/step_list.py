@@ -27,7 +27,7 @@ from gui import theme as looks
 from gui.theme import Theme
 from gui.widgets.flow import FlowRow
 from gui.widgets.settings_button import SettingsButton
-from gui.widgets.text import enlarge, push_button
+from gui.widgets.text import enlarge, push_button, width_of
 
 if TYPE_CHECKING:
     from core.model.findings import Report
@@ -132,9 +132,9 @@ class StepList(QFrame):
     def fit_to(self, window: int, height: int) -> None:
         """Choose between words and icons for a window of this size (pixels); in a low window the steps keep their words."""
         low = height < QFontMetrics(QApplication.font()).height() * MIN_LINES
-        room = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_PAGE_ROOM_CHARACTERS
+        room = width_of(MIN_PAGE_ROOM_CHARACTERS)
         narrow = window - self._full_width() < room
-        least = QFontMetrics(QApplication.font()).averageCharWidth() * MIN_NARROW_ROOM_CHARACTERS
+        least = width_of(MIN_NARROW_ROOM_CHARACTERS)
         compact = window - self._narrow_width() < least
         if (narrow, compact, low) != (self._narrow, self._compact, self._low):
             self._narrow, self._compact, self._low = narrow, compact, low

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 from core.common.progress import Progress
 from core.fixes.packages.installer import Sources
 from core.host.interface import Host
-from core.model.facts import Snapshot
+from core.model.changes import ExchangePackages
+from core.model.facts import PythonEnvironment, Snapshot
 from core.transaction.journal import Journal
+
+
+def changed_python(change: ExchangePackages, seen: Snapshot) -> PythonEnvironment | None:
+    """Return the environment whose packages a change exchanges; None if the scan did not find it."""
+    return next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
 
 
 @dataclass(frozen=True, kw_only=True)

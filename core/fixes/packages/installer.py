@@ -88,6 +88,7 @@ class Installer:
     """pip, as its commands in the twin."""
 
     name = "pip"
+    index_option = "--index-url"
 
     def __init__(self, command: Sequence[str], host: Host, watch: Progress) -> None:
         self._command = tuple(command)
@@ -197,7 +198,7 @@ class Installer:
         found += [w for folder in wanted.folders for w in ("--find-links", folder)]
         if not wanted.fetches:
             return [*found, "--no-index"]
-        return [*found, "--index-url", wanted.index] if wanted.index else found
+        return [*found, self.index_option, wanted.index] if wanted.index else found
 
     def _plain_env(self) -> dict[str, str]:
         given = trusted_environment(self._host.fresh_environment())
@@ -236,6 +237,7 @@ class UvInstaller(Installer):
     """uv, by the same verbs."""
 
     name = "uv"
+    index_option = "--default-index"
 
     def __init__(self, uv: str, python: str, host: Host, watch: Progress) -> None:
         super().__init__((uv, "pip"), host, watch)
@@ -310,13 +312,6 @@ class UvInstaller(Installer):
             timeout=FETCH_SECONDS,
             env=self._env_for(self._wanted),
         )
-
-    def _index_options(self, wanted: Wanted) -> list[str]:
-        found = ["--only-binary", ":all:"]
-        found += [w for folder in wanted.folders for w in ("--find-links", folder)]
-        if not wanted.fetches:
-            return [*found, "--no-index"]
-        return [*found, "--default-index", wanted.index] if wanted.index else found
 
     def _env(self, kept: Sequence[str] = ()) -> dict[str, str]:
         env = {

@@ -20,7 +20,7 @@ from core.common.i18n import _, join_sentences, n_
 from core.common.requirements import is_in_specifier, marker_applies, parse_requirement
 from core.common.text import join_names, printable
 from core.fixes.files import HOOK_FILE_NAME, hook_text
-from core.fixes.packages.context import ExchangeContext
+from core.fixes.packages.context import ExchangeContext, changed_python
 from core.fixes.packages.donors import digest_of, home_of, put_files_back, with_new_folders
 from core.fixes.packages.guard import guard_changes
 from core.fixes.packages.installer import Installer, Wanted, cached_wheels, choose_installer
@@ -117,7 +117,7 @@ def _bounds_of_others(change: ExchangePackages, seen: Snapshot, host: Host) -> t
     """Return what holds before the change, or concerns what is not there yet: a cure must not break it without need."""
     coming = {canonicalize_name(w.name) for text in change.install if (w := parse_requirement(text))}
     there = dict(recorded_packages(change.folder))
-    python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+    python = changed_python(change, seen)
     machine = seen.machine
     facts = marker_facts(machine.system, machine.architecture, python.version if python else "")
     return tuple(

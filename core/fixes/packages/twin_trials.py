@@ -12,7 +12,7 @@ from packaging.utils import canonicalize_name
 from core.common.i18n import _, translate_fact
 from core.common.late_pattern import late_pattern
 from core.common.progress import Progress
-from core.fixes.packages.context import ExchangeContext
+from core.fixes.packages.context import ExchangeContext, changed_python
 from core.fixes.packages.twin import records_of
 from core.host.interface import Host
 from core.host.provenance import environment_for
@@ -37,7 +37,7 @@ def try_twin(
     or crashes must have done so before. Return the trials, what fails in a sentence, and which package that is.
     """
     seen, watch = context.seen, context.watch
-    python = next((p for p in seen.pythons or () if os.path.realpath(p.prefix) == change.prefix), None)
+    python = changed_python(change, seen)
     if python is None:
         return (), "", ""
     known = (change.twin,)
@@ -52,7 +52,8 @@ def try_twin(
     failed = [t for t in done if t.reached == "nothing"]
     there = recorded_packages(change.folder)
     new = {p.name for p in change.come if (p.name, p.version) not in there}
-    slow = [t for t in done if _has_gpu(seen) and t.gpu is False and t.framework in new]
+    has_gpu = seen.driver and seen.driver.gpus
+    slow = [t for t in done if has_gpu and t.gpu is False and t.framework in new]
     crashed = [t for t in done if t.ended and not t.timed_out and t.reached != "nothing"]
     others = tuple(name for name in asked if name not in {t.framework for t in done})
     if not failed and not slow and not crashed:
@@ -117,10 +118,6 @@ def _module_of(name: str, folder: str) -> str:
         tops = [m[1] for row in rows if (m := re.match(r"([A-Za-z]\w*)/__init__\.py,", row))]
         return next((t for t in tops if t.lower() == own), tops[0] if len(tops) == 1 else "")
     return ""
-
-
-def _has_gpu(seen: Snapshot) -> bool:
-    return bool(seen.driver and seen.driver.gpus)
 
 
 def import_problem(trial: FrameworkTrial) -> str:

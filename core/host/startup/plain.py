@@ -34,9 +34,7 @@ def read_assignments(
         found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
         if found is None or found[1] in keeps or line.lstrip().startswith(("#", ";")):
             continue
-        value = found[2].strip()
-        if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
-            value = value[1:-1]
+        value = _without_quotes(found[2].strip())
         if expands:
             value = expanded(value, state.values.get)
         elif braced:
@@ -69,6 +67,10 @@ def _unescaped(quoted: re.Match[str]) -> str:
     if quoted[1] is None:
         return re.sub(r"\\([\\'])", r"\1", quoted[2])
     return re.sub(r"\\([\\'\"abfnrtv])", lambda m: _ESCAPES.get(m[1], m[1]), quoted[1])
+
+
+def _without_quotes(value: str) -> str:
+    return value[1:-1] if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0] else value
 
 
 def expanded(value: str, get: Callable[[str], str | None]) -> str:
@@ -122,9 +124,7 @@ def read_crontab(text: str, file: str, state: State, *, system: bool, fields: in
             continue
         found = re.match(rf"[\"']?({_NAME})[\"']?\s*=\s*(.*)$", bare)
         if found:
-            value = found[2].strip()
-            if len(value) > 1 and value[0] in "\"'" and value[-1] == value[0]:
-                value = value[1:-1]
+            value = _without_quotes(found[2].strip())
             state.export_variable(found[1], value, file, number, "crontab")
             continue
         before = fields if fields != 5 or not bare.startswith("@") else 1

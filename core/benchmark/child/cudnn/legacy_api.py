@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Iterator
-from functools import partial
+from collections.abc import Callable, Iterator
 
 from core.benchmark.child.c_api import CallError, Library
 from core.benchmark.child.cudnn.api import CUDNN_DATA_TYPES, FLOAT, INT32, Buffers, Plan
@@ -135,7 +134,7 @@ class LegacyApi:
             name = names[result.algo]
             yield Plan(
                 name=name,
-                launch=partial(self._launch, problem, buffers, (a, b, out), convolution, result.algo),
+                launch=self._launcher(problem, buffers, (a, b, out), convolution, result.algo),
                 workspace=result.memory,
                 direct=_FFT not in name and _WINOGRAD not in name,
                 repeatable=result.determinism == 1,
@@ -145,33 +144,25 @@ class LegacyApi:
             status = next((r.status for r in results[: found.value]), None)
             raise CallError(search, status, detail=fact_text("it offers no algorithm for this"))
 
-    def _launch(  # noqa: PLR0917 - bound by partial; only the last two are left
+    def _launcher(
         self,
         problem: Problem,
         buffers: Buffers,
         tensors: tuple[ctypes.c_void_p, ...],
         convolution: ctypes.c_void_p,
         algorithm: int,
-        workspace: int,
-        size: int,
-    ) -> None:
-        a, b, out = _ORDER[problem.direction]
-        self._cudnn.call(
-            _RUN[problem.direction],
-            self._handle,
-            ctypes.byref(_ONE),
-            tensors[0],
-            buffers[a],
-            tensors[1],
-            buffers[b],
-            convolution,
-            algorithm,
-            workspace,
-            size,
-            ctypes.byref(_ZERO),
-            tensors[2],
-            buffers[out],
-        )
+    ) -> Callable[[int, int], None]:
+        """Return the call, which takes the workspace and its size."""
+        first, second, result = tensors
+        a, b, out = (buffers[i] for i in _ORDER[problem.direction])
+        inputs = (ctypes.byref(_ONE), first, a, second, b)
+        output = (ctypes.byref(_ZERO), result, out)
+        function = _RUN[problem.direction]
+
+        def launch(workspace: int, size: int) -> None:
+            self._cudnn.call(function, self._handle, *inputs, convolution, algorithm, workspace, size, *output)
+
+        return launch
 
     def close(self) -> None:
         """Destroy the descriptors."""
