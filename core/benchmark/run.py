@@ -322,14 +322,12 @@ class _GpuBenchmark:
             if not fatal:
                 return
             begun = [s for s in answer.events if s.begin]
-            names = dict(CUDNN_RUNGS)
+            names, ended = dict(CUDNN_RUNGS), fact_text("The process {ended}.", ended=answer.ended)
             if not begun or (begun[-1].begin in names and begun[-1].begin not in self._heard.rungs):
                 name = begun[-1].begin if begun else CUDNN_RUNGS[0][0]
-                self._heard.break_rung(
-                    name, "cudnn", names[name], fact_text("The process {ended}.", ended=answer.ended)
-                )
+                self._heard.break_rung(name, "cudnn", names[name], ended)
                 return
-            self._record_fatal(begun[-1], todo, fact_text("The process {ended}.", ended=answer.ended))
+            self._record_fatal(begun[-1], todo, ended)
             todo = _without_begun_steps(todo, {s.id for s in begun})
             if answer.timed_out or not (todo.exact or todo.compared or todo.timed):
                 return
@@ -405,13 +403,12 @@ def _merge_card(managed: GpuCard | None, driven: GpuCard | None, gpu: Gpu) -> Gp
     """Return NVML's data of the card, completed by the driver's and the scan's."""
     card = managed or GpuCard()
     extra = driven or GpuCard()
-    values = {n: getattr(card, n) or getattr(extra, n) for n in ("name", "compute_capability", "max_clock")}
     return replace(
         card,
-        name=values["name"] or gpu.name,
+        name=card.name or extra.name or gpu.name,
         uuid=card.uuid or gpu.uuid,
-        compute_capability=values["compute_capability"] or gpu.compute_capability,
-        max_clock=values["max_clock"],
+        compute_capability=card.compute_capability or extra.compute_capability or gpu.compute_capability,
+        max_clock=card.max_clock or extra.max_clock,
         multiprocessors=extra.multiprocessors or card.multiprocessors,
         memory_total=card.memory_total or gpu.memory_total,
     )

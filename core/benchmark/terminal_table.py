@@ -26,16 +26,11 @@ def benchmark_table(benchmark: Benchmark | None, *, plain: bool) -> str:
 def _run(run: GpuRun, *, plain: bool) -> Iterator[str]:
     card = run.card
     name = card.name if card and card.name else "GPU"
-    details = (
-        [_("compute capability {compute_capability}", compute_capability=card.compute_capability)]
-        if card and card.compute_capability
-        else []
-    )
-    details += (
-        [_("{multiprocessors} multiprocessors", multiprocessors=card.multiprocessors)]
-        if card and card.multiprocessors
-        else []
-    )
+    details = []
+    if card and card.compute_capability:
+        details.append(_("compute capability {compute_capability}", compute_capability=card.compute_capability))
+    if card and card.multiprocessors:
+        details.append(_("{multiprocessors} multiprocessors", multiprocessors=card.multiprocessors))
     yield f"GPU {run.index}  {name}" + (f"  ({', '.join(details)})" if details else "")
     if run.consumer:
         yield "  " + _(

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
+from core.cli import terminal
 from core.cli.options import add_full_names, add_json, add_python, given_path, number_within
 from core.common.i18n import _
 
@@ -49,9 +51,6 @@ def add_benchmark_command(commands: Any) -> None:
 
 def run_benchmark(options: argparse.Namespace) -> int:
     """Scan, benchmark, and print the result of both."""
-    import sys
-
-    from core.cli import terminal
     from core.doctor.benchmark import measure_speed
     from core.model.scan_options import ScanOptions
     from core.report.json_form import to_json
@@ -96,18 +95,10 @@ def _extent(options: argparse.Namespace) -> Extent:
     """
     from core.benchmark import extent
     from core.benchmark.layers import LARGEST_FILE, LayersError, read_layers
-    from core.cli import terminal
 
     if options.layers is None:
         return extent.quick_run() if options.quick else extent.thorough_run() if options.thorough else extent.full_run()
     try:
-        if not options.layers.is_file():  # a FIFO or a device would hang or never end
-            raise terminal.UsageError(_("{path} is not a file.", path=options.layers))
-        with options.layers.open("rb") as file:
-            return extent.run_of_layers(read_layers(file.read(LARGEST_FILE + 1)))
-    except OSError as e:
-        raise terminal.UsageError(
-            _("{path} cannot be read: {strerror}.", path=options.layers, strerror=e.strerror)
-        ) from None
+        return extent.run_of_layers(read_layers(terminal.read_file(options.layers, LARGEST_FILE)))
     except LayersError as e:
         raise terminal.UsageError(f"{options.layers}: {e}") from None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from core import __version__
 from core.cli.options import add_full_names, add_only, add_python, not_within, number_within
-from core.cli.terminal import UsageError, read_report, report_write_errors, say_result, write_file
+from core.cli.terminal import UsageError, read_file, read_report, report_write_errors, say_result, write_file
 from core.common.i18n import _
 from core.common.streams import discard_stream
 from core.report.check.forms import FORMS
@@ -151,12 +151,7 @@ def _policy(path: Path) -> Policy:
     from core.report.check.expectations import LARGEST_POLICY, PolicyError, read_policy
 
     try:
-        if not path.is_file():
-            raise UsageError(_("{path} is not a file.", path=path))
-        with path.open("rb") as file:
-            return read_policy(file.read(LARGEST_POLICY + 1))
-    except OSError as e:
-        raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
+        return read_policy(read_file(path, LARGEST_POLICY))
     except PolicyError as e:
         raise UsageError(f"{path}: {e}") from None
 

@@ -19,7 +19,7 @@ from core.cli.options import (
     number_within,
     option_value,
 )
-from core.cli.scan import _replay, _scan
+from core.cli.scan import run_replay, run_scan
 from core.cli.terminal import UsageError
 from core.common import i18n, streams
 from core.common.exit_codes import FAILED, INTERRUPTED, OK, USAGE
@@ -202,7 +202,7 @@ def _add_scan(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
             "examine the Linux system below DIR (a mounted disk, a container's host); nothing of it is loaded or run"
         ),
     )
-    scan.set_defaults(command=_scan)
+    scan.set_defaults(command=run_scan)
 
 
 def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -232,7 +232,7 @@ def _add_fix(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> N
     fix.add_argument("--index", default="", metavar="URL", help=_("download packages from this index"))
     fix.add_argument("--guard", action="store_true", help=_("let later installations keep the build that is installed"))
     fix.add_argument("--offline", action="store_true", help=_("download nothing: use only files on this machine"))
-    fix.set_defaults(command=_fix)
+    fix.set_defaults(command=_late("fix", "run_fix"))
 
 
 def _add_undo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -244,7 +244,7 @@ def _add_undo(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> 
         "--let-go", default="", metavar="ENTRY", help=_("remove the backup of an entry, to free its space")
     )
     undo.add_argument("--yes", action="store_true", help=_("consent in advance (for scripts)"))
-    undo.set_defaults(command=_undo)
+    undo.set_defaults(command=_late("fix", "run_undo"))
 
 
 def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -271,44 +271,25 @@ def _add_explain(commands: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help=_("your answer to the question that explain asked"),
     )
     add_full_names(explain)
-    explain.set_defaults(command=_explain)
+    explain.set_defaults(command=_late("explain", "run_explain"))
 
 
 def _add_replay(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     replay = commands.add_parser("replay", help=_("diagnose a recorded report again"))
     add_report(replay)
     add_json(replay)
-    replay.set_defaults(command=_replay)
+    replay.set_defaults(command=run_replay)
 
 
-def _add_report(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from core.cli.report import add_report_command
+def _late(module: str, function: str) -> Callable[[Any], Any]:
+    """Return what calls a function of ``core.cli`` with one argument; its module is imported by then, and not before."""
 
-    add_report_command(commands)
+    def call(given: Any) -> Any:
+        from importlib import import_module
 
+        return getattr(import_module(f"core.cli.{module}"), function)(given)
 
-def _add_triage(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from core.cli.report import add_triage_command
-
-    add_triage_command(commands)
-
-
-def _add_check(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from core.cli.check import add_check_command
-
-    add_check_command(commands)
-
-
-def _add_mcp(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from core.cli.mcp import add_mcp_command
-
-    add_mcp_command(commands)
-
-
-def _add_benchmark(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    from core.cli.benchmark import add_benchmark_command
-
-    add_benchmark_command(commands)
+    return call
 
 
 _OPTION = late_pattern(r"--[a-z-]+")
@@ -319,31 +300,13 @@ COMMANDS: dict[str, Callable[[Any], None]] = {
     "undo": _add_undo,
     "explain": _add_explain,
     "replay": _add_replay,
-    "report": _add_report,
-    "triage": _add_triage,
-    "check": _add_check,
-    "mcp": _add_mcp,
-    "benchmark": _add_benchmark,
+    "report": _late("report", "add_report_command"),
+    "triage": _late("report", "add_triage_command"),
+    "check": _late("check", "add_check_command"),
+    "mcp": _late("mcp", "add_mcp_command"),
+    "benchmark": _late("benchmark", "add_benchmark_command"),
 }
 """Command -> what adds it to the parser, in the order of the help."""
-
-
-def _fix(options: argparse.Namespace) -> int:
-    from core.cli import fix as cli_fix
-
-    return cli_fix.run_fix(options)
-
-
-def _explain(options: argparse.Namespace) -> int:
-    from core.cli import explain as cli_explain
-
-    return cli_explain.run_explain(options)
-
-
-def _undo(options: argparse.Namespace) -> int:
-    from core.cli import fix as cli_fix
-
-    return cli_fix.run_undo(options)
 
 
 if __name__ == "__main__":

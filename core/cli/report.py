@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli import terminal
 from core.cli.options import add_json, add_report, given_path
 from core.common.exit_codes import FOUND, OK
 from core.common.i18n import _, n_
@@ -64,7 +65,6 @@ def add_triage_command(commands: argparse._SubParsersAction[argparse.ArgumentPar
 
 
 def _report(options: argparse.Namespace) -> int:
-    from core.cli import terminal
     from core.doctor.examine import with_findings
     from core.report.redact import redact
 
@@ -80,8 +80,6 @@ def _report(options: argparse.Namespace) -> int:
 
 
 def _form(options: argparse.Namespace) -> Callable[[Report], str]:
-    from core.cli import terminal
-
     if options.json:
         raise terminal.UsageError(_("--json works only with --against; the report itself is JSON already."))
     if options.html:
@@ -98,7 +96,6 @@ def _form(options: argparse.Namespace) -> Callable[[Report], str]:
 
 
 def _comparison(report: Report, options: argparse.Namespace) -> str:
-    from core.cli import terminal
     from core.doctor.examine import with_findings
     from core.report.compare import compare_reports, comparison_text
     from core.report.json_form import indented_json
@@ -113,7 +110,6 @@ def _comparison(report: Report, options: argparse.Namespace) -> str:
 
 
 def _triage(options: argparse.Namespace) -> int:
-    from core.cli import terminal
     from core.report.json_form import indented_json
     from core.report.triage.table import tabulate_reports, triage_text
 
@@ -134,7 +130,6 @@ def _items(place: Path) -> Iterator[Item]:
     Raises:
         UsageError: there is no such place.
     """
-    from core.cli import terminal
     from core.report.triage.reading import read_all, read_stream
 
     if str(place) == "-":
@@ -145,7 +140,6 @@ def _items(place: Path) -> Iterator[Item]:
 
 
 def _suspects(options: argparse.Namespace) -> int:
-    from core.cli import terminal
     from core.report.json_form import indented_json
     from core.report.triage.reading import BadFile, read_all
     from core.report.triage.table import difference_lines, machine_differences
@@ -166,7 +160,6 @@ def _suspects(options: argparse.Namespace) -> int:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from core.cli import terminal
     from core.host.output_file import refuse_planted
     from core.report.triage.export import ExportError, export_file
 
@@ -196,7 +189,6 @@ def explain_without_scan(options: argparse.Namespace) -> int | None:
 
 
 def _tell_page(found: Page, options: argparse.Namespace) -> int:
-    from core.cli import terminal
     from core.report.help_pages import page_text
     from core.report.json_form import indented_json
 
@@ -209,7 +201,6 @@ def _tell_page(found: Page, options: argparse.Namespace) -> int:
 
 def _tell_code(options: argparse.Namespace) -> int:
     """Show the findings of a session code."""
-    from core.cli import terminal
     from core.knowledge.causes import cause_rows
     from core.report.session_code import CodeError, code_json, code_text, decode_code
 

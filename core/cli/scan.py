@@ -28,7 +28,8 @@ if TYPE_CHECKING:
     from core.model.steps import Step
 
 
-def _scan(options: argparse.Namespace) -> int:
+def run_scan(options: argparse.Namespace) -> int:
+    """Scan this machine, or another one below ``--root``."""
     gc.disable()  # a scan ends before its garbage matters; collecting it took a tenth of the time
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
@@ -105,7 +106,8 @@ def other_root(options: argparse.Namespace) -> Host:
     return OtherRootHost(options.root)
 
 
-def _replay(options: argparse.Namespace) -> int:
+def run_replay(options: argparse.Namespace) -> int:
+    """Diagnose a recorded report again."""
     from core.doctor.examine import diagnose_again
 
     return _show(diagnose_again(read_report(options.report)), as_json=options.json)

@@ -103,6 +103,21 @@ def read_report(path: Path) -> Report:
         ) from None
 
 
+def read_file(path: Path, most: int) -> bytes:
+    """Return the bytes of a file that the person named; of a longer one, the first ``most`` and one more.
+
+    Raises:
+        UsageError: it is no file, or cannot be read.
+    """
+    try:
+        if not path.is_file():  # a FIFO or a device would hang or never end
+            raise UsageError(_("{path} is not a file.", path=path))
+        with path.open("rb") as file:
+            return file.read(most + 1)
+    except OSError as e:
+        raise UsageError(_("{path} cannot be read: {strerror}.", path=path, strerror=e.strerror)) from None
+
+
 def status_of(report: Report) -> int:
     """Return the exit status for a report's findings."""
     from core.model.steps import Severity

@@ -170,8 +170,8 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
         case SetForEnvironments():
             steps = f"set {remedy.value}"
-            meant = [p for p in remedy.prefixes if has_activation(snapshot, p)] if remedy.prefixes else None
-            meant = target_environments(snapshot) if meant is None else meant
+            named = [p for p in remedy.prefixes if has_activation(snapshot, p)]
+            meant = named if remedy.prefixes else target_environments(snapshot)
             return tuple(activation_change(p, steps, remedy.variable) for p in meant)
         case _:
             assert_never(remedy)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator
 
 from core.fixes.variables import (
     activation_change,
@@ -16,7 +17,7 @@ from core.fixes.variables import (
     value_of,
 )
 from core.model import path_list
-from core.model.changes import Change, EditPath, PersistentScope, Value, insert_entry, move_entry, remove_entry
+from core.model.changes import Change, EditPath, PersistentScope, insert_entry, move_entry, remove_entry
 from core.model.facts import Snapshot, System, Variable
 from core.model.findings import Finding
 from core.model.remedies import AddFolder, DropDead, PreferFolder, TakeOut
@@ -67,9 +68,11 @@ def _concerned_loads(finding: Finding, snapshot: Snapshot) -> list[ConsumerLoad]
 def take_out_folders(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     """Remove folders from LD_LIBRARY_PATH where it is stored, else while an environment is active."""
     system = snapshot.machine.system
-    entries = list(dict.fromkeys(p.folder for p in remedy.places))
+    wanted = {path_list.entry_key(p.folder, system) for p in remedy.places}
     edits = [
-        change for v in persistent_values(snapshot, remedy.variable) for change in _remove_entries(v, entries, system)
+        change
+        for v in persistent_values(snapshot, remedy.variable)
+        for change in _remove_entries(v, lambda e: path_list.entry_key(e, system) in wanted, system)
     ]
     if edits:
         return in_single_scope(edits)
@@ -98,12 +101,11 @@ def _entry_spellings(folder: str, variable: str, snapshot: Snapshot) -> list[str
     return list(dict.fromkeys(same)) or [folder]
 
 
-def _remove_entries(v: Variable, entries: list[str], system: System) -> Iterator[EditPath]:
+def _remove_entries(v: Variable, is_meant: Callable[[str], bool], system: System) -> Iterator[EditPath]:
     """Yield the removal of every such entry of one kept variable, the last one first."""
     value = value_of(v, system)
-    wanted = {path_list.entry_key(e, system) for e in entries}
     for place, entry in reversed(list(enumerate(path_list.split_entries(v.value, system, v.name)))):
-        if path_list.entry_key(entry, system) in wanted:
+        if is_meant(entry):
             change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
             yield change
             value = change.after or value
@@ -147,18 +149,13 @@ def drop_dead_entries(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...
     """Remove stored entries without effect."""
     system = snapshot.machine.system
     scopes = {v.scope: v for v in persistent_values(snapshot, remedy.variable)}
-    changes: list[Change] = []
-    for v in (scopes.get("user"), scopes.get("machine")):
-        texts = [text for scope, text in remedy.entries if v is not None and scope == v.scope]
-        if v is None or not texts:
-            continue
-        value: Value = value_of(v, system)
-        for place, entry in reversed(list(enumerate(path_list.split_entries(v.value, system, v.name)))):
-            if entry in texts:
-                texts.remove(entry)
-                change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
-                changes.append(change)
-                value = change.after or value
-        if changes:
-            break  # one scope at a time: the user's first
-    return tuple(changes)
+    for v in (scopes[scope] for scope in ("user", "machine") if scope in scopes):
+        left = Counter(text for scope, text in remedy.entries if scope == v.scope)
+
+        def is_meant(entry: str, left: Counter[str] = left) -> bool:
+            left[entry] -= 1  # an entry is removed as often as it is named
+            return left[entry] >= 0
+
+        if changes := tuple(_remove_entries(v, is_meant, system)):
+            return changes  # one scope at a time: the user's first
+    return ()

@@ -23,36 +23,9 @@ def count_words(text: str) -> float:
 
 
 PROGRAMS = {
-    *(
-        "sudo",
-        "pip",
-        "conda",
-        "uv",
-        "apt",
-        "dnf",
-        "chmod",
-        "export",
-        "unset",
-        "set",
-        "setx",
-        "grep",
-        "ldconfig",
-        "modprobe",
-    ),
-    *(
-        "mokutil",
-        "dmesg",
-        "nvidia-smi",
-        "docker",
-        "podman",
-        "wsl",
-        "mv",
-        "python",
-        "python3",
-        "py",
-        "convalesce",
-        "systemctl",
-    ),
+    *("apt", "chmod", "conda", "convalesce", "dmesg", "dnf", "docker", "export", "grep", "ldconfig", "modprobe"),
+    *("mokutil", "mv", "nvidia-smi", "pip", "podman", "py", "python", "python3", "set", "setx", "sudo", "systemctl"),
+    *("unset", "uv", "wsl"),
 }
 """Programs that the advice starts at the beginning of a line."""
 

@@ -68,18 +68,8 @@ HOME_FOLDER = NamePattern(
 
 _WORD = r"(?:TOKEN|SECRET|PASSWORD|PASSWD|PASSPHRASE|API_?KEY|ACCESS_?KEY|PRIVATE_?KEY|CREDENTIALS?|COOKIE)"
 _WORD_SIGNS = (
-    "token",
-    "secret",
-    "passw",
-    "passphrase",
-    "credential",
-    "cookie",
-    "apikey",
-    "api_key",
-    "accesskey",
-    "access_key",
-    "privatekey",
-    "private_key",
+    *("token", "secret", "passw", "passphrase", "credential", "cookie", "apikey", "api_key", "accesskey"),
+    *("access_key", "privatekey", "private_key"),
 )
 _UUID = r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
 DISPLAY_CLASS = "4d36e968-e325-11ce-bfc1-08002be10318"
@@ -164,19 +154,8 @@ STORAGE = NamePattern(
     r"(?P<x>[^/\\:;,*?\"'<>|\s)\]]{2,255})"
     r"(?P<section>/(?:users?|homes?|people)(?:/[a-z])?/+(?P<person>[^/\\:;,*?\"'<>|\s)\]]{1,64}))?",
     (
-        "/lustre",
-        "/gpfs",
-        "/beegfs",
-        "/panfs",
-        "/ceph",
-        "/scratch",
-        "/afs",
-        "/net",
-        "/mnt",
-        "/media",
-        "/nfs",
-        "/work",
-        "/project",
+        *("/lustre", "/gpfs", "/beegfs", "/panfs", "/ceph", "/scratch", "/afs", "/net", "/mnt", "/media"),
+        *("/nfs", "/work", "/project"),
     ),
 )
 """Shared storage: the name of its first folder identifies the owner (a server, a cell, a project or a person)."""

@@ -107,11 +107,12 @@ class ChangeDialog(QDialog):
     def _phase(
         self, make: Callable[[QVBoxLayout], None], *, commit: str = "", close: str = "", working: bool = False
     ) -> None:
-        """Show a phase: its body, the button that continues (if any), and the button that closes."""
+        """Show a phase: the title, its body, the button that continues (if any), and the button that closes."""
         body = QWidget()
         box = QVBoxLayout(body)
         box.setContentsMargins(28, 24, 28, 24)
         box.setSpacing(12)
+        box.addWidget(heading_label(self.windowTitle(), 1.3))
         make(box)
         box.addStretch(1)
         self._scroll.setWidget(body)
@@ -128,9 +129,6 @@ class ChangeDialog(QDialog):
         self.cancel.setText(close or _("Cancel"))
         self.cancel.setEnabled(True)
         (self.cancel if working or not commit else self.commit).setFocus()
-
-    def _announce(self, sentence: str) -> None:
-        announce(self, sentence)
 
     def _commit(self) -> None:
         raise NotImplementedError
@@ -154,16 +152,12 @@ class ChangeDialog(QDialog):
     # --- results --------------------------------------------------------------------------------------------------
 
     def _on_cancelled(self) -> None:
-        if not self._working:
-            return
-        self._working = False
-        self._result(Severity.NOTE, _("Cancelled. Everything is as it was before."), ())
+        if self._working:
+            self._result(Severity.NOTE, _("Cancelled. Everything is as it was before."))
 
     def _on_failed(self, sentence: str) -> None:
-        if not self._working:
-            return
-        self._working = False
-        self._result(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence), ())
+        if self._working:
+            self._result(Severity.ERROR, _("Internal error in Convalesce: {reason}", reason=sentence))
 
     def _on_finished(self, done: ActionResult) -> None:
         if not self._working:
@@ -178,16 +172,15 @@ class ChangeDialog(QDialog):
     def _next_steps(self, _done: ActionResult) -> tuple[str, ...]:
         return ()
 
-    def _result(self, severity: Severity, sentence: str, more: tuple[str, ...]) -> None:
+    def _result(self, severity: Severity, sentence: str, more: tuple[str, ...] = ()) -> None:
         def make(box: QVBoxLayout) -> None:
-            box.addWidget(heading_label(self.windowTitle(), 1.3))
             self.verdict = VerdictRow(severity, sentence, self._theme)
             box.addWidget(self.verdict)
             for text in more:
                 box.addWidget(prose_label(text))
 
         self._phase(make, close=_("Close"))
-        self._announce(sentence)
+        announce(self, sentence)
 
 
 class FixDialog(ChangeDialog):
@@ -208,7 +201,6 @@ class FixDialog(ChangeDialog):
         self._controller.propose(self._finding, self._report, self._source)
 
     def _planning(self, box: QVBoxLayout) -> None:
-        box.addWidget(heading_label(self.windowTitle(), 1.3))
         box.addWidget(prose_label(self._finding.title, muted=True))
         box.addWidget(plain_label(_("Preparing and rehearsing the changes. Nothing has changed yet.")))
 
@@ -225,14 +217,13 @@ class FixDialog(ChangeDialog):
         )
         if preview.proposal.elevated:
             self.commit.setIcon(looks.make_icon("shield", self._theme.on_accent))
-        self._announce(problems[0] if problems else _("This will change"))
+        announce(self, problems[0] if problems else _("This will change"))
 
     def _show_preview(self, box: QVBoxLayout) -> None:
         preview = self.preview
         if preview is None:
             return
         proposal, rehearsal = preview.proposal, preview.rehearsal
-        box.addWidget(heading_label(self.windowTitle(), 1.3))
         box.addWidget(prose_label(self._finding.title, muted=True))
         for problem in proposal.problems:
             box.addWidget(VerdictRow(Severity.WARNING, problem, self._theme))
@@ -257,7 +248,6 @@ class FixDialog(ChangeDialog):
             return
 
         def working(box: QVBoxLayout) -> None:
-            box.addWidget(heading_label(self.windowTitle(), 1.3))
             box.addWidget(plain_label(_("The changes are applied, and then verified by a new scan.")))
             box.addWidget(DiffView(preview.proposal.plan.lines(), self._theme))
 
@@ -291,7 +281,6 @@ class UndoDialog(ChangeDialog):
         self._phase(self._show_preview, commit=_("Undo these changes"))
 
     def _show_preview(self, box: QVBoxLayout) -> None:
-        box.addWidget(heading_label(self.windowTitle(), 1.3))
         for entry in self._entries:
             box.addWidget(prose_label(entry.title))
             inverses: tuple[Change, ...] = tuple(c.inverse() for c in reversed(entry.changes))
@@ -303,7 +292,6 @@ class UndoDialog(ChangeDialog):
             return
 
         def working(box: QVBoxLayout) -> None:
-            box.addWidget(heading_label(self.windowTitle(), 1.3))
             box.addWidget(plain_label(_("The changes are undone, and the machine is scanned again.")))
 
         self._phase(working, working=True)

@@ -73,7 +73,7 @@ class Wizard(QWidget):
         road.told.connect(self.show_notice)
         road.elsewhere_changed.connect(self._say_whose)
         road.finished.connect(self._leave)
-        road.undo_wanted.connect(self._undo)
+        road.undo_wanted.connect(self.errands.undo)
         road.save_wanted.connect(self.save)
         road.place_wanted.connect(self._place)
         road.help_wanted.connect(self.explain)
@@ -368,9 +368,6 @@ class Wizard(QWidget):
     def _place(self, finding: Finding) -> None:
         if source := self.errands.choose_cudnn(folder=False):
             self.road.plan_fix(finding, source)
-
-    def _undo(self, ids: tuple[str, ...]) -> None:
-        self.errands.undo(ids)
 
     def _on_changed(self, done: ActionResult) -> None:
         self.road.show_dialog_result(done)

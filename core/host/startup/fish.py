@@ -15,6 +15,8 @@ import msgspec
 from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, Surroundings
 
 _BLOCKS = {"if", "for", "while", "switch", "function", "begin"}
+Commands = list[tuple[int, list[str]]]
+"""Commands, each with its line and its words, which keep their quotes."""
 MOST_FILES = 200
 MOST_CALLS = 20
 """Functions that call each other this deep are left."""
@@ -34,7 +36,7 @@ class FishReader(msgspec.Struct):
     _file: str = ""
     _lists: dict[str, list[str]] = msgspec.field(default_factory=dict)
     """List variables that are not exported."""
-    _functions: dict[str, list[tuple[int, list[str]]]] = msgspec.field(default_factory=dict)
+    _functions: dict[str, Commands] = msgspec.field(default_factory=dict)
     _depth: int = 0
 
     def read_files(self, *paths: str) -> None:
@@ -79,7 +81,7 @@ class FishReader(msgspec.Struct):
 
     # --- commands --------------------------------------------------------------------------------------------
 
-    def _run(self, commands: list[tuple[int, list[str]]]) -> bool | None:
+    def _run(self, commands: Commands) -> bool | None:
         at, result = 0, True
         held: bool | None = result
         while at < len(commands):
@@ -92,7 +94,7 @@ class FishReader(msgspec.Struct):
                 continue
             if word in ("and", "or") and len(words) > 1:
                 if held is None:
-                    self._perhaps([(line, words[1:])], line)
+                    self._branches([[(line, words[1:])], []], line)
                 elif held is (word == "and"):
                     held = self._command(words[1:], line)
             else:
@@ -100,7 +102,7 @@ class FishReader(msgspec.Struct):
             at += 1
         return held
 
-    def _block(self, commands: list[tuple[int, list[str]]], at: int, end: int) -> bool | None:
+    def _block(self, commands: Commands, at: int, end: int) -> bool | None:
         line, words = commands[at]
         inner = commands[at + 1 : end]
         match words[0]:
@@ -113,17 +115,17 @@ class FishReader(msgspec.Struct):
             case "begin":
                 return self._run(inner)
             case "while":
-                self._perhaps(inner, line)
+                self._branches([inner, []], line)
             case "switch":
                 self._switch(words[1:], inner, line)
             case "function" if len(words) > 1:
                 self._functions[words[1]] = inner
         return None
 
-    def _if(self, test: list[str], inner: list[tuple[int, list[str]]], line: int) -> bool | None:
-        arms: list[tuple[list[str] | None, list[tuple[int, list[str]]]]] = []
+    def _if(self, test: list[str], inner: Commands, line: int) -> bool | None:
+        arms: list[tuple[list[str] | None, Commands]] = []
         words: list[str] | None = test
-        body: list[tuple[int, list[str]]] = []
+        body: Commands = []
         depth = 0
         for row in inner:
             word = row[1][0] if row[1] else ""
@@ -144,7 +146,7 @@ class FishReader(msgspec.Struct):
                 return None
         return True
 
-    def _condition(self, words: list[str], body: list[tuple[int, list[str]]], line: int) -> bool | None:
+    def _condition(self, words: list[str], body: Commands, line: int) -> bool | None:
         held = self._command(words, line)
         while body and body[0][1][:1] in (["and"], ["or"]):
             row = body.pop(0)[1]
@@ -152,9 +154,9 @@ class FishReader(msgspec.Struct):
                 held = self._command(row[1:], line)
         return held
 
-    def _switch(self, words: list[str], inner: list[tuple[int, list[str]]], line: int) -> None:
+    def _switch(self, words: list[str], inner: Commands, line: int) -> None:
         value = (self.expand(words[0]) or [""])[0] if words else UNKNOWN
-        arms: list[tuple[list[str], list[tuple[int, list[str]]]]] = []
+        arms: list[tuple[list[str], Commands]] = []
         depth = 0
         for row in inner:
             word = row[1][0] if row[1] else ""
@@ -168,14 +170,11 @@ class FishReader(msgspec.Struct):
             self._branches([*(b for _p, b in arms), []], line)
             return
         for patterns, body in arms:
-            if any(fnmatch.fnmatchcase(value, _bare(p)) for p in patterns):
+            if any(fnmatch.fnmatchcase(value, p.strip("'\"")) for p in patterns):
                 self._run(body)
                 return
 
-    def _perhaps(self, body: list[tuple[int, list[str]]], line: int) -> None:
-        self._branches([body, []], line)
-
-    def _branches(self, bodies: list[list[tuple[int, list[str]]]], line: int) -> None:
+    def _branches(self, bodies: list[Commands], line: int) -> None:
         whole, ends = self.state, []
         for body in bodies:
             self.state = whole.copy()
@@ -224,9 +223,7 @@ class FishReader(msgspec.Struct):
             case "contains":
                 wanted = [w for part in rest if not part.startswith("-") for w in self.expand(part)]
                 return None if any(UNKNOWN in w for w in wanted) else wanted[0] in wanted[1:] if wanted else False
-            case "return" | "exit":
-                raise _Stop
-            case "exec":
+            case "return" | "exit" | "exec":
                 raise _Stop
             case "type" | "command" if rest:
                 folders = self._list("PATH") or []
@@ -442,10 +439,6 @@ def _without(words: list[str], index: str) -> list[str] | None:
     return None if places is None else [w for n, w in enumerate(words) if n not in places]
 
 
-def _bare(pattern: str) -> str:
-    return pattern.strip("'\"")
-
-
 def _kept(text: str) -> str:
     """Return a value of fish's file of universal variables without its escapes."""
     return re.sub(
@@ -455,9 +448,9 @@ def _kept(text: str) -> str:
     )
 
 
-def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912, PLR0915 - one case per word
-    """Return the commands of a script, each with its line and its words, which keep their quotes."""
-    out: list[tuple[int, list[str]]] = []
+def _commands(text: str) -> Commands:  # noqa: C901, PLR0912, PLR0915 - one case per word
+    """Return the commands of a script."""
+    out: Commands = []
     words: list[str] = []
     word: list[str] = []
     at, line, start, depth = 0, 1, 1, 0
@@ -529,7 +522,7 @@ def _commands(text: str) -> list[tuple[int, list[str]]]:  # noqa: C901, PLR0912,
     return out
 
 
-def _end_of(commands: list[tuple[int, list[str]]], at: int) -> int:
+def _end_of(commands: Commands, at: int) -> int:
     depth = 0
     for number in range(at, len(commands)):
         words = commands[number][1]

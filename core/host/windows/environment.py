@@ -10,21 +10,9 @@ from core.model.facts import Variable
 
 MACHINE_CORE_VARIABLES = ("ALLUSERSPROFILE", "ProgramData", "PUBLIC", "SystemDrive", "SystemRoot")
 USER_CORE_VARIABLES = (
-    "APPDATA",
-    "CommonProgramFiles",
-    "CommonProgramFiles(x86)",
-    "CommonProgramW6432",
-    "COMPUTERNAME",
-    "HOMEDRIVE",
-    "HOMEPATH",
-    "HOMESHARE",
-    "LOCALAPPDATA",
-    "LOGONSERVER",
-    "ProgramFiles",
-    "ProgramFiles(x86)",
-    "ProgramW6432",
-    "SESSIONNAME",
-    "USERPROFILE",
+    *("APPDATA", "CommonProgramFiles", "CommonProgramFiles(x86)", "CommonProgramW6432", "COMPUTERNAME"),
+    *("HOMEDRIVE", "HOMEPATH", "HOMESHARE", "LOCALAPPDATA", "LOGONSERVER", "ProgramFiles", "ProgramFiles(x86)"),
+    *("ProgramW6432", "SESSIONNAME", "USERPROFILE"),
 )
 ACCOUNT_VARIABLES = ("USERDNSDOMAIN", "USERDOMAIN", "USERDOMAIN_ROAMINGPROFILE", "USERNAME")
 """What Windows itself adds to a new program's environment before the machine's variables (CORE), between those and the
