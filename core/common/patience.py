@@ -56,7 +56,7 @@ class _Worker:
 
 
 _here = threading.local()
-"""What this thread is waiting for: file-system calls are made far below whoever has the patience."""
+"""What this thread waits for, kept per thread: the functions that call the file system get no ``Patience`` as an argument."""
 
 
 def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:

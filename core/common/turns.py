@@ -27,7 +27,7 @@ FIRST = -1
 LAST = 1000
 
 _here = threading.local()
-"""The turns that this thread takes part in: whoever waits for a program knows no examination."""
+"""The turns that this thread takes part in, kept per thread: what starts a program gets no ``Turns`` as an argument."""
 
 
 class Turns:
@@ -90,7 +90,7 @@ class Turns:
 
 
 class MadeOnce(Generic[T]):
-    """Results that several threads ask for: each is made once, and whoever asks meanwhile waits for it."""
+    """Results that several threads ask for: each is made once, and a thread that asks for it meanwhile waits."""
 
     def __init__(self) -> None:
         self._made: dict[Hashable, T] = {}

@@ -90,7 +90,7 @@ class Engine(Protocol):
 
 
 class ThisMachine:
-    """The engine on the running system, or on the workshop that a test makes."""
+    """The engine on the running system, or on the RepairContext that a test makes."""
 
     def __init__(
         self,

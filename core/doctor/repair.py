@@ -54,7 +54,7 @@ class RepairContext:
 
 
 def repair_context(host: Host) -> RepairContext:
-    """Return the workshop of this user on this machine. Writes nothing to disk."""
+    """Return what this user needs for repairs on this machine. Writes nothing to disk."""
     if sys.platform == "win32":
         from core.transaction.windows_variable_store import WindowsVariables
 

@@ -31,7 +31,7 @@ from core.probes.variables.probe import with_refused_variables
 
 
 class _Later:
-    """A probe that is imported in its turn: a process imports only the probes that it runs."""
+    """A probe that is imported when it runs: a process imports only the probes that it needs."""
 
     def __init__(self, module: str, name: str = "look") -> None:
         self._module, self._name = f"core.probes.{module}", name

@@ -126,7 +126,7 @@ def _section(name: str, data: msgspec.Raw) -> Any:
 
 
 def is_possible(request: ProbeRequest) -> bool:
-    """Whether there is a processor for a copy, and nothing that it would lack: another thread, or what is not this machine."""
+    """Whether a copy of this process would help and work: there is a second processor, this is the only thread, and the host is this machine."""
     if sys.platform != "linux" or type(request.host) is not type(this_host()) or request.thorough or request.trials:
         return False
     if (store := store_in_use()) and store.is_empty:  # children will read ahead
@@ -199,7 +199,7 @@ def _packed(seen: Snapshot, names: Collection[str], answers: int) -> bytes:
 
 
 def _taken(data: bytes) -> Part | None:
-    """Return what the other process found, after learning what it has learnt; None where it sent nothing that is whole."""
+    """Take over the other process's caches, and return what it found; None if its answer is incomplete."""
     try:
         with ONE_AT_A_TIME:
             part = msgspec.msgpack.decode(data, type=Part)

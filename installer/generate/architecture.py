@@ -1,4 +1,4 @@
-"""Draw the house as the import contracts hold it: ``python3 dev.py architecture`` after pyproject.toml or a first line changed."""
+"""Write the picture of the folders from the import contracts: ``python3 dev.py architecture`` after pyproject.toml or a first line changed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PICTURE = re.compile(r"(?<=<!-- picture -->\n).*?(?=<!-- end of picture -->)", 
 
 
 def picture() -> str:
-    """Return the floors from top to bottom, and what the first line of each folder says about it."""
+    """Return the layers from top to bottom, with the first docstring line of each folder."""
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["tool"]["importlinter"][
         "contracts"
     ]
