@@ -138,13 +138,14 @@ class ThisMachine:
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
         """See Engine."""
-        from core.doctor.given import compare_side_by_side, read_file
+        from core.doctor.given import read_file
+        from core.report.compare import compare_reports, comparison_text
 
         given = read_file(path) if there is None else None
         other = there or (given.report if given else None)
         if other is None:
             return (given.problem if given else "") or _("This file is not a report.")
-        return compare_side_by_side(here, other)
+        return comparison_text(compare_reports(here, other))
 
     def _look(self, host: Host, watch: Progress) -> Report:
         from core.doctor.examine import examine

@@ -63,12 +63,9 @@ def from_elsewhere(report: Report) -> Report:
     """Return a report of another computer, diagnosed again, without anything that a button could change on this one."""
     from core.doctor.examine import diagnose_snapshot
 
-    def by_hand(made: Report) -> Report:
-        cures = (replace(f, fix=replace(f.fix, changes=())) if f.fix else f for f in made.findings)
-        return replace(made, findings=tuple(cures))
-
     again = diagnose_snapshot(report.snapshot)
-    return by_hand(replace(again, taken_out=report.taken_out, history=report.history))
+    findings = tuple(replace(f, fix=replace(f.fix, changes=())) if f.fix else f for f in again.findings)
+    return replace(again, findings=findings, taken_out=report.taken_out, history=report.history)
 
 
 def describe_computer(report: Report) -> str:
@@ -82,10 +79,3 @@ def describe_computer(report: Report) -> str:
         seen.taken[:10],
     )
     return ", ".join(p for p in parts if p)
-
-
-def compare_side_by_side(here: Report, there: Report) -> str:
-    """Return two reports side by side, for a person."""
-    from core.report.compare import compare_reports, comparison_text
-
-    return comparison_text(compare_reports(here, there))

@@ -88,7 +88,7 @@ def _roff(text: str) -> str:
 def bash_completion(parser: argparse.ArgumentParser) -> str:
     """Return bash's function: commands, options and choices; where none fits, bash completes the names of files."""
     commands = commands_of(parser)
-    options = {"": parser, **{name: command for name, (_, command) in commands.items()}}
+    options = _options(parser)
     words = {
         name: " ".join(option for action in _arguments(its) for option in action.option_strings)
         for name, its in options.items()
