@@ -11,13 +11,14 @@ from msgspec.structs import replace
 from core.common.progress import Progress
 from core.doctor.engine import ActionResult, Preview, ThisMachine
 from core.doctor.examine import diagnose_snapshot, explain_text
-from core.doctor.given import Given, compare_side_by_side, read_file, read_text
+from core.doctor.given import Given, read_file, read_text
 from core.doctor.named import Choice
 from core.doctor.repair import RepairContext
 from core.explain import Explanation
 from core.model.changes import Value
 from core.model.facts import Machine, Snapshot, Variable
 from core.model.findings import Finding, Report
+from core.report.compare import compare_reports, comparison_text
 from core.transaction.execute import Outcome
 from core.transaction.journal import Entry, Journal, UnreadableEntry
 from tests.host.fake import FakeHost
@@ -45,7 +46,7 @@ class Showing:
         return read_file(path) if path else read_text(text)
 
     def compare(self, here: Report, there: Report | None, path: str) -> str:
-        return compare_side_by_side(here, there or read_file(path).report or here)
+        return comparison_text(compare_reports(here, there or read_file(path).report or here))
 
     def benchmark(self, report: Report, quick: bool, watch: Progress) -> Report:
         self.asked.append("quick" if quick else "whole")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Callable, Iterable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 
 from msgspec.structs import replace
 
@@ -139,28 +139,18 @@ class Process:
     def _edge(
         self, found: Resolution, taken: Attempt | None, asked: Sequence[LoadedFile], *, optional: bool
     ) -> Edge | None:
-        by = asked[0].path if asked else ""
+        edge = partial(Edge, name=found.name, wanted_by=asked[0].path if asked else "", optional=optional)
         if taken is None:
             at, state = _skipped_file(found)
-            return Edge(
-                name=found.name,
-                wanted_by=by,
-                state=state,
-                path=at.path if at else "",
-                detail=at.detail if at else "",
-                attempts=found.attempts[:40],
-                optional=optional,
-            )
+            path, detail = (at.path, at.detail) if at else ("", "")
+            return edge(state=state, path=path, detail=detail, attempts=found.attempts[:40])
         if taken.outcome == "damaged":
             found = self._search.resolve(found.name, asked)  # with the symbols of libraries that are loaded later
-            return Edge(
-                name=found.name, wanted_by=by, state="damaged", path=taken.path, detail=taken.detail,
-                attempts=found.attempts[:40], optional=optional,
-            )  # fmt: skip
+            return edge(state="damaged", path=taken.path, detail=taken.detail, attempts=found.attempts[:40])
         if not self._executable(taken.path):
-            return Edge(name=found.name, wanted_by=by, state="not executable", path=taken.path, optional=optional)
+            return edge(state="not executable", path=taken.path)
         if self._asks_in_vain(taken.path):
-            return Edge(name=found.name, wanted_by=by, state="executable stack", path=taken.path, optional=optional)
+            return edge(state="executable stack", path=taken.path)
         return None
 
     def library_at(self, path: str) -> LoadedLibrary | None:
