@@ -414,7 +414,7 @@ _CONTROL = late_pattern(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 def _shown_value(value: Value | None, nothing: str) -> tuple[str, ...]:
     if value is None:
         return (nothing,)
-    return tuple(_CONTROL.sub("\N{REPLACEMENT CHARACTER}", line) for line in value.text.split("\n")) or ("",)
+    return tuple(_CONTROL.sub(_REPLACED, line) for line in value.text.split("\n")) or ("",)
 
 
 def _scope_words(change: SetVariable | EditPath) -> str:

@@ -41,8 +41,7 @@ class SystemStep(Frozen, frozen=True, kw_only=True, tag_field="change", tag="sys
 
     def lines(self) -> tuple[str, ...]:
         """Return the preview: what is done, or undone."""
-        mark = "+" if self.after == "present" else "-"
-        return tuple(f"{mark} {line}" for line in step_words(self))
+        return (f"{'+' if self.after == 'present' else '-'} {step_words(self)}",)
 
 
 def take_effect_later(changes: Iterable[object]) -> bool:
@@ -50,52 +49,35 @@ def take_effect_later(changes: Iterable[object]) -> bool:
     return all(isinstance(c, SystemStep) and c.kind in TAKES_EFFECT_LATER for c in changes)
 
 
-def step_words(step: SystemStep) -> tuple[str, ...]:
-    """Return what a step does, in words that are made from data alone."""
-    on = step.after == "present"
+def step_words(step: SystemStep) -> str:
+    """Return what a step does, in a sentence that is made from data alone."""
+    at, value, on = step.subject, step.value, step.after == "present"
     match step.kind:
         case "library-folder":
-            words = (
-                _(
-                    "Let the loader find libraries in {folder} (a file in /etc/ld.so.conf.d, then ldconfig).",
-                    folder=step.subject,
+            if on:
+                return _(
+                    "Let the loader find libraries in {folder} (a file in /etc/ld.so.conf.d, then ldconfig).", folder=at
                 )
-                if on
-                else _(
-                    "Remove {folder} from the loader's folders again (ld.so.conf.d, then ldconfig).",
-                    folder=step.subject,
-                )
-            )
+            return _("Remove {folder} from the loader's folders again (ld.so.conf.d, then ldconfig).", folder=at)
         case "device-group":
-            words = (
-                _("Add the user {user} to the group {group}.", user=step.subject, group=step.value)
-                if on
-                else _("Remove the user {user} from the group {group} again.", user=step.subject, group=step.value)
-            )
+            if on:
+                return _("Add the user {user} to the group {group}.", user=at, group=value)
+            return _("Remove the user {user} from the group {group} again.", user=at, group=value)
         case "reload-uvm":
-            words = (
-                _("Unload the kernel module nvidia_uvm and load it again, if no program uses it.")
-                if on
-                else _("Nothing: the reloaded module stays loaded.")
-            )
+            if on:
+                return _("Unload the kernel module nvidia_uvm and load it again, if no program uses it.")
+            return _("Nothing: the reloaded module stays loaded.")
         case "nouveau-off":
-            words = (
-                _("Keep the driver nouveau from loading (a file in /etc/modprobe.d).")
-                if on
-                else _("Let the driver nouveau load again (removes the file from /etc/modprobe.d).")
-            )
+            if on:
+                return _("Keep the driver nouveau from loading (a file in /etc/modprobe.d).")
+            return _("Let the driver nouveau load again (removes the file from /etc/modprobe.d).")
         case "cdi":
-            words = (
-                _(
+            if on:
+                return _(
                     "Regenerate the container toolkit's specification: nvidia-ctk cdi generate, into /etc/cdi/nvidia.yaml."
                 )
-                if on
-                else _("Restore the container toolkit's previous specification.")
-            )
-        case _:
-            words = (
-                _("Create {link}, which leads to {folder}.", link=step.subject, folder=step.value)
-                if on
-                else _("Remove {link}, which leads to {folder}.", link=step.subject, folder=step.value)
-            )
-    return (words,)
+            return _("Restore the container toolkit's previous specification.")
+        case "short-path":
+            if on:
+                return _("Create {link}, which leads to {folder}.", link=at, folder=value)
+            return _("Remove {link}, which leads to {folder}.", link=at, folder=value)

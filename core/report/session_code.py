@@ -219,14 +219,11 @@ def check_symbols(symbols: Sequence[int]) -> list[int]:
 
 def code_text(t: DecodedReport, vocabulary: Sequence[CauseRow]) -> str:
     """Return the content of a code, for a terminal."""
+    system, versions = "Windows" if t.system == "windows" else "Linux", _versions(t)
     lines = [
-        _("A session code from a {system} machine.", system="Windows" if t.system == "windows" else "Linux")
-        if not _versions(t)
-        else _(
-            "A session code from a {system} machine ({versions}).",
-            system="Windows" if t.system == "windows" else "Linux",
-            versions=_versions(t),
-        ),
+        _("A session code from a {system} machine ({versions}).", system=system, versions=versions)
+        if versions
+        else _("A session code from a {system} machine.", system=system),
         "",
     ]
     if not t.items:

@@ -55,4 +55,4 @@ def _not_for_the_loader(change: SystemStep, ground: Ground) -> str:
 def words(change: Change) -> tuple[str, ...]:
     """Return what the change does, in words made from its data."""
     assert isinstance(change, SystemStep)
-    return step_words(change)
+    return (step_words(change),)
