@@ -550,6 +550,27 @@ def _in_a_block(_home: EnvironmentView, _start: Start, one: StartedPython) -> To
     return title, why, fix
 
 
+def _title(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a program that ``start`` takes for a title."""
+    title = _(
+        "{source} does not start {name}: start takes it for the title of a window.", source=one.source, name=one.name
+    )
+    why = _("The first word in quotation marks behind start is a title, and Windows opens what stands behind it.")
+    return title, why, manual_fix(_('Write start "" in front of the program'), f'start "" "{one.name}" ...')
+
+
+def _not_exported(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a variable that a script keeps to itself."""
+    title = _(
+        "{source} asks for the variable {name}, which {place} sets for the script alone.",
+        source=one.source, name=one.name, place=one.program,
+    )  # fmt: skip
+    why = _("A program gets what its shell exports. This one ends at this line.")
+    of_powershell = ".ps1:" in one.program.lower()
+    line = f"$env:{one.name} = '...'" if of_powershell else f"export {one.name}=..."
+    return title, why, manual_fix(_("Hand it on to the program in {place}", place=one.program), line)
+
+
 def _own_command(home: EnvironmentView, one: StartedPython) -> str:
     """Return the command that starts the program with the environment's Python."""
     python = home.python.executable or f"{one.seems}/bin/python"
@@ -580,6 +601,8 @@ ENDS: dict[str, End] = {
     "exits": End(_exits),
     "no command": End(_no_command),
     "block": End(_in_a_block),
+    "title": End(_title),
+    "not exported": End(_not_exported),
     "not read": End(_not_read),
     "policy": End(_policy),
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),

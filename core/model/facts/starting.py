@@ -120,6 +120,8 @@ StartFault = Literal[
     "exits",
     "no command",
     "block",
+    "title",
+    "not exported",
     "not read",
     "policy",
     "variable not set",
@@ -169,6 +171,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
       above the folder of the program; sys.path: they are found where the program is started in ``source``, by a folder that it adds
     - tool not in PATH: ``program`` lets a package run ``name``, which is in the folder ``source``, and PATH does not have that folder
     - misnamed file: ``source`` (file and line) needs the variable ``name``, which the file ``program`` sets; its program reads ``command``
+    - not exported: ``source`` (file and line) asks for the variable ``name``, which a script sets for itself alone at ``program`` (file and line)
     - file refused: ``source`` (file and line) reads the settings ``program``, which ``command`` refuses: ``name`` is what it says
     - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, the start-up file ``program``, or what
       torchrun starts (``program``: torchrun)
@@ -186,6 +189,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - opens the Store: the name is that of the Store's alias
     - exits: a batch file ends at ``source``, where ``name``, a command or a file, fails or is not there
     - no command: ``name`` is the first word of ``source``, and no command there
+    - title: ``start`` takes the program ``name`` in quotation marks for a window's title at ``source``
     - block: ``source`` names the variable ``name``, which the block of brackets around it sets: cmd.exe read the block before that
     - not read: the batch file ``source`` is in UTF-16
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts

@@ -9,11 +9,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator, Mapping
 
+from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name, literal_text, statements_of
 from core.host.startup.plain import read_dotenv
 from core.knowledge.modules import module_of
-from core.model.facts import PythonEnvironment, path_text
-from core.probes.python.installed.distributions import required_name
+from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.probes.python.text.module_text import modules_imported
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import has_module, surely_run
@@ -22,6 +22,7 @@ from core.probes.starting.misnamed_settings import code_of, environment_of
 from core.probes.starting.ways import Reached, ended_start
 
 MOST_PROGRAMS, MOST_BYTES, MOST_MODULES = 20, 1 << 18, 40
+REQUIRES = late_pattern(r"(?im)^Requires-Dist: pydantic[-_]settings\b")
 READER, BASE = "pydantic_settings", "BaseSettings"
 
 
@@ -51,13 +52,14 @@ def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Groun
     """
     yield True, text, path
     code = code_of(home, ground) if home else None
+    own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}
+    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _named(node, "")]
+    tops = {m.partition(".")[0] for m in waiting}
     users = (
-        {module_of(d.name) for d in home.distributions if READER.replace("_", "-") in map(required_name, d.requires)}
+        {m for d in home.distributions if (m := module_of(d.name)) in tops and _requires_it(d, ground)}
         if home
         else set()
     )
-    own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}
-    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _named(node, "")]
     seen: set[str] = set()
     while waiting and code and len(seen) < MOST_MODULES:
         dotted = waiting.pop(0)
@@ -67,6 +69,13 @@ def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Groun
         if its := code.scope(dotted):
             yield False, its.text, its.path
             waiting += [m for n in surely_run(statements_of(its.text), as_main=False) for m in _named(n, its.package)]
+
+
+def _requires_it(its: Distribution, ground: Ground) -> bool:
+    """Whether a package's own record names the reader."""
+    folder = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
+    text = ground.where.text(ground.where.join(its.location, folder, "METADATA"), MOST_BYTES) if its.location else None
+    return REQUIRES.search(text or "") is not None
 
 
 def _named(node: ast.stmt, package: str) -> Iterator[str]:

@@ -49,11 +49,11 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
     prefix = tmp_path_factory.mktemp("lab") / "env"
     venv.create(prefix)
     site = next(prefix.glob("lib/python3*/site-packages"))
-    files = {"pydantic_settings/__init__.py": READER, "tab/__init__.py": "from .settings import settings\n", "tab/settings.py": HERE}  # fmt: skip
+    files = {"pydantic_settings/__init__.py": READER, "tab/__init__.py": "from .settings import settings\n", "tab/settings.py": HERE, "tab-1.0.dist-info/METADATA": "Name: tab\nRequires-Dist: pydantic-settings>=2.0\n"}  # fmt: skip
     for name, text in files.items():
         (site / name).parent.mkdir(exist_ok=True)
         (site / name).write_text(text, encoding="utf-8")
-    tab = Distribution(name="tab", version="1.0", requires=("pydantic-settings>=2.0",), location=str(site))
+    tab = Distribution(name="tab", version="1.0", location=str(site))
     return PythonEnvironment(
         prefix=str(prefix), kind="venv", executable=str(prefix / "bin/python"), site_packages=(str(site),), distributions=(tab,)
     )  # fmt: skip

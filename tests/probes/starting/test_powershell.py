@@ -288,3 +288,12 @@ def test_windows_powershell_refuses_what_joins_commands(machine: Path, script: s
         assert found is not None
         told = (found.ended_by, found.ended_at) if found.ended_at else None
         assert told == (("no command", f"{RUN}:{line}") if line and program == "powershell" else None)
+
+
+@pytest.mark.parametrize("filtered", ["", "Where-Object {$_} | "])
+def test_a_script_that_runs_condas_hook_activates_by_its_command(machine: Path, filtered: str) -> None:
+    for file in (r"C:\conda\Scripts\conda.exe", r"C:\conda\conda-meta\history", r"C:\conda\envs\ml\conda-meta\history", r"C:\conda\envs\ml\python.exe"):  # fmt: skip
+        put(machine, file)
+    hook = f'(& "C:\\conda\\Scripts\\conda.exe" "shell.powershell" "hook") | Out-String | {filtered}Invoke-Expression'
+    found, _state = started(machine, f"{hook}\nconda activate ml\npython train.py")
+    assert found == r"C:\conda\envs\ml\python.exe train.py"

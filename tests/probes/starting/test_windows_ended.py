@@ -683,3 +683,31 @@ def test_a_server_of_an_assistant_has_its_commands_python(
     found = windows_ways(replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,)))
     told = [(w.at, one.lacks) for w in found if w.kind == "launcher" for one in w.runs]
     assert told == ([(f"{file}: captions", lacks)] if lacks else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        (rf'start "{PYTHON}" train.py', True),
+        (rf'start /b "{PYTHON}" train.py', True),
+        (rf'start "" "{PYTHON}" train.py', False),
+        (rf'start "captions" /wait "{PYTHON}" train.py', False),
+        (rf"start {PYTHON} train.py", False),
+    ],
+)
+def test_start_takes_a_program_in_quotation_marks_for_a_title(line: str, told: bool, machine: Path) -> None:
+    put_other_python(machine)
+    put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{line}\r\n")
+    its = [(one.fault, one.source, one.name) for one in ended(machine, ENV["Path"] + ";C:\\Other")]
+    assert its == ([("title", r"C:\project\run.bat:2", PYTHON)] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [("$MODEL = 'a'", True), ("$env:MODEL = 'a'", False), ("$MODEL = 'a'; $env:MODEL = $MODEL", False)],
+)
+def test_a_variable_that_a_script_keeps_to_itself(line: str, told: bool, machine: Path) -> None:
+    put(machine, PROJECT + r"\train.py", "import os\nimport torch\nmodel = os.environ['MODEL']\n")
+    put(machine, PROJECT + r"\run.ps1", f"{line}\n& {PYTHON} train.py\n")
+    its = [(one.fault, one.source, one.program) for one in ended(machine)]
+    assert its == ([("not exported", r"C:\project\train.py:3", r"C:\project\run.ps1:1")] if told else [])

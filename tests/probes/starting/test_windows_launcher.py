@@ -63,11 +63,14 @@ TWELVE, TEN, NINE = (rf"{FOLDERS[n]}\python.exe" for n in ("312", "310", "39"))
         ("py nine.py", {"VIRTUAL_ENV": r"C:\ml"}, r"C:\ml\Scripts\python.exe"),
         ("py -3.9 nine.py", {"VIRTUAL_ENV": r"C:\ml"}, NINE),
         ("py -m train", {}, TWELVE),
+        ("py three.py", {"VIRTUAL_ENV": r"C:\ml"}, TWELVE),
+        ("py any.py", {"VIRTUAL_ENV": r"C:\ml"}, r"C:\ml\Scripts\python.exe"),
     ],
 )
 def test_the_launcher_s_rules(line: str, env: dict[str, str], expected: str, tmp_path: Path) -> None:
     put(tmp_path, PROJECT + r"\nine.py", "#!/usr/bin/env python3.9\n")
     put(tmp_path, PROJECT + r"\any.py", "#! python\n")
+    put(tmp_path, PROJECT + r"\three.py", "#!python3\n")
     put(tmp_path, r"C:\ml\Scripts\python.exe", "")
     assert started(tmp_path, line, **env) == expected
 

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.model.facts import Distribution, PythonEnvironment
 from core.probes.starting.machine import ground_of
 from core.probes.starting.ways import Reached
-from core.probes.starting.windows.projects import launching_ways, project_ways
+from core.probes.starting.windows.projects import launching_ways, pm2_ways, project_ways
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write
@@ -129,6 +129,18 @@ def test_a_program_that_starts_a_python_without_what_its_script_imports(machine:
     put(machine, rf"C:\project\{name}", text)
     ((run,),) = [way.runs for way in launched(machine)]
     assert (run.lacks, run.seems, run.sure) == (("torch",), r"C:\ml", True)
+
+
+@pytest.mark.parametrize(
+    ("interpreter", "lacks"), [("../tools/Scripts/python.exe", ("torch",)), (PYTHON.replace("\\", "/"), ())]
+)
+def test_a_program_that_pm2_keeps_running(machine: Path, interpreter: str, lacks: tuple[str, ...]) -> None:
+    app = f"{{ name: 'a', script: 'train.py', interpreter: '{interpreter}', cwd: __dirname, env: {{ A: 'b' }} }}"
+    put(machine, r"C:\project\ecosystem.config.js", f"module.exports = {{ apps: [{app}] }};\n")
+    its = request(machine, system="windows", env=ENV)
+    (way,) = pm2_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,)))
+    assert (way.at, way.state.values["A"]) == (r"C:\project\ecosystem.config.js: a", "b")
+    assert tuple(name for one in way.runs for name in one.lacks) == lacks
 
 
 def test_variables_that_a_program_gives_what_it_starts(machine: Path) -> None:

@@ -69,7 +69,17 @@ class StartedFile(msgspec.Struct, frozen=True):
     ended_at: str = ""
     """File and line at which a batch file ends before it comes to this start, or by which a shell does not come to it."""
     ended_by: Literal[
-        "no source", "no shell", "no conda", "percent", "blank", "exits", "no command", "block", "not read", "policy"
+        "no source",
+        "no shell",
+        "no conda",
+        "percent",
+        "blank",
+        "exits",
+        "no command",
+        "block",
+        "title",
+        "not read",
+        "policy",
     ] = "no source"
     """With ``ended_at``: why it does not come to this start."""
     without_conda: bool = False

@@ -32,6 +32,7 @@ def unattended_starts(
         yield from _without_its_tool(found, way, ground, home)
         yield from _without_variables(found, way, ground, home)
     yield from without_launcher(found, way, ground, home)
+    yield from _not_exported(found, way, ground, home)
 
 
 OF_A_LAUNCHER = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
@@ -49,6 +50,36 @@ def without_launcher(
         if name in OF_A_LAUNCHER:
             yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program="torchrun")
             return
+
+
+def _not_exported(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment | None
+) -> Iterator[StartedPython]:
+    """Yield the start whose program asks for a variable that a script on the way to it sets for itself alone."""
+    scripts = {f: ground.read(f) or "" for f in way.state.files if f.lower().endswith((".sh", ".bash", ".ps1"))}
+    if home is None or not scripts:
+        return
+    for name, source in lacking_variables(found, way, ground, home):
+        spelt = re.escape(name)
+        for file, text in scripts.items():
+            of_powershell = file.lower().endswith(".ps1")
+            own = (
+                rf"(?im)^[ \t]*\${spelt}[ \t]*="
+                if of_powershell
+                else rf"(?m)^[ \t]*{spelt}=(?:\"[^\"\n]*\"|'[^'\n]*'|\S*)[ \t]*(?:#.*)?$"
+            )
+            others = (
+                rf"(?i)env:{spelt}\b|Environment\]"
+                if of_powershell
+                else rf"export\b[^\n]*\b{spelt}\b|set -\w*a|allexport|declare"
+            )
+            row = re.search(own, text)
+            if row and not re.search(others, text):
+                line = text.count("\n", 0, row.start()) + 1
+                yield ended_start(
+                    home.prefix, name, found.path, "not exported", source=source, program=f"{file}:{line}"
+                )
+                return
 
 
 def _without_variables(

@@ -10,6 +10,7 @@ import ast
 import posixpath
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import literal_text, statements_of
@@ -107,39 +108,56 @@ def _gunicorn(ground: Ground) -> Iterator[Reached]:
         yield Reached(kind="service", at=path, state=state)
 
 
-def _pm2(ground: Ground) -> Iterator[Reached]:
+class App(NamedTuple):
+    """A program that pm2 keeps running."""
+
+    at: str
+    line: int
+    words: list[str]
+    state: State
+
+
+def pm2_apps(ground: Ground) -> Iterator[App]:
     """Yield the programs of pm2: its saved process list is started again, a project's file is used for the first start."""
-    near = [f"{ground.folder}/{name}" for name in ECOSYSTEMS] if ground.folder not in ("/", "") else []
-    for path in (*near, ground.at_home(".pm2/dump.pm2")):
+    join = ground.where.join
+    near = [join(ground.folder, name) for name in ECOSYSTEMS] if ground.folder not in ("/", "") else []
+    for path in (*near, join(ground.person.home, ".pm2", "dump.pm2")):
         if (text := ground.read(path)) is None:
             continue
-        found = json_value(text if path.endswith((".json", ".pm2")) else _as_json(text, posixpath.dirname(path)))
+        found = json_value(text if path.endswith((".json", ".pm2")) else _as_json(text, ground.where.parent(path)))
         apps = found.get("apps", [found]) if isinstance(found, dict) else found
         for app in [a for a in apps if isinstance(a, dict)][:MOST_APPS] if isinstance(apps, list) else []:
-            yield from _app(app, text, path, ground)
+            yield _app(app, text, path, ground)
 
 
-def _app(app: dict[str, object], text: str, path: str, ground: Ground) -> Iterator[Reached]:
+def _app(app: dict[str, object], text: str, path: str, ground: Ground) -> App:
     def told(*names: str) -> str:
         return next((v for n in names if isinstance(v := app.get(n), str)), "")
 
-    folder = posixpath.join(ground.folder, told("cwd", "pm_cwd"))
     state = ground.session(path)
     env = app.get("env")
     for name, value in (env if isinstance(env, dict) else {}).items():
         if is_name(str(name)) and isinstance(value, str | int | float):
             form: LineForm = "json" if path.endswith((".json", ".pm2")) else "python"
             state.export_variable(str(name), str(value), path, _line(text, str(name)), form)
-    state.values["PWD"] = folder
+    state.values["PWD"] = ground.where.join(ground.folder, told("cwd", "pm_cwd")).rstrip("\\")
     script = told("script", "pm_exec_path")
-    interpreter = told("interpreter", "exec_interpreter") or ("python3" if script.endswith(".py") else "none")
+    windows = ground.where.system == "windows"
+    usual = "python" if windows else "python3"
+    interpreter = told("interpreter", "exec_interpreter") or (usual if script.endswith(".py") else "none")
     args = app.get("args")
     rest = args if isinstance(args, list) else words_of(args) if isinstance(args, str) else []
-    words = [*words_of("" if interpreter == "none" else interpreter), *words_of(script), *(str(a) for a in rest)]
-    found = python_of_command(words, Line(path, _line(text, "script") or 1), state, ground) if words else None
-    at = f"{path}: {told('name') or script}"
-    way = Reached(kind="service", at=at, state=state, argv=(found.path,) if found else ())
-    yield from program_ways(found, way, ground)
+    named = [w for w in ("" if interpreter == "none" else interpreter, script) if w]
+    split = (lambda text: [text.replace("/", "\\")]) if windows else words_of
+    words = [*(w for text in named for w in split(text)), *(str(a) for a in rest)]
+    return App(f"{path}: {told('name') or script}", _line(text, "script") or 1, words, state)
+
+
+def _pm2(ground: Ground) -> Iterator[Reached]:
+    for at, line, words, state in pm2_apps(ground):
+        found = python_of_command(words, Line(state.files[0], line), state, ground) if words else None
+        way = Reached(kind="service", at=at, state=state, argv=(found.path,) if found else ())
+        yield from program_ways(found, way, ground)
 
 
 def _line(text: str, name: str) -> int:

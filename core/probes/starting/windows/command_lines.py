@@ -295,7 +295,10 @@ def commands_of_line(
         if drive := DRIVE.fullmatch(command):
             state.values["PWD"] = state.values.get(f"={drive[1].upper()}", f"{drive[1]}\\")
             continue
-        started = _command(words_of_line(command), at, state, ground, depth)
+        title = _TITLE.match(command)
+        started = _command(words_of_line(command), at, state.copy() if title else state, ground, depth)
+        if started is not None and title and find_named(title[1], {"PATH": ""}, ground.where, ground.here(state)):
+            return replace(started, ended_at=at.shown, ended_by="title", first=title[1])
         if started is None and command != written:
             meant = _command(words_of_line(written), at, state.copy(), ground, depth)
             started = meant and _no_command(meant, words_of_line(command)[0], at)
@@ -318,6 +321,8 @@ def _read_too_early(  # noqa: PLR0917 - a command, and where it stands
     return replace(meant, ended_at=at.shown, ended_by="block", first=late)
 
 
+_TITLE = late_pattern(r"(?i)start\s+(?:/\w\S*\s+)*\"([^\"]*\\[^\"]+)\"\s+\S")
+"""A program in quotation marks that ``start`` takes for the title of a window, and opens what stands behind it."""
 _SETS_EACH = late_pattern(
     r"(?i)for\s+/f\s+(\"[^\"]*\"\s+)?%%(\w)\s+in\s+\(\s*(?:type\s+)?[\"']?([^)\"'%]+|%~dp0[^)\"'%]+)[\"']?\s*\)\s+do\s+\(?\s*@?(set\s.*?)\)?\s*\Z"
 )

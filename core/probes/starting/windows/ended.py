@@ -75,7 +75,7 @@ def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     yield from not_in_code_page(found, way, ground)
 
 
-NOT_REACHED = ("exits", "no command", "block", "not read", "policy")
+NOT_REACHED = ("exits", "no command", "block", "title", "not read", "policy")
 """Why a start does not come to its Python, whichever that is."""
 
 
@@ -84,7 +84,7 @@ def _not_reached(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     goes_on = found.first.lower().endswith("activate.ps1")
     gone = replace(found, prefix="", real="", is_gone=True, by_name=False, launcher="")
     one = next(lacking_pythons(found if goes_on else gone, way, ground, gone_counts=True), None)
-    own = way.prefix if found.ended_by in ("no command", "block") else ""
+    own = way.prefix if found.ended_by in ("no command", "block", "title") else ""
     if seems := own or (one.seems if one else ""):
         source, program = found.ended_at, program_file(found)
         yield ended_start(seems, found.first, found.path, found.ended_by, "lies in it", source=source, program=program)

@@ -1,7 +1,7 @@
 r"""Which Python ``py`` starts, and a file NAME.py that Windows opens: the launcher's rules, by files alone.
 
 After the chapter "Python Launcher for Windows" of Python's documentation (docs.python.org/3/using/windows.html): a version on the
-command line; else an active environment; else the script's first line; else PY_PYTHON, then py.ini of the person and beside the
+command line; else a release that the script's first line names; else an active environment; else PY_PYTHON, then py.ini of the person and beside the
 launcher; else the newest that is registered.
 """
 
@@ -18,7 +18,8 @@ from core.probes.starting.machine import Ground
 LAUNCHER = re.compile(r"pyw?(?:\.exe)?", re.IGNORECASE)
 SCRIPT = (".py", ".pyw")
 VERSION = re.compile(r"-(?:V:)?(\d)(?:\.(\d+))?(?:-(?:32|64|arm64))?")
-FIRST_LINE = re.compile(r"#!\s*(?:/usr/bin/env\s+|/usr/bin/|/usr/local/bin/)?python(\d?)(?:\.(\d+))?\b")
+FIRST_LINE = re.compile(r"#!\s*(/usr/bin/env\s+|/usr/bin/|/usr/local/bin/)?python(\d?)(?:\.(\d+))?\b")
+"""By ``env`` PATH is searched, and so an active environment may come before."""
 
 
 class Launch(msgspec.Struct, frozen=True):
@@ -40,15 +41,17 @@ def launched_python(words: Sequence[str], variables: Mapping[str, str], folder: 
     given = VERSION.fullmatch(rest[0]) if rest else None
     if given:
         return Launch(_newest(given[1], given[2] or "", env, ground), tuple(rest[1:]))
-    if active := env.get("VIRTUAL_ENV", ""):
+    script = next((w for w in rest if not w.startswith("-")), "") if rest and not rest[0].startswith("-") else ""
+    script = script or next((w for w in rest if w.lower().endswith(SCRIPT)), "")
+    line = (ground.read(ntpath.normpath(ntpath.join(folder, script))) or "").partition("\n")[0] if script else ""
+    asked = FIRST_LINE.match(line)
+    names_release = bool(asked and asked[2] and not (asked[1] or "").startswith("/usr/bin/env"))
+    if (active := env.get("VIRTUAL_ENV", "")) and not names_release:
         path = ntpath.join(active, "Scripts", "python.exe")
         if ground.where.is_file(path):
             return Launch(path, tuple(rest))
-    script = next((w for w in rest if not w.startswith("-")), "") if rest and not rest[0].startswith("-") else ""
-    line = (ground.read(ntpath.normpath(ntpath.join(folder, script))) or "").partition("\n")[0] if script else ""
-    asked = FIRST_LINE.match(line)
-    if asked and asked[1]:
-        return Launch(_newest(asked[1], asked[2] or "", env, ground), tuple(rest))
+    if asked and asked[2]:
+        return Launch(_newest(asked[2], asked[3] or "", env, ground), tuple(rest))
     return Launch(_newest("", "", env, ground), tuple(rest))
 
 

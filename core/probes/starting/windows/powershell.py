@@ -279,6 +279,8 @@ class _Follower:
         for each in statements:
             if each.body is None:
                 found = self._one(each, file, sure=sure)
+            elif self._hooks(each.text):  # ... | Where-Object {$_} | Invoke-Expression
+                continue
             else:
                 runs, chosen = self._whether(each, chosen)
                 found = None if runs is False else self._all(each.body, file, sure=sure and runs is True)
@@ -324,6 +326,8 @@ class _Follower:
 
     def _one(self, each: Statement, file: str, *, sure: bool) -> StartedFile | None:
         text = each.text
+        if self._hooks(text):
+            return None
         if its := _SETS_BY_NET.fullmatch(text):
             if (its["scope"] or "process").strip("'\" ").rpartition(":")[2].lower() == "process":
                 self._give(its["name"].strip("'\""), self._value(its["value"]), file, each.line, sure=sure)
@@ -378,10 +382,7 @@ class _Follower:
             found = self._all(self.functions[name], file, sure=sure) if follows else None
             self.depth -= 1
             return found
-        if _HOOK.search(each.text):
-            if conda := _CONDA.search(each.text):  # the place by which its command is found from now on
-                self.state.values["CONDA_EXE"] = conda[0]
-        elif name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
+        if name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
             self._open_path()
         elif name in _MOVES and arguments:
             folder = next((a for a in arguments if not a.startswith("-")), "")
@@ -435,6 +436,12 @@ class _Follower:
             apart.values, apart.exported, apart.lines, apart.open,
         )  # fmt: skip
         return found
+
+    def _hooks(self, text: str) -> bool:
+        """Whether a statement makes conda's own command known; from then on the place that it names is conda's."""
+        if conda := _CONDA.search(text) if _HOOK.search(text) else None:
+            self.state.values["CONDA_EXE"] = conda[0]
+        return bool(_HOOK.search(text))
 
     def _may_know_conda(self) -> bool:
         """Whether this shell may have conda's own command ``activate``. Without its hook the name leads to conda.bat, and the script goes on as it was."""

@@ -1,4 +1,4 @@
-r"""What is started for the working folder on Windows by VS Code's tasks, whose shell is PowerShell, PyCharm's run configurations, npm's scripts,
+r"""What is started for the working folder on Windows by VS Code's tasks, whose shell is PowerShell, PyCharm's run configurations, npm's scripts, pm2,
 and its own programs.
 
 Sources: Microsoft, "CreateProcessW" (the folder of the program that starts another one is searched before PATH); PEP 405, and the launcher of a
@@ -19,6 +19,7 @@ from core.probes.starting.projects.editor_tasks import SHARED_FOLDERS, Configure
 from core.probes.starting.projects.launching_code import Reader, launching_calls, launching_files, named_pythons_started
 from core.probes.starting.projects.launching_node import node_calls, node_files
 from core.probes.starting.projects.tasks import npm_scripts
+from core.probes.starting.services.deployed import pm2_apps
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import commands_of_line, python_of_line, python_of_words
@@ -73,6 +74,14 @@ def launching_ways(ground: Ground) -> Iterator[Reached]:
                 yield from way_to(found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground)
         if name.endswith(".py"):
             yield from _by_name(text, path, state, ground)
+
+
+def pm2_ways(ground: Ground) -> Iterator[Reached]:
+    """Yield the programs that pm2 keeps running."""
+    for at, line, words, state in pm2_apps(ground):
+        found = python_of_words(words, Place(state.files[0], line), state, ground) if words else None
+        if found is not None and not found.is_gone:
+            yield from way_to(found, Reached(kind="service", at=at, state=state), ground)
 
 
 def _by_name(text: str, path: str, state: State, ground: Ground) -> Iterator[Reached]:

@@ -42,7 +42,7 @@ from core.probes.starting.windows.not_of_windows import posix_variables
 from core.probes.starting.windows.other_files import other_files
 from core.probes.starting.windows.own_path import own_path_ways
 from core.probes.starting.windows.powershell import EDITIONS, SCRIPT, apply_profiles
-from core.probes.starting.windows.projects import launching_ways, project_ways
+from core.probes.starting.windows.projects import launching_ways, pm2_ways, project_ways
 from core.probes.starting.windows.shells import prompt_ways
 from core.probes.starting.windows.starters import starter_ways
 
@@ -70,6 +70,7 @@ def windows_ways(
         lambda: project_ways(ground),
         lambda: launching_ways(ground),
         lambda: server_ways(ground),
+        lambda: pm2_ways(ground),
         lambda: other_files(ground),
         lambda: unreadable_files(ground),
         lambda: posix_variables(ground),
