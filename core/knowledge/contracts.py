@@ -148,6 +148,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     """Other variables, each with a pattern of its value: without them, this one does not count."""
     fetches: bool = False
     """Only what its readers fetch over the network fails."""
+    part: str = ""
+    """The part of a package that alone reads it, for programs that name it, or another package that uses it: "torch.distributed"."""
     spelt: str = ""
     """A pattern of what a program in the working folder spells: without one, the value does no harm."""
     seldom: bool = False

@@ -88,7 +88,11 @@ def test_a_part_of_a_framework_that_no_program_names(program: str, idle: bool, t
     folder = f"{SITE}/accelerate-1.6.0.dist-info/METADATA"
     write(tmp_path, folder, "Metadata-Version: 2.1\nName: accelerate\nVersion: 1.6.0\nRequires-Dist: torch>=2.0\n")
     write(tmp_path, "/home/ada/work/main.py", program)
-    assert is_part_idle("distributed", "torch", its.seen.pythons[0], its, sysroot_of_path(tmp_path)) is idle
+    where = sysroot_of_path(tmp_path)
+    assert is_part_idle("distributed", "torch", its.seen.pythons[0], its, where) is idle
+    given = replace(its, env={**its.env, "MASTER_PORT": "auto"})
+    assert ("torch.distributed" in idle_distributions(its.seen.pythons[0], given, where)) is idle
+    assert "torch.distributed" not in idle_distributions(its.seen.pythons[0], its, where)  # nothing of its is set
 
 
 def test_a_program_names_cupy_by_its_module_and_not_by_the_wheel(tmp_path: Path):

@@ -1,8 +1,8 @@
 """Files of settings that are not in the form in which they are read: a tab that indents YAML, a comma too many in JSON, TOML without quotation marks.
 
-Packages read them (Dask each file of its folder as it is imported; the commands of Accelerate and Streamlit one, before anything else), or a
-program of the working folder that names the file. Sources: Dask's documentation, "Configuration"; Streamlit's, "config.toml"; YAML 1.2,
-"Indentation Spaces".
+Packages read them (Dask each file of its folder as it is imported, the launcher of Accelerate one before anything else), or a program of the
+working folder that names the file. Streamlit passes over such a file. Sources: Dask's documentation, "Configuration"; YAML 1.2, "Indentation
+Spaces".
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name, literal_text, nodes_of
 from core.model.facts import Vocabulary, path_text
 from core.probes.probe import ProbeRequest
-from core.probes.python.locations import working_folder
 from core.probes.python.programs.program_folder import own_programs
 from core.probes.sysroot import Sysroot
 from core.probes.variables.launch_answers import answers
@@ -59,11 +58,10 @@ def unreadable_files(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabula
 
 
 def _of_packages(request: ProbeRequest, where: Sysroot) -> Iterator[tuple[str, str]]:
-    home, here = request.env.get("HOME") or request.seen.machine.home, working_folder(where)
+    home = request.env.get("HOME") or request.seen.machine.home
     folder = request.env.get("DASK_CONFIG") or where.join(home or "/", ".config", "dask")
     yield from (("dask", where.join(folder, n)) for n in where.names(folder) or ())
     yield "accelerate", answers(request, where)[0]
-    yield from (("streamlit", where.join(f, ".streamlit", "config.toml")) for f in (home, here) if f)
 
 
 def loaded_files(text: str) -> Iterator[str]:

@@ -45,7 +45,11 @@ def _severity(contract: Contract, reading: list[EnvironmentView]) -> Severity:
         asked = contract.kind in ("requirement", "capabilities", "devices")
         return (WARNING if contract.seldom else ERROR) if contract.fails else WARNING if asked else NOTE
     named = contract.kind == "local"  # by the program that asks, whichever package does it for that
-    reads = (h for h in reading if named or not is_idle(h.seen, h.python.prefix, reader_of(h, contract)))
+    reads = (
+        h
+        for h in reading
+        if named or not any(is_idle(h.seen, h.python.prefix, n) for n in (reader_of(h, contract), contract.part))
+    )
     nearest = min((h.near for h in reads), default=4)
     if nearest > 2:
         return NOTE

@@ -43,6 +43,12 @@ def idle_distributions(
         for name in left:
             users = [d for d in everything if not _does_without(d, name, where)]
             idle += [name] if not _is_named(name, users, its) else []
+    set_here = {n.upper() for n in request.env}
+    parts = {c.part for c in variable_contracts() if c.part and c.variable in set_here}
+    for part in sorted(parts):
+        distribution, _dot, inner = part.partition(".")
+        if any(d.name == distribution for d in python.distributions):
+            idle += [part] if is_part_idle(inner, distribution, python, request, where) else []
     return tuple(dict.fromkeys(idle))
 
 
@@ -57,7 +63,9 @@ def is_part_idle(
         return False
     everything = [d for site in python.site_packages for d in all_requirements(site, where)]
     users = with_users({distribution}, everything) - {distribution}
-    return not any(re.search(rf"(?<![^\W_]){part}", text) or is_spelt(users, text) for text in (its or {}).values())
+    return not any(
+        re.search(rf"(?<![^\W_])(?:{part}|torchrun)", text) or is_spelt(users, text) for text in (its or {}).values()
+    )
 
 
 def _does_without(its: Distribution, wanted: str, where: Sysroot) -> bool:
