@@ -60,6 +60,8 @@ checkpoints are loaded that hold tensors alone, whatever a program asks for.
 key: a secret whose length the code in the files of ``holds`` compares, where a program hands it over by ``spelt``.
 header: sent in the head of a request, which takes letters of Latin-1 only; such a value is a secret and never told."""
 
+BY_SPELLING = ("words", "together")
+"""Kinds whose ``spelt`` says which programs the value matters for; without one, it matters for none."""
 INTERFACES = "/sys/class/net"
 """Where Linux lists its network interfaces."""
 

@@ -909,6 +909,31 @@ def test_nobody_makes_a_folder_in_a_file_system_of_the_kernel():
     assert (rows["HF_DATASETS_CACHE"], rows["HF_HUB_CACHE"]) == ("/proc", "")
 
 
+GROUP = "import torch.distributed as dist\ndist.init_process_group('gloo')\n"
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"main.py": GROUP}, True),
+        ({"main.py": "dist.init_process_group(backend='nccl', init_method='env://')\n"}, True),
+        ({"main.py": "dist.init_process_group('gloo', init_method='tcp://127.0.0.1:29500')\n"}, False),
+        ({"main.py": "dist.init_process_group('gloo', store=store, rank=0, world_size=1)\n"}, False),
+        ({"main.py": GROUP, "ranks.py": "import os\nos.environ.setdefault('MASTER_ADDR', 'localhost')\n"}, False),
+        ({"main.py": GROUP, "run.sh": "export MASTER_PORT=29500\n"}, False),
+        ({"main.py": "import torch\n"}, False),
+    ],
+)
+def test_a_program_that_asks_for_the_address_of_its_group(
+    files: dict[str, str], told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/ada/work")
+    for name, text in files.items():
+        write(tmp_path, f"/home/ada/work/{name}", text)
+    found = places_of_contracts({"HOME": "/home/ada", "RANK": "0"}, Sysroot(system="linux", root=str(tmp_path)))
+    assert [p.path for p in found if p.variable == "RANK"] == (["/home/ada/work/main.py"] if told else [])
+
+
 @pytest.mark.parametrize(("script", "told"), [("torchrun main.py\n", True), ("python main.py\n", False)])
 def test_a_word_that_matters_to_what_a_script_starts(
     script: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -1054,6 +1054,36 @@ def test_a_key_that_an_older_release_refuses_and_that_is_not_shown():
 
 
 @pytest.mark.parametrize(
+    ("values", "asks", "wrong"),
+    [
+        ({"RANK": "0", "WORLD_SIZE": "1"}, True, "MASTER_ADDR and MASTER_PORT are not."),
+        ({"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost"}, True, "MASTER_PORT is not."),
+        ({"RANK": "0", "WORLD_SIZE": "1", "MASTER_ADDR": "localhost", "MASTER_PORT": "29500"}, True, ""),
+        ({"RANK": "0", "WORLD_SIZE": "1", "SLURM_JOB_ID": "7"}, True, ""),
+        ({"RANK": "0"}, True, ""),
+        ({"RANK": "0", "WORLD_SIZE": "1"}, False, ""),
+    ],
+)
+def test_a_rank_without_the_address_of_its_group(values: dict[str, str], asks: bool, wrong: str):
+    seen = machine("LANG", "C", Distribution(name="torch", version="2.6.0", location=SITE))
+    asking = NamedPlace(variable="RANK", path="/work/main.py", state="file", holds=("0",))
+    given = tuple(Variable(name=n, value=v, source="job") for n, v in values.items())
+    its = found(replace(seen, environment=Environment(variables=given, places=(asking,) if asks else ())))
+    assert [f.title.partition("but ")[2] for f in its] == ([wrong] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("value", "asks", "others", "wrong"),
+    [("true", True, (), True), ("True", True, (), False), ("false", True, (), False), ("true", False, (), False), ("true", True, ("deepspeed",), False)],
+)  # fmt: skip
+def test_a_package_that_a_variable_of_accelerate_asks_for(value: str, asks: bool, others: tuple[str, ...], wrong: bool):
+    installed = [Distribution(name=n, version="1.6.0", location=SITE) for n in ("accelerate", *others)]
+    asking = NamedPlace(variable="ACCELERATE_USE_DEEPSPEED", path="/work/main.py", state="file", holds=(value,))
+    seen = machine("ACCELERATE_USE_DEEPSPEED", value, *installed, places=(asking,) if asks else ())
+    assert ["'DeepSpeed', which is not installed" in f.title for f in found(seen)] == [True] * wrong
+
+
+@pytest.mark.parametrize(
     ("value", "asks", "wrong"),
     [("info", True, True), ("INFO", True, False), ("info", False, False), ("20", True, True)],
 )

@@ -10,7 +10,15 @@ from typing import Literal
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.contracts import OFFLINE, Contract, flags_in_file, hub_cache, named_places, variable_contracts
+from core.knowledge.contracts import (
+    BY_SPELLING,
+    OFFLINE,
+    Contract,
+    flags_in_file,
+    hub_cache,
+    named_places,
+    variable_contracts,
+)
 from core.model.facts import NamedPlace, path_text
 from core.model.path_list import searched_entries
 from core.probes.noexec import is_noexec
@@ -59,15 +67,12 @@ def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
             yield from _locale(contract, by_name, where)
         if contract.kind == "tensors":
             yield from _whole_objects(contract, by_name, where)
-        if contract.spelt:
-            value = by_name.get(contract.variable, "")
-            spelling = _spelling(contract.spelt, by_name, where) if value else ""
-            if spelling and contract.kind == "words":
-                yield NamedPlace(
-                    variable=contract.variable, path=path_text(spelling), state="file", holds=(path_text(value),)
-                )
-            if not spelling:
-                continue
+        asking = _asking(contract, by_name, where)
+        if contract.spelt and not asking:
+            continue
+        if contract.spelt and contract.kind in BY_SPELLING:
+            value = path_text(by_name[contract.variable])
+            yield NamedPlace(variable=contract.variable, path=path_text(asking), state="file", holds=(value,))
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
             place = _command_path(path, by_name.get("PATH", ""), where) if contract.kind == "program" else path
             if not where.path_module.isabs(place):
@@ -187,6 +192,14 @@ def _whole_objects(contract: Contract, env: Mapping[str, str], where: Sysroot) -
                     variable=contract.variable, path=path_text(path), state="file", holds=(path_text(found.holds),)
                 )
                 return
+
+
+def _asking(contract: Contract, env: Mapping[str, str], where: Sysroot) -> str:
+    """Return the program or script for which a value matters; empty for none, and where the person's own code gives what it lacks."""
+    if not contract.spelt or not env.get(contract.variable):
+        return ""
+    given = contract.kind == "together" and _spelling("|".join(contract.words), env, where)
+    return "" if given else _spelling(contract.spelt, env, where)
 
 
 def _spelling(pattern: str, env: Mapping[str, str], where: Sysroot) -> str:

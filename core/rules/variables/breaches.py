@@ -6,7 +6,7 @@ import codecs
 import re
 from collections.abc import Iterable
 
-from core.common.i18n import N_, _
+from core.common.i18n import N_, _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.contracts import (
@@ -234,7 +234,13 @@ def _lacks_another(contract: Contract, value: str, seen: Snapshot) -> str:
     lost = [n for n in contract.words if not effective_variable(seen, n)]
     if not lost or not re.fullmatch(contract.pattern, value.strip()):
         return ""
-    return _("The variable {name} is set, but {other} is not.", name=contract.variable, other=join_names(lost))
+    return n_(
+        "The variable {name} is set, but {other} is not.",
+        "The variable {name} is set, but {other} are not.",
+        len(lost),
+        name=contract.variable,
+        other=join_names(lost),
+    )
 
 
 def _excludes_another(contract: Contract, value: str, seen: Snapshot) -> str:

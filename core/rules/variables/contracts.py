@@ -11,6 +11,7 @@ from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.knowledge.contracts import (
+    BY_SPELLING,
     Contract,
     asked_words,
     proxy_scheme,
@@ -89,7 +90,7 @@ def _asks_a_hub(contract: Contract, seen: Snapshot) -> bool:
 
 def _is_asked_for(contract: Contract, value: str, seen: Snapshot) -> bool:
     """Whether a program or script here spells what the value matters for, where its words matter for few programs alone."""
-    if contract.kind != "words" or not contract.spelt:
+    if contract.kind not in BY_SPELLING or not contract.spelt:
         return True
     places = seen.environment.places if seen.environment else ()
     return any(p.variable == contract.variable and p.holds == (value,) for p in places)
@@ -146,12 +147,15 @@ def absent_backends(seen: Snapshot) -> Iterator[Finding]:
     """A variable requests a backend that is not installed in the environment: JAX for CUDA without the plugin."""
     for contract in variable_contracts():
         value = _value(seen, contract) if contract.needs else None
-        if value is None:
+        if value is None or not _is_asked_for(contract, value.value, seen):
             continue
         words = (
             [proxy_scheme(value.value)]
             if contract.kind == "proxy"
-            else [w.strip().lower() for w in value.value.split(contract.separator or ",")]
+            else [
+                w if w in contract.words else w.lower()
+                for w in map(str.strip, value.value.split(contract.separator or ","))
+            ]
         )
         for home in environment_views(seen):
             reader = reader_of(home, contract)
