@@ -2,36 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 
-import msgspec
 from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
-from core.knowledge.causes import Cause
 from core.knowledge.modules import module_of
 from core.model.facts import Snapshot, Start, StartedPython, StartLine
-from core.model.findings import Evidence, Finding, Fix
+from core.model.findings import Evidence, Finding
 from core.model.steps import Step
+from core.rules.ended_windows_starts import WINDOWS_ENDS
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.ignored_lines import no_effect
+from core.rules.start_end import End, Told
 from core.rules.ways import way_words
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
-
-Told = tuple[str, str, Fix]
-"""Title, reason, and what to do."""
-
-
-class End(msgspec.Struct, frozen=True):
-    """What is told of one way to end."""
-
-    describe: Callable[[EnvironmentView, Start, StartedPython], Told]
-    cause: Cause = "process_env_not_inherited"
-    everywhere: bool = False
-    """Whether it is as severe as a fault of the environment, wherever the start is; else a warning near by, and a note elsewhere."""
 
 
 def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: StartedPython) -> Finding:
@@ -84,14 +72,6 @@ def kept_words(row: StartLine) -> str:
         "Line {line} of {file} gives {name} the value {value}: blanks and quotation marks after the equals sign are a part of it.",
         line=row.line, file=row.file, name=row.name, value=repr(row.value),
     )  # fmt: skip
-
-
-def _without_call(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a batch file that another one replaces."""
-    title = _("{source} ends this file: the lines after it do not run.", source=one.source)
-    why = _('A batch file that starts another one without "call" does not continue afterwards.')
-    fix = manual_fix(_('Write "call" in front of the command in {source}', source=one.source))
-    return title, why, fix
 
 
 def _activation_ends(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -233,54 +213,6 @@ def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -
     return title, why, fix
 
 
-def _not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of output that goes into a file in the code page."""
-    title = _(
-        "{program} prints {letter}, which the output of {source} cannot have: it is in {encoding}.",
-        program=one.program,
-        letter=repr(one.name),
-        source=one.source,
-        encoding=one.command,
-    )
-    why = _(
-        "Python writes into a file or a pipe in the code page of Windows, and only to a window in UTF-8. The program ends with UnicodeEncodeError."
-    )
-    fix = manual_fix(
-        _("Let Python write UTF-8: put this line before it in {file}", file=one.source.rpartition(":")[0]),
-        "set PYTHONUTF8=1",
-    )
-    return title, why, fix
-
-
-def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a file that is opened without an encoding."""
-    title = _(
-        "{source} opens {file} in {encoding}, in which it cannot be read.",
-        source=one.source,
-        file=one.program,
-        encoding=one.command,
-    )
-    why = _(
-        "Without an encoding Python opens text in the code page of Windows, and the file is UTF-8. The program ends with UnicodeDecodeError."
-    )
-    fix = manual_fix(
-        _('Write encoding="utf-8" into the call in {source}', source=one.source),
-        _("Or set the variable PYTHONUTF8 to 1, in which case Python opens every text in UTF-8."),
-    )
-    return title, why, fix
-
-
-def _not_of_windows(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a variable that Linux has and Windows has not."""
-    title = _("{source} asks for the variable {name}, which Windows does not set.", source=one.source, name=one.name)
-    why = _("Linux and macOS give it to every program. This one ends with KeyError.")
-    value = "%USERPROFILE%" if one.name == "HOME" else "%USERNAME%"
-    fix = manual_fix(
-        _("Set {name} for your account, and open a new window", name=one.name), f'setx {one.name} "{value}"'
-    )
-    return title, why, fix
-
-
 def _misnamed_file(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that stands in a file under another name than the program reads."""
     title = _(
@@ -402,13 +334,6 @@ def _line_without_effect(_home: EnvironmentView, _start: Start, one: StartedPyth
     return title, why, manual_fix(advice, f'set "PYTHONPATH={meant}"', restart="program")
 
 
-def _batch_in_utf_8(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a batch file whose letters cmd.exe takes for others."""
-    title = _("cmd.exe does not find {path}, which {file} names in UTF-8.", path=one.name, file=one.source)
-    why = _("It reads a batch file in the console's code page, in which these bytes are other letters.")
-    return title, why, manual_fix(_("Put this line before it in {file}", file=one.source), "chcp 65001 >nul")
-
-
 def _folder_not_searched(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a ._pth file that leaves out the folder of the program."""
     names = join_names(one.lacks)
@@ -466,14 +391,6 @@ def _own_packages(home: EnvironmentView, _start: Start, one: StartedPython) -> T
     return title, why, fix
 
 
-def _blank(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a path that cmd.exe ends at a blank."""
-    title = _("{source} names {path} without quotation marks.", source=one.source, path=one.program)
-    why = _("A blank ends the name of a file, so {name} is looked for, which is not there.", name=one.name)
-    fix = manual_fix(_("Put quotation marks around this path in {source}", source=one.source), f'"{one.program}"')
-    return title, why, fix
-
-
 def _exits(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a batch file that gives up before it comes to its program."""
     title = _("{source} ends this file: the lines after it do not run.", source=one.source)
@@ -485,33 +402,6 @@ def _exits(home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     fix = manual_fix(
         _("Name what is there in {source}, or start the program with the environment's own Python", source=one.source),
         _own_command(home, one),
-    )
-    return title, why, fix
-
-
-def _not_read(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a batch file in UTF-16."""
-    title = _("{source} is in UTF-16, which cmd.exe does not read: nothing in it runs.", source=one.source)
-    why = _("Windows PowerShell writes such files with > and Out-File.")
-    file = quote(one.source, "powershell")
-    fix = manual_fix(
-        _("Save {source} as ANSI or UTF-8 without a byte order mark", source=one.source),
-        f"(Get-Content {file}) | Set-Content -Encoding ascii {file}",
-    )
-    return title, why, fix
-
-
-def _policy(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a script that PowerShell refuses."""
-    goes_on = one.name.lower().endswith("activate.ps1")  # and starts another Python
-    title = _("{name} does not run: PowerShell's execution policy refuses scripts.", name=one.name)
-    why = _(
-        "The policy is Restricted, as it is on Windows unless somebody changes it, and this start does not pass it by."
-    )
-    fix = manual_fix(
-        _("Start it with -ExecutionPolicy Bypass, or allow this person's scripts"),
-        "" if goes_on else f'powershell -ExecutionPolicy Bypass -File "{one.name}"',
-        "Set-ExecutionPolicy -Scope CurrentUser RemoteSigned",
     )
     return title, why, fix
 
@@ -539,26 +429,6 @@ def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Tol
     return title, why, manual_fix(_("Start the program with the environment's own Python"), _own_command(home, one))
 
 
-def _in_a_block(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a variable that is read before the block around it sets it."""
-    title = _("{source} starts nothing: {name} has not its value there yet.", source=one.source, name=f"%{one.name}%")
-    why = _("cmd.exe reads a block in brackets as a whole, and puts in what its variables are before the block.")
-    fix = manual_fix(
-        _("Set {name} before the block, or write {late}", name=one.name, late=f"!{one.name}!"),
-        "setlocal EnableDelayedExpansion",
-    )
-    return title, why, fix
-
-
-def _title(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a program that ``start`` takes for a title."""
-    title = _(
-        "{source} does not start {name}: start takes it for the title of a window.", source=one.source, name=one.name
-    )
-    why = _("The first word in quotation marks behind start is a title, and Windows opens what stands behind it.")
-    return title, why, manual_fix(_('Write start "" in front of the program'), f'start "" "{one.name}" ...')
-
-
 def _not_exported(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that a script keeps to itself."""
     title = _(
@@ -584,12 +454,11 @@ def _owners(home: EnvironmentView, modules: Collection[str]) -> list[str]:
 
 
 ENDS: dict[str, End] = {
-    "without call": End(_without_call),
+    **WINDOWS_ENDS,
     "folder not searched": End(_folder_not_searched, cause="python_environment_broken"),
     "variable not read": End(_variable_not_read, cause="python_environment_broken"),
     "pth files not read": End(_pth_files_not_read, cause="python_environment_broken"),
     "line without effect": End(_line_without_effect, everywhere=True),
-    "batch in UTF-8": End(_batch_in_utf_8, cause="install_path_characters", everywhere=True),
     "not in this folder": End(_not_in_this_folder),
     "not of this account": End(_not_of_this_account),
     "no source": End(_no_source, everywhere=True),
@@ -597,23 +466,15 @@ ENDS: dict[str, End] = {
     "no shell": End(_no_shell, everywhere=True),
     "no conda": End(_no_conda, everywhere=True),
     "percent": End(_percent, everywhere=True),
-    "blank": End(_blank, cause="install_path_characters"),
     "exits": End(_exits),
     "no command": End(_no_command),
-    "block": End(_in_a_block),
-    "title": End(_title),
     "not exported": End(_not_exported),
-    "not read": End(_not_read),
-    "policy": End(_policy),
     "own packages": End(_own_packages, cause="wrong_environment_active", everywhere=True),
     "program not there": End(_program_not_there, everywhere=True),
     "not searched": End(_not_searched, everywhere=True),
     "tool not in PATH": End(_tool_not_in_path, everywhere=True),
     "variable not set": End(_variable_not_set, everywhere=True),
-    "not in code page": End(_not_in_code_page),
-    "file not in code page": End(_file_not_in_code_page),
     "misnamed file": End(_misnamed_file),
     "file refused": End(_file_refused, cause="variable_value_wrong"),
-    "not of Windows": End(_not_of_windows, cause="variable_value_wrong"),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -16,7 +16,8 @@ from core.common.syntax_tree import argument, chain_of, is_main, statements_of
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_dotenv
 from core.model.facts import PythonEnvironment, path_text
-from core.probes.python.following.called_code import CalledCode, Class, sure_calls
+from core.probes.python.following.called_code import CalledCode
+from core.probes.python.following.callees import Class, sure_calls
 from core.probes.python.following.dotted_modules import DottedModules, Module
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.search.search_path import python_search_path, read_interpreter

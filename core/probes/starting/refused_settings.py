@@ -21,7 +21,7 @@ from core.common.syntax_tree import argument, chain_of, constant, last_name, lit
 from core.common.variable_names import variable_in
 from core.model.facts import path_text
 from core.model.facts.starting import RefusedFor
-from core.probes.python.following.called_code import sure_calls
+from core.probes.python.following.callees import sure_calls
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import surely_run

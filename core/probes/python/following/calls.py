@@ -14,16 +14,14 @@ import msgspec
 from core.common.syntax_tree import chain_of
 from core.knowledge.modules import module_of
 from core.model.facts import path_text
-from core.probes.python.following.called_code import (
-    SAYS_WHETHER,
-    CalledCode,
+from core.probes.python.following.called_code import SAYS_WHETHER, CalledCode, quoted_words
+from core.probes.python.following.callees import (
     Callee,
     Class,
     Scope,
     given_values,
     names_of,
     parameters,
-    quoted_words,
     sure_calls,
     too_many_places,
 )

@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable
 import msgspec
 
 from core.model.facts import EndedImport
-from core.probes.python.following.called_code import Class, Scope
+from core.probes.python.following.callees import Class, Scope
 from core.probes.python.text.evaluation import Values
 
 Steps = Generator[str, bool, bool]

@@ -12,7 +12,8 @@ from core.common.syntax_tree import chain_of, statements_of
 from core.knowledge.modules import module_of
 from core.model.facts import Distribution
 from core.probes.python.following.absence import Absence
-from core.probes.python.following.called_code import CalledCode, sure_calls
+from core.probes.python.following.called_code import CalledCode
+from core.probes.python.following.callees import sure_calls
 from core.probes.python.following.calls import Calls
 from core.probes.python.following.dotted_modules import NONE, DottedModules, Module
 from core.probes.python.following.endings import Endings

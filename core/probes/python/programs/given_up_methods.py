@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from core.common.syntax_tree import chain_of, is_main, statements_of
 from core.knowledge.modules import given_up
-from core.probes.python.following.called_code import sure_calls
+from core.probes.python.following.callees import sure_calls
 from core.probes.python.text.evaluation import swallows_errors
 from core.probes.python.text.module_text import imports_at_the_margin, modules_bound
 

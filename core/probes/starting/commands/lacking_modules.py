@@ -21,7 +21,7 @@ from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment, SearchEntry
 from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
-from core.probes.python.following.called_code import sure_calls
+from core.probes.python.following.callees import sure_calls
 from core.probes.python.programs.own_paths import own_paths, search_of_program
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.search.search_path import (

@@ -42,6 +42,7 @@ from core.probes.starting.windows.conda import (
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
 from core.probes.starting.windows.launcher import is_launched, launched_python
+from core.probes.starting.windows.launchers import is_store_alias, python_of_launcher
 from core.probes.starting.windows.localized import give_back, localized
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
@@ -58,9 +59,6 @@ BATCH = (".bat", ".cmd")
 IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
-BEHIND_LAUNCHER = re.compile(rb"#!\s*\"?([^\"\r\n]+?python[\w.]*)\"?(?:[ \t][^\r\n]*)?\r?\nPK\x03\x04", re.IGNORECASE)
-"""How the program of a package's command ends: the interpreter's path, and a packed file with its code (distlib's scripts.py)."""
-LAUNCHER_BYTES = 16 << 10
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
 MOST_BLANKS = 12
 """Words that a path without quotation marks may fall into."""
@@ -425,7 +423,7 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
     by_name = not ntpath.dirname(words[0])
     launches = path.lower().endswith(".exe")
-    found = _of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if launches else None
+    found = python_of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if launches else None
     return found or (None if path else _not_on_path(words, at, state, ground))
 
 
@@ -437,7 +435,7 @@ def _not_on_path(words: list[str], at: Place, state: State, ground: Ground) -> S
         for folder in dict.fromkeys((python.prefix, *map(ntpath.dirname, python.site_packages))):
             path = ntpath.join(folder, "Scripts", f"{words[0].removesuffix('.exe')}.exe")
             found = (
-                _of_launcher(path, tuple(words[1:]), state, ground, by_name=True)
+                python_of_launcher(path, tuple(words[1:]), state, ground, by_name=True)
                 if ground.where.is_file(path)
                 else None
             )
@@ -489,7 +487,7 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
     """Return the Python that a command names, found in ``path``, or gone."""
     if path and ground.where.is_file(path):
         prefix = prefix_of(path, ground.where, state.values)
-        if not prefix and _opens_store(path, ground):
+        if not prefix and is_store_alias(path, ground):
             return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
         real = ground.where.real_path(prefix) if prefix else ""
         by_name = "\\" not in words[0] and "/" not in words[0]
@@ -548,29 +546,6 @@ def _is_activation(words: list[str], at: Place, state: State, ground: Ground, de
         activate(prefix, Place(at.file), state, ground, depth)
         return True
     return activates_nothing(words, state.values, here, ground)
-
-
-def _opens_store(path: str, ground: Ground) -> bool:
-    """Whether a file is the Store's alias; one that leads to an installed Python has that one's prefix."""
-    seen = ground.where.stat(path)
-    return seen is not None and not seen.st_size and "\\windowsapps\\" in path.lower()
-
-
-def _of_launcher(
-    path: str, arguments: tuple[str, ...], state: State, ground: Ground, *, by_name: bool
-) -> StartedFile | None:
-    """Return the Python that the program of a package's command names; None for any other program."""
-    if ntpath.basename(ntpath.dirname(path)).lower() != "scripts":
-        return None
-    named = BEHIND_LAUNCHER.search(ground.where.tail(path, LAUNCHER_BYTES) or b"")
-    if named is None:
-        return None
-    python = named[1].decode("utf-8", "replace").strip()
-    if not ground.where.is_file(python):
-        return StartedFile(python, "", arguments=(path, *arguments), is_gone=True, launcher=path)
-    prefix = prefix_of(python, ground.where, state.values)
-    real = ground.where.real_path(prefix) if prefix else ""
-    return StartedFile(python, prefix, real, (path, *arguments), by_name=by_name, launcher=path)
 
 
 def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 0) -> None:
