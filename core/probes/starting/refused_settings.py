@@ -28,6 +28,7 @@ from core.probes.starting.commands.lacking_modules import surely_run
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import MARK, environment_of
 from core.probes.starting.ways import Reached, ended_start
+from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
 READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple")
@@ -224,7 +225,9 @@ def _miscast(text: str, file: str, ground: Ground) -> Refusal | None:
 
 
 def _of_yaml(told: str) -> Refusal | None:
-    """Return the first escape that YAML does not have, in a value of one line."""
+    """Return the first tab that indents, or escape that YAML does not have, in a value of one line."""
+    if line := tab_that_indents(told):
+        return Refusal(f"{TAB_REFUSED} in line {line}")
     if re.search(r"(?m)[|>][+-]?[ \t]*$", told):  # a block of text has no escapes
         return None
     for number, row in enumerate(told.splitlines(), 1):

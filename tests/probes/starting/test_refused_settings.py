@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 import venv
 from pathlib import Path
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
 from core.host.startup.plain import read_dotenv
@@ -21,6 +23,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 JSON = "import json\nwith open('config.json', encoding='utf-8') as f:\n    config = json.load(f)\n"
+YAML = "import yaml\nwith open('config.yaml') as f:\n    config = yaml.safe_load(f)\n"
 TOML = "import tomllib\nfrom pathlib import Path\nconfig = tomllib.loads(Path('settings.toml').read_text())\n"
 INI = "import configparser\nconfig = configparser.ConfigParser()\nconfig.read('settings.ini')\nprint(config['paths']['cache'])\n"
 IN_MAIN = "import json\nimport os\nHERE = os.path.dirname(os.path.abspath(__file__))\ndef load():\n    return json.loads(open(os.path.join(HERE, 'config.json')).read())\nif __name__ == '__main__':\n    load()\n"
@@ -41,6 +44,9 @@ CASES: dict[str, tuple[str, str, bytes, int, str]] = {
     "UTF-16": (JSON, "config.json", '{"a": 1}'.encode("utf-16"), 3, "mark"),
     "a comma too many": (JSON, "config.json", b'{"a": 1,}', 3, ""),
     "a path in TOML": (TOML, "settings.toml", b'model = "C:\\lab\\models"\n', 3, "backslash"),
+    "a path in YAML": (YAML, "config.yaml", b'model: "C:\\lab\\models"\n', 3, "backslash"),
+    "a tab in YAML": (YAML, "config.yaml", b"model:\n\tname: a\n", 3, ""),
+    "blanks in YAML": (YAML, "config.yaml", b"model:\n  name: a\n", 0, ""),
     "a percent sign": (INI, "settings.ini", b"[paths]\ncache = %USERPROFILE%\\hf\n", 3, "percent"),
     "no section": (INI, "settings.ini", b"cache = /tmp\n", 3, ""),
     "slashes": (JSON, "config.json", b'{"model": "C:/lab/models"}', 0, ""),
@@ -63,6 +69,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
     venv.create(prefix)
     site = next(prefix.glob("lib/python3*/site-packages"))
     (site / "decouple.py").write_text(DECOUPLES)
+    shutil.copytree(Path(yaml.__file__).parent, site / "yaml")
     return PythonEnvironment(
         prefix=str(prefix), executable=str(prefix / "bin/python"), kind="venv", version="3.11.2", architecture="x86_64", site_packages=(str(site),)
     )  # fmt: skip
