@@ -314,6 +314,7 @@ def test_a_folder_of_data_in_the_place_of_a_package(
         ({"main.py": "import clip\nimport spare\n", "third_party/spare/__init__.py": ""}, ""),
         ({"main.py": "import clip\nimport spare\n", "third_party/parts/spare.py": ""}, ""),
         ({"main.py": "import clip\nimport spare\n", ".gitmodules": ""}, ""),
+        ({"main.py": "import clip\nimport spare\n", "Dockerfile": "FROM python\n"}, ""),  # it runs in an image
         ({"main.py": "import clip\nimport spare\n", "../spare.py": ""}, ""),  # a plug-in of a larger program
         ({"main.py": "import clip\nimport winreg\n"}, ""),  # of Python itself, on another system
     ],

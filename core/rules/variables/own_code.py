@@ -407,7 +407,7 @@ def unreadable_settings(seen: Snapshot) -> Iterator[Finding]:
         evidence=[
             observation(_("What is wrong in it"), row.says, f"{file}:{row.line}"),
             observation(_("Read by"), by, file),
-                home.concerns(row.reader),
+            home.concerns(row.reader),
         ],
         subject=file,
         fix=manual_fix(_("Correct line {line} of {file}", line=row.line, file=file)),

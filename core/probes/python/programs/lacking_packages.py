@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.knowledge.modules import module_table
 from core.model.facts import EndedImport, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
@@ -21,6 +22,11 @@ MOST_ELSEWHERE = 3
 
 FOLDERS_ABOVE = 3
 """Folders above a program in which its own modules may lie: a plug-in of a larger program is two below it."""
+
+OTHERWISE_INSTALLED = late_pattern(
+    r"(?i)(?:dockerfile|containerfile)(?:\..+)?|(?:docker-)?compose.*\.ya?ml|\.devcontainer|\.gitmodules"
+)
+"""What tells that a program gets its packages in an image, or that a part of its project was not fetched."""
 
 MOST_FOLDERS = 40
 """Folders beside a program, and in each of them, that are looked at for its own modules."""
@@ -40,13 +46,13 @@ def is_plainly_absent(ended: EndedImport, folder: str, where: Sysroot) -> bool:
         or where.parent(ended.importer) != folder
     ):
         return False
+    if any(OTHERWISE_INSTALLED.fullmatch(n) for n in where.names(folder) or ()):
+        return False
     return not _is_beside(name, folder, where)
 
 
 def _is_beside(name: str, folder: str, where: Sysroot) -> bool:
     """Whether a module of this name is, or may be, a part of the person's own project: it lies in a folder above the program or below."""
-    if where.is_file(where.join(folder, ".gitmodules")):
-        return True  # a part that was not fetched
     inner = [where.join(folder, n) for n in where.names(folder) or () if "." not in n][:MOST_FOLDERS]
     inner += [where.join(one, n) for one in inner for n in (where.names(one) or ())[:MOST_FOLDERS] if "." not in n]
     above, at = list[str](), folder
