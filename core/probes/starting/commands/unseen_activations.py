@@ -39,9 +39,8 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     calls = {f.lower().removesuffix(".bat") for f in followed} if windows else set()
     names = [f for f in way.state.files if not posixpath.basename(f).startswith(".") and not f.startswith("/etc/")]
     names = [f for f in names if not f.lower().endswith(".ps1")]  # their reader leaves PATH open where it has to
-    if (
-        way.kind == "service"
-    ):  # of its files, ``argv`` has what it starts; another command of a unit ends with its shell
+    # of a unit's files, ``argv`` has what it starts; another command of the unit ends with its shell
+    if way.kind == "service":
         names = [f for f in names if not f.endswith((".service", ".conf"))]
     whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
     by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
