@@ -94,8 +94,9 @@ ANYWAY = {
 def test_what_it_can_do_without_is_done_without(command: str, tmp_path: Path) -> None:
     done = started(command, tmp_path)
     status = ANYWAY[command]
-    # a machine that has a GPU set-up may have findings
-    assert done.returncode == status or ("scan" in command and done.returncode in (0, 1, 5)), done.stderr
+    # a machine that has a GPU set-up may have findings; what cannot be examined under a limit is told, and ends with 5
+    allowed = (0, 1, 5) if "scan" in command else (status, 5) if "ulimit -n" in command else (status,)
+    assert done.returncode in allowed, done.stdout + done.stderr
     if not status and "| true" not in command and "--dry-run" not in command:
         assert done.stdout
 
