@@ -84,7 +84,7 @@ def first_scan(scan: list[str], env: dict[str, str]) -> float:
         return timed(scan, {**env, "XDG_CACHE_HOME": cache})
 
 
-FROM = "import os, sys; os.chdir({folder!r}); sys.path[0] = {root!r}; from core.cli.main import main; sys.exit(main())"
+FROM = "import os, sys; os.chdir({folder!r}); sys.path[0] = {root!r}; from core.__main__ import run; run()"
 """A scan is run from the folder that is worked in."""
 
 
