@@ -33,12 +33,8 @@ def run_scan(options: argparse.Namespace) -> int:
     gc.disable()  # a scan ends before its garbage matters; collecting it took a tenth of the time
     from core.doctor.earlier_reads import with_earlier_reads
     from core.doctor.examine import examine
-    from core.doctor.history import with_history
-    from core.doctor.report_share import share_report
-    from core.host.policy import this_policy
     from core.host.this_host import this_host
     from core.model.scan_options import ScanOptions
-    from core.report.redact import redact
     from core.transaction.session_host import current_host
 
     steps = chosen_steps(options.only)
@@ -54,6 +50,12 @@ def run_scan(options: argparse.Namespace) -> int:
         chosen = _with_programs(chosen, options.program, other or this_host())
     with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
         report = examine(other or current_host(), watch, chosen)
+
+    from core.doctor.history import with_history  # while the probes waited these were imported
+    from core.doctor.report_share import share_report
+    from core.host.policy import this_policy
+    from core.report.redact import redact
+
     report = report if other else with_history(report)
     if not other and (told := share_report(report, this_policy())):
         print(f"convalesce: {told}", file=sys.stderr)

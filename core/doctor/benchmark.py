@@ -51,7 +51,7 @@ def measure_speed(
     if seen is None:
         without, steps = QUICK_SKIPPED_SECTIONS if extent.quick else SKIPPED_SECTIONS, (Step.BENCHMARK,)
         probes = tuple(p for p in PROBES if p.section not in without)
-        seen = take_snapshot(host, watch, options, probes=probes, meanwhile=preload_rules)
+        seen = take_snapshot(host, watch, options, probes=probes, preload=preload_rules)
     request = ProbeRequest(host=host, seen=seen, env=host.fresh_environment(), watch=watch, **asdict(options))
     result = run.run_benchmark(request, extent, gpu=gpu, began=began)
     report = diagnose_snapshot(replace(seen, benchmark=result), steps)

@@ -28,12 +28,11 @@ def examine(host: Host, watch: Progress, options: ScanOptions = DEFAULT_SCAN) ->
     begun: list[RuleRuns] = []
 
     def begin(seen: Snapshot) -> None:
-        preload_rules(seen)
         from core.rules import root_cause
 
         begun.append(root_cause.begin(seen))
 
-    snapshot = take_snapshot(host, watch, options, meanwhile=begin)
+    snapshot = take_snapshot(host, watch, options, preload=preload_rules, meanwhile=begin)
     watch.say(_("Finding the cause"))
     return diagnose_snapshot(snapshot, options.steps, *begun)
 
@@ -48,17 +47,21 @@ def with_findings(report: Report) -> Report:
     return report if report.findings else replace(report, findings=diagnose_snapshot(report.snapshot).findings)
 
 
-def preload_rules(_seen: Snapshot) -> None:
-    """Import what ``diagnose_snapshot`` needs, for ``meanwhile``."""
+def preload_rules() -> None:
+    """Import what comes after a scan: what ``diagnose_snapshot`` needs, and what a report is written with."""
+    import core.doctor.history
+    import core.doctor.report_share
     import core.fixes.already_made
     import core.fixes.catalogue
+    import core.report.json_form
+    import core.report.redact
     import core.rules.frameworks.grid
     import core.rules.root_cause  # noqa: F401 - for the one after
 
 
-def preload_explain(seen: Snapshot) -> None:
-    """Import and read what ``explain_text`` needs, for ``meanwhile``."""
-    preload_rules(seen)
+def preload_explain() -> None:
+    """Import and read what ``explain_text`` needs."""
+    preload_rules()
     from core.knowledge.messages import known_clues, known_messages
     from core.knowledge.words import word_table
 
@@ -102,7 +105,7 @@ def explain_text(
     if seen is None and host is not None:
         from core.doctor.scan import take_snapshot
 
-        seen = take_snapshot(host(), watch, options, meanwhile=preload_explain)
+        seen = take_snapshot(host(), watch, options, preload=preload_explain)
     from core.explain import explain
 
     findings = diagnose_snapshot(seen).findings if seen is not None else ()

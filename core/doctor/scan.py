@@ -115,7 +115,7 @@ def wanted_sections(steps: Collection[Step], probes: tuple[Probe, ...]) -> set[s
     return wanted
 
 
-def _nothing(_seen: Snapshot) -> None:
+def _nothing(*_seen: Snapshot) -> None:
     return None
 
 
@@ -125,10 +125,12 @@ def take_snapshot(
     options: ScanOptions = DEFAULT_SCAN,
     *,
     probes: tuple[Probe, ...] = PROBES,
+    preload: Callable[[], object] = _nothing,
     meanwhile: Callable[[Snapshot], object] = _nothing,
 ) -> Snapshot:
     """Run the probes, each as soon as its sections are ready, and return the Snapshot.
 
+    ``preload``, which imports what comes after, is called once, in a thread, as soon as every probe only waits. It may not be called at all.
     ``meanwhile`` is called once with what is known, when one probe at most is still to start and there is nothing to do but wait.
 
     A probe's crash, time-out or cancellation becomes a ProbeError; its section keeps what was found until then, and is None where
@@ -147,7 +149,7 @@ def take_snapshot(
     options = replace(options, pythons=(*options.pythons, *getattr(host, "pythons", ())))
     request = ProbeRequest(host=host, seen=snapshot, env=host.fresh_environment(), watch=watch, **asdict(options))
     scan = _Scan(request, probes, wanted)
-    scan.run(meanwhile)
+    scan.run(preload, meanwhile)
     seen = with_refused_variables(scan.to_snapshot(), request.env)
     return _with_own_changes(_with_known_names(seen, scan.patience, request), host)
 
@@ -174,16 +176,20 @@ class _Scan:
         self._late: dict[str, float] = {}
         """Section -> seconds lost at paths that did not respond; its time-out is extended by them."""
 
-    def run(self, meanwhile: Callable[[Snapshot], object]) -> None:
-        """Run all probes to their end. ``meanwhile``: see ``take_snapshot``."""
+    def run(self, preload: Callable[[], object], meanwhile: Callable[[Snapshot], object]) -> None:
+        """Run all probes to their end. ``preload`` and ``meanwhile``: see ``take_snapshot``."""
         if second := second_process(self._waiting, self._request, self._run_part):
             # the children of a probe that needs nothing would take the processor of what the copy waits for
             held = [p for p in self._waiting if not p.needs and p.section not in BEFORE]
             self._waiting = [p for p in self._waiting if p not in (*second.probes, *held)]
-            self._run(_nothing, frozenset(self._wanted & {*BEFORE}))
+            self._run(until=frozenset(self._wanted & {*BEFORE}))
             whole = not self.patience.silent and not self._snapshot.errors
             self._waiting = [*held, *self._waiting, *second.begin(self.to_snapshot() if whole else None)]
-        self._run(meanwhile)
+        self._run(meanwhile, preload)
+
+    def _preload(self, preload: Callable[[], object]) -> None:
+        with self.patience.turns.turn():
+            preload()
 
     def _run_part(self, probes: list[Probe], before: Callable[[], Sections | None]) -> Snapshot | None:
         """Run some of the probes in a copy of this process, importing them before; return None where a path does not respond."""
@@ -196,10 +202,15 @@ class _Scan:
         self._ended |= sections.keys()
         self._waiting, self._wanted = [*probes], self._ended | {p.section for p in probes}
         self._request = replace(self._request, watch=Progress())
-        self._run(_nothing)
+        self._run()
         return None if self.patience.silent else self.to_snapshot()
 
-    def _run(self, meanwhile: Callable[[Snapshot], object], until: frozenset[str] = frozenset()) -> None:
+    def _run(
+        self,
+        meanwhile: Callable[[Snapshot], object] = _nothing,
+        preload: Callable[[], object] = _nothing,
+        until: frozenset[str] = frozenset(),
+    ) -> None:
         """Run probes, those of ``until`` to their end; without these, all."""
         while until - self._ended if until else self._running or self._waiting:
             ready = [p for p in self._waiting if not (self._wanted & {*p.needs, *p.after}) - self._ended]
@@ -211,6 +222,9 @@ class _Scan:
                         meanwhile(self._snapshot)
                         meanwhile = _nothing
             if not ready[1:] or not self._done.empty():
+                if preload is not _nothing:  # behind the probes that have begun
+                    threading.Thread(target=self._preload, args=(preload,), daemon=True, name="preload").start()
+                    preload = _nothing
                 self._take(*_next(self._done, self._running, self._late, self._request.watch))
 
     def to_snapshot(self) -> Snapshot:

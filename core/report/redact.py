@@ -435,16 +435,15 @@ def _walk(value: T, change: Callable[[Any, str, str], str], counting: Cleaner | 
             return item if all(map(operator.is_, items, item)) else items
         if not isinstance(item, msgspec.Struct):
             return item
-        if counting is None:
-            if id(item) not in done:
-                done[id(item)] = walk_struct(item), NOTHING_COUNTED
-            return done[id(item)][0]
         if id(item) not in done:
-            before, counting.counts = counting.counts, Counter()
-            done[id(item)] = walk_struct(item), counting.counts
-            counting.counts = before
+            if counting is None:
+                done[id(item)] = walk_struct(item), NOTHING_COUNTED
+            else:
+                before, counting.counts = counting.counts, Counter()
+                done[id(item)] = walk_struct(item), counting.counts
+                counting.counts = before
         new, counts = done[id(item)]
-        if counts:
+        if counts and counting is not None:
             counting.counts.update(counts)
         return new
 
@@ -452,7 +451,7 @@ def _walk(value: T, change: Callable[[Any, str, str], str], counting: Cleaner | 
         changed = {}
         for name in item.__struct_fields__:
             old = getattr(item, name)
-            if type(old) not in WITHOUT_TEXT and (new := walk(old, item, name)) is not old:
+            if old and type(old) not in WITHOUT_TEXT and (new := walk(old, item, name)) is not old:
                 changed[name] = new
         return msgspec.structs.replace(item, **changed) if changed else item
 

@@ -20,6 +20,7 @@ from core.common import patience
 from core.common.exit_codes import FOUND, OK, UNEXAMINED
 from core.common.patience import Patience, call_patiently
 from core.common.progress import Progress
+from core.common.turns import others_turn
 from core.doctor import scan
 from core.doctor.examine import diagnose_snapshot
 from core.model.facts import Machine, Snapshot, Unexamined
@@ -310,6 +311,19 @@ def test_what_a_probe_found_before_its_end_is_kept(tmp_path: Path) -> None:
         ("pythons", "time-out"),
         ("toolkits", "crash"),
     ]
+
+
+def test_what_comes_after_is_loaded_while_the_probes_wait(tmp_path: Path) -> None:
+    loaded = threading.Event()
+
+    def waits_for_a_program(_request: ProbeRequest) -> tuple[bool, ...]:
+        with others_turn():
+            return (loaded.wait(30),)
+
+    seen = scan.take_snapshot(
+        FakeHost(root=tmp_path), Progress(), probes=(Probe("pythons", waits_for_a_program),), preload=loaded.set
+    )
+    assert seen.pythons == (True,)
 
 
 # --- a real one -------------------------------------------------------------------------------------------------------
