@@ -32,6 +32,7 @@ HELD_OUT = {
     "22": "held_out_22",
     "23": "held_out_23",
     "24": "held_out_24",
+    "25": "held_out_25",
 }
 """The name of each held-out set -> its module."""
 
