@@ -37,14 +37,15 @@ class Builder(Frozen, frozen=True, kw_only=True):
 
     reader: str
     """A pattern of the distributions that do."""
-    compilers: tuple[str, ...]
-    """Programs on the PATH, of which one is enough."""
-    variable: str
+    compilers: tuple[str, ...] = ()
+    """Programs on the PATH, of which one is enough; none where it brings its own."""
+    variable: str = ""
     """The variable that names another one."""
     users: str = ""
     """A pattern of distributions that come to it whenever they are used."""
     spelt: tuple[str, ...] = ()
     """What a program spells that comes to it."""
+    system: Literal["linux", "windows"] = "linux"
     source: str
 
 

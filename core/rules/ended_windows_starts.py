@@ -45,6 +45,15 @@ def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPy
         file=one.program,
         encoding=one.command,
     )
+    if one.command == "utf-8":
+        why = _(
+            "The variable PYTHONUTF8 lets Python open every text in UTF-8, and the file is in the code page of Windows. The program ends with UnicodeDecodeError."
+        )
+        fix = manual_fix(
+            _("Save the file as UTF-8"),
+            _("Or write its encoding into the call in {source}, such as cp1252.", source=one.source),
+        )
+        return title, why, fix
     why = _(
         "Without an encoding Python opens text in the code page of Windows, and the file is UTF-8. The program ends with UnicodeDecodeError."
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import pathlib
 import pickle
 import zipfile
 from pathlib import Path
@@ -11,9 +12,10 @@ from pathlib import Path
 import pytest
 
 from core.model.facts import Distribution
+from core.model.paths import System
 from core.probes.python import locations
-from core.probes.python.programs.checkpoints import refused_checkpoints
-from core.probes.sysroot import Sysroot
+from core.probes.python.programs.checkpoints import newer_models, refused_checkpoints
+from core.probes.sysroot import Sysroot, sysroot_of
 from tests.machines import python
 from tests.probes.request import request, write
 
@@ -62,3 +64,75 @@ def test_a_file_with_whole_objects_is_told_where_torch_refuses_it(
     asked = request(tmp_path, {"HOME": "/home/ada", **env}, pythons=(its,))
     found = [*refused_checkpoints(its, asked, Sysroot(system="linux", root=str(tmp_path)))]
     assert [(one.detail, one.path) for one in found] == [("argparse.Namespace", "/home/ada/work/net.pt")] * told
+
+
+class _Foreign:
+    """It is pickled as another system pickles a path."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind = getattr(pathlib, kind)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return self.kind, ("runs",)
+
+
+BY_WORD = LOADS.replace("'cpu'", "'cpu', weights_only=False")
+
+
+@pytest.mark.parametrize(
+    ("system", "kind", "program", "release", "told"),
+    [
+        ("windows", "PosixPath", BY_WORD, "2.6.0", True),
+        ("windows", "PosixPath", LOADS, "2.5.1", True),
+        ("windows", "PosixPath", BY_WORD, "2.5.1", True),
+        ("windows", "WindowsPath", BY_WORD, "2.6.0", False),
+        ("windows", "PosixPath", f"import pathlib\npathlib.PosixPath = pathlib.WindowsPath\n{BY_WORD}", "2.6.0", False),
+        ("linux", "WindowsPath", BY_WORD, "2.6.0", True),
+        ("linux", "PosixPath", BY_WORD, "2.6.0", False),
+    ],
+)
+def test_a_path_of_another_system_is_told(
+    system: System, kind: str, program: str, release: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    work = r"C:\work" if system == "windows" else "/home/ada/work"
+    monkeypatch.setattr(locations, "working_folder", lambda _where: work)
+    folder = "/C:/work" if system == "windows" else work
+    write(tmp_path, f"{folder}/main.py", program)
+    with zipfile.ZipFile(tmp_path / folder.lstrip("/") / "net.pt", "w") as file:
+        file.writestr("net/data.pkl", pickle.dumps({"save_dir": _Foreign(kind)}, protocol=2))
+    its = python(prefix="/env", distributions=(Distribution(name="torch", version=release, location="/env/site"),))
+    asked = request(tmp_path, {}, system=system, pythons=(its,))
+    found = [*refused_checkpoints(its, asked, sysroot_of(asked.host))]
+    assert [(one.model, one.detail) for one in found] == [("paths", f"pathlib.{kind}")] * told
+
+
+def onnx(form: int) -> bytes:
+    """Return a model of this version of the form, with an empty graph."""
+    return bytes((8, form, 7 << 3 | 2, 2)) + b"\x12\x00"
+
+
+OPENS = "import onnxruntime as ort\nsession = ort.InferenceSession('net.onnx', providers=['CPUExecutionProvider'])\n"
+
+
+@pytest.mark.parametrize(
+    ("form", "reader", "release", "program", "newest"),
+    [
+        (11, "onnxruntime", "1.20.1", OPENS, "10"),
+        (10, "onnxruntime-gpu", "1.17.1", OPENS, "9"),
+        (12, "onnxruntime-directml", "1.23.2", OPENS, "11"),
+        (10, "onnxruntime", "1.20.1", OPENS, ""),
+        (99, "onnxruntime", "1.31.0", OPENS, ""),
+        (11, "onnxruntime", "1.20.1", "import onnxruntime\nprint('net.onnx')\n", ""),
+        (11, "onnxruntime", "1.20.1", f"def later():\n    {OPENS.splitlines()[1]}\n", ""),
+        (11, "torch", "2.6.0", OPENS, ""),
+    ],
+)
+def test_a_model_of_a_newer_form_is_told_where_a_program_opens_it(
+    form: int, reader: str, release: str, program: str, newest: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(locations, "working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    write(tmp_path, "/home/ada/work/net.onnx", onnx(form))
+    its = python(prefix="/env", distributions=(Distribution(name=reader, version=release, location="/env/site"),))
+    found = [*newer_models(its, request(tmp_path, {"HOME": "/home/ada"}, pythons=(its,)), Sysroot(system="linux", root=str(tmp_path)))]  # fmt: skip
+    assert [(one.name, one.detail, one.called) for one in found] == [(str(form), newest, "/home/ada/work/main.py:2")] * bool(newest)  # fmt: skip

@@ -582,17 +582,17 @@ def test_a_library_that_only_the_loaders_cache_names(tmp_path: Path, monkeypatch
 
 @pytest.mark.parametrize(
     ("env", "odd"),
-    [({"HF_TOKEN": "“hf_abc”"}, ("“", "”")), ({"HF_TOKEN": "hf_abc"}, None), ({"HF_TOKEN": "hf_é"}, None),
+    [({"HF_TOKEN": "“hf_abc”"}, ("“", "”")), ({"OPENAI_API_KEY": "“sk-abc”"}, ("“", "”")), ({"HF_TOKEN": "hf_abc"}, None), ({"HF_TOKEN": "hf_é"}, None),
      ({"HUGGING_FACE_HUB_TOKEN": "‘hf_abc"}, ("‘",)), ({"HUGGING_FACE_HUB_TOKEN": "‘a", "HF_TOKEN": "hf_abc"}, None),
      ({"HF_TOKEN": "“a”", "HF_HUB_DISABLE_IMPLICIT_TOKEN": "1"}, None)],
 )  # fmt: skip
 def test_only_the_letters_of_a_secret_that_no_header_takes_are_told(
     env: dict[str, str], odd: tuple[str, ...] | None, tmp_path: Path
 ):
-    asking = asked(tmp_path, env, "huggingface-hub")
+    asking = asked(tmp_path, env, "openai" if "OPENAI_API_KEY" in env else "huggingface-hub")
     assert [v.unknown for v in vocabulary.look(asking) if v.takes == "header"] == ([odd] if odd else [])
     known = read_table("environment", EnvironmentKnowledge)
-    secrets = (Variable(name=n, value=v) for n, v in env.items() if n.endswith("TOKEN"))
+    secrets = (Variable(name=n, value=v) for n, v in env.items() if n.endswith(("TOKEN", "KEY")))
     assert not any(is_relevant_variable(v, known) for v in secrets)
 
 

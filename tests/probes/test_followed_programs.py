@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from core.model.facts import DamagedFile, Distribution, SearchEntry
+from core.model.facts import DamagedFile, Distribution, EndedImport, SearchEntry
 from core.model.facts.closure import Edge
 from core.probes.python.installed.unfit_extensions import Suspects, UnfitExtension
 from core.probes.python.programs import followed_programs
@@ -343,6 +343,59 @@ def test_a_package_that_the_pip_of_another_python_installed(tmp_path: Path):
     (ended,) = ends_in(tmp_path)
     its = with_elsewhere(ended, pythons[0], asked, Sysroot(system="linux"))
     assert (its.elsewhere, its.distribution) == ((str(own), "/other"), "spare-parts")
+
+
+@pytest.mark.parametrize(
+    ("lines", "wanted", "there"),
+    [
+        ("win32\nwin32\\lib\n", "win32api", "win32/win32api.pyd"),
+        ("# a\ninner\n", "spare", "inner/spare/__init__.py"),
+        ("import os\n", "spare", "inner/spare.py"),
+        ("inner\n", "spare", "other/spare.py"),
+    ],
+)
+def test_a_pth_file_in_a_folder_of_pythonpath_leads_nowhere(tmp_path: Path, lines: str, wanted: str, there: str):
+    libs = tmp_path / "libs"
+    (libs / there).parent.mkdir(parents=True)
+    (libs / there).write_text("")
+    (libs / "a.pth").write_text(lines)
+    asked = request(tmp_path, pythons=(python(),), env={"PYTHONPATH": str(libs)})
+    absent = EndedImport(starts=("/w/main.py",), importer="/w/main.py", line=1, wanted=wanted, kind="absent", lacks_package=True)  # fmt: skip
+    its = with_elsewhere(absent, python(), asked, Sysroot(system="linux"))
+    number = {"win32api": 1, "spare": 2}[wanted]
+    led = not lines.startswith("import") and "other" not in there
+    assert (its.elsewhere, its.unread_line) == (((f"{libs}/a.pth:{number}",), f"{libs}/a.pth:{number}") if led else ((), ""))  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [
+        ("import clip\n".encode("utf-16"), "UTF-16"),
+        ("import clip  # Größe\n".encode("cp1252"), "?"),
+        ("import clip\n# Größe\n".encode(), ""),
+        ("\ufeffimport clip  # Größe\n".encode(), ""),
+        ("# -*- coding: cp1252 -*-\nimport clip  # Größe\n".encode("cp1252"), ""),
+        (b"# -*- coding: no-such -*-\nimport clip  # \xc3\xb6\n", "?"),
+        ("import os  # Größe\n".encode("cp1252"), ""),  # nothing tells that it is of this environment
+    ],
+)
+def test_a_program_in_an_encoding_that_python_does_not_read(tmp_path: Path, data: bytes, encoding: str):
+    lay_out(tmp_path, {"main.py": ""}, INSTALLED)
+    (tmp_path / "work/main.py").write_bytes(data)
+    found = [(e.kind, e.name, *e.starts) for e in ends_in(tmp_path)]
+    assert found == ([("damaged", encoding, str(tmp_path / "work/main.py"))] if encoding else [])
+    said = subprocess.run(
+        [sys.executable, tmp_path / "work/main.py"], capture_output=True, text=True, check=False
+    ).stderr
+    refused = any(word in said for word in ("Non-UTF-8", "(unicode error)", "null bytes", "encoding problem"))
+    assert refused == bool(encoding) or b"import os" in data
+
+
+def test_a_module_with_odd_letters_that_another_program_imports(tmp_path: Path):
+    lay_out(tmp_path, {"main.py": "import clip\nimport parts\n"}, INSTALLED)
+    (tmp_path / "work/parts.py").write_bytes("import clip  # Größe\n".encode("cp1252"))
+    assert [e.kind for e in ends_in(tmp_path)] == []
+    assert not python_fails(tmp_path)
 
 
 BUILT = "from setuptools import setup\nfrom Cython.Build import cythonize\nsetup(ext_modules=cythonize('core.pyx'))\n"

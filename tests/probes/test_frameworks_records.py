@@ -341,6 +341,17 @@ def test_a_module_without_text_or_of_another_release_is_told(
     assert found == ([cause] if cause else [])
 
 
+@pytest.mark.parametrize(("stated", "told"), [("11.0.0", True), ("11.1.0", False)])
+def test_a_package_that_is_no_framework_of_another_release_is_told(site: Site, stated: str, told: bool) -> None:
+    version = site.folder / "PIL" / "_version.py"
+    version.parent.mkdir()
+    version.write_text('__version__ = "11.1.0"\n')
+    standin.record_wheel(site.folder, "pillow", "11.1.0", [version])
+    version.write_text(f'__version__ = "{stated}"\n')
+    found = [f for f in damaged_libraries(_seen(site, thorough=False)) if f.severity > NOTE]
+    assert [(f.id, f.cause) for f in found] == [("frameworks.record-pillow", "installation_interrupted")] * told
+
+
 def test_a_whole_package_that_is_gone_is_told(site: Site, modules: dict[str, Path]) -> None:
     for file in modules.values():
         file.unlink()

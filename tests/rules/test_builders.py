@@ -52,6 +52,26 @@ def test_what_compiles_is_asked_for_its_compiler_and_its_header(
     assert lacking(tmp_path, files, **env) == expected
 
 
+@pytest.mark.parametrize(
+    ("files", "expected"),
+    [
+        (("include/Python.h",), []),
+        ((), [("Python.h", r"C:\py\include\Python.h")]),
+    ],
+)
+def test_on_windows_it_brings_its_compiler_and_lacks_the_header(
+    tmp_path: Path, files: tuple[str, ...], expected: list[tuple[str, str]]
+) -> None:
+    for file in ("python.exe", "python311.dll", *files):
+        write(tmp_path, f"/C:/py/{file}", "#")
+    python = PythonEnvironment(
+        prefix=r"C:\py", executable=r"C:\py\python.exe", version="3.11.9", distributions=(Distribution(name="triton-windows", version="3.2.0"),)
+    )  # fmt: skip
+    here = request(tmp_path, {"Path": r"C:\Windows"}, system="windows")
+    here = replace(here, seen=replace(here.seen, pythons=(python,)))
+    assert [(t.name, t.path) for t in tools.look(here) if t.builds] == expected
+
+
 def test_who_never_compiles_lacks_nothing(tmp_path: Path) -> None:
     assert lacking(tmp_path, (), name="torch") == []
 

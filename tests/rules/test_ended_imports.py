@@ -137,6 +137,30 @@ def test_a_package_that_a_program_asks_for_is_told_by_where_it_is(
     assert (f"/opt/{has_it}" in said(found)) is bool(has_it)
 
 
+def test_a_pth_file_that_python_does_not_read_is_named():
+    main, line = "/home/ada/work/main.py", "/srv/libs/pywin32.pth:2"
+    end = ended(starts=(main,), importer=main, wanted="win32api", lacks_package=True, elsewhere=(line,))
+    found = card(seen(end))
+    assert (found.severity, found.cause) == (Severity.WARNING, "python_environment_broken")
+    assert line in found.title
+    assert "PYTHONPATH" in found.why
+
+
+@pytest.mark.parametrize(
+    ("encoding", "why", "advice"), [("UTF-16", "PowerShell", ""), ("?", "code page", "coding: cp1252")]
+)
+def test_a_program_that_python_cannot_read(encoding: str, why: str, advice: str):
+    main = "/home/ada/work/main.py"
+    end = ended(starts=(main,), importer="", line=0, wanted="main", kind="damaged", name=encoding, path=main)
+    found = card(seen(end))
+    assert (found.severity, found.cause) == (Severity.WARNING, "corrupt_or_truncated_file")
+    assert main in found.title
+    assert why in found.why
+    assert found.fix
+    assert "UTF-8" in found.fix.title
+    assert advice in found.fix.advice
+
+
 def test_a_package_of_an_unknown_name_is_not_guessed():
     main = "/home/ada/work/main.py"
     found = card(seen(ended(starts=(main,), importer=main, wanted="fitz_of_ours", lacks_package=True)))

@@ -234,6 +234,31 @@ def test_a_whole_model_that_torch_refuses() -> None:
 
 
 @pytest.mark.parametrize(
+    ("model", "name", "detail", "reader", "words"),
+    [
+        ("paths", "net.pt", "pathlib.PosixPath", "torch 2.6.0", ("pathlib.PosixPath", "pathlib.PosixPath = pathlib.WindowsPath")),
+        ("paths", "net.pt", "pathlib.WindowsPath", "torch 2.6.0", ("pathlib.WindowsPath = pathlib.PosixPath",)),
+        ("newer", "11", "10", "onnxruntime 1.20.1", ("up to IR version 10", "has 11", "newer onnxruntime", "model.ir_version = 10")),
+    ],
+)  # fmt: skip
+def test_a_model_that_a_program_opens_in_vain(
+    model: str, name: str, detail: str, reader: str, words: tuple[str, ...]
+) -> None:
+    one = UnfitTool(
+        prefix=m.PREFIX, reader=reader, name=name, path="/w/net", state="damaged", runs=False, detail=detail,
+        called="/w/main.py:2", model=model,
+    )  # fmt: skip
+    (found,) = damaged_models(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert (found.severity, found.cause, found.id.partition(".")[2]) == (
+        Severity.WARNING,
+        "requirement_broken",
+        f"model-{model}",
+    )
+    assert found.fix
+    assert all(word in f"{found.title} {found.fix.title} {found.fix.advice}" for word in ("/w/main.py:2", *words))
+
+
+@pytest.mark.parametrize(
     ("name", "package", "cause"),
     [("accelerate", "", "requirement_broken"), ("ffmpeg", "ffmpeg", "system_library_missing")],
 )

@@ -40,8 +40,9 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     is what stands there."""
     opened: bool = False
     """It is a library that the program itself opens by ctypes."""
-    model: Literal["", "cut", "empty", "page", "pointer", "objects"] = ""
+    model: Literal["", "cut", "empty", "page", "pointer", "objects", "paths", "newer"] = ""
     """It is a file of a model, of the person's and of no package. page: a web page or an answer in words. pointer: of Git LFS, without the file
-    itself. objects: whole, but ``called`` loads it in a way that refuses its objects; ``detail`` is the class of one."""
+    itself. objects: whole, but ``called`` loads it in a way that refuses its objects; ``detail`` is the class of one. paths: the same with a path of another system. newer: of a
+    form that the reader does not know; ``detail`` is the newest that it knows."""
     source: str = ""
     """The evidence that the reader uses it."""

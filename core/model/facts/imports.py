@@ -108,7 +108,7 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     ``path``, with the package ``hidden`` in it."""
     name: str = ""
     """The name that is imported from it, if it lacks that; the keyword that its function does not take, or how many arguments it does not
-    take by place: "*2"."""
+    take by place: "*2"; damaged: the encoding of a program that Python does not read, or "?"."""
     function: str = ""
     """no parameter: the function that does not take the keyword: "httpx.Client"."""
     call: str = ""
@@ -143,13 +143,19 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     others_find_theirs: bool = False
     """With ``lacks_package``: other programs in that folder use the environment's packages, and find all that they import."""
     elsewhere: tuple[str, ...] = ()
-    """With ``lacks_package``: environments of this machine that have the package."""
+    """With ``lacks_package``: environments of this machine that have the package; or the line of a .pth file ("C:\\libs\\a.pth:2") in a folder
+    of PYTHONPATH, where Python reads none."""
     distribution: str = ""
     """The distribution that the package is of there; empty where nothing tells."""
     tried_first: str = ""
     """The module that the same statement asks for first, and that is not installed: with it this line is not reached."""
     plugin: str = ""
     """Name and version of the package with a plug-in that the framework loads by itself, if the import ends there."""
+
+    @property
+    def unread_line(self) -> str:
+        """The line of a .pth file in ``elsewhere``; empty where there is none."""
+        return next((place for place in self.elsewhere if ".pth:" in place), "")
 
 
 class ByteCode(Frozen, frozen=True, kw_only=True):

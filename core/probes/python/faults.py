@@ -15,8 +15,8 @@ from core.model.facts import EnvironmentFault, Remains, SearchEntry, path_text
 from core.model.paths import normalise
 from core.probes.python.environment import find_interpreter, goes_without_home
 from core.probes.python.installed.distributions import RELEVANT_DISTRIBUTION, normalise_name, states_version
-from core.probes.python.search.pth_text import pth_text
-from core.probes.python.search.search_path import MARK, MAX_PTH_BYTES, Interpreter, own_pth, search_of_pth
+from core.probes.python.search.pth_text import MAX_PTH_BYTES, pth_text
+from core.probes.python.search.search_path import MARK, Interpreter, own_pth, search_of_pth
 from core.probes.sysroot import Sysroot
 
 _ACTIVATE = late_pattern(r"""^\s*(?:export\s+)?VIRTUAL_ENV=(?:"([^"$`\n]+)"|'([^'\n]+)'|([^\s"'$`();]+))\s*(?:;.*)?$""")

@@ -10,7 +10,10 @@ import os
 import re
 from collections.abc import Iterable, Iterator
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
+from core.common.variable_names import variable_in
 from core.knowledge.tools import Builder, SystemProgram, Tool, known_compilers, known_tools, system_programs
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
@@ -22,7 +25,7 @@ from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
 from core.probes.python.locations import start_folder
-from core.probes.python.programs.checkpoints import refused_checkpoints
+from core.probes.python.programs.checkpoints import newer_models, refused_checkpoints
 from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.python.programs.program_folder import texts_of_programs
@@ -36,9 +39,7 @@ METADATA_BYTES = 64 << 10
 
 
 def look(request: ProbeRequest) -> tuple[UnfitTool, ...]:
-    """Return each such file that is missing or unusable for a framework of a near environment; on Windows, what programs call and open, and
-    files of models alone.
-    """
+    """Return each such file that is missing or unusable for a framework of a near environment."""
     return request.kept(_every(request))
 
 
@@ -47,19 +48,28 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
     roots = _roots(request, where)
     for python in request.seen.pythons or ():
         request.watch.check()
+        for builder in known_compilers():
+            if builder.system == where.system and (reader := _reader(builder.reader, python)):
+                yield from _missing_build_tools(builder, reader, python, request, where)
         if where.system == "linux":
-            for builder in known_compilers():
-                if reader := _reader(builder.reader, python):
-                    yield from _missing_build_tools(builder, reader, python, request, where)
             yield from _missing_programs(python, request, where)
         yield from lacking_for_calls(python, request, where)
         yield from refused_checkpoints(python, request, where)
+        yield from newer_models(python, request, where)
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
-        for tool in known_tools() if where.system == "linux" else ():
+        for tool in map(_of_windows, known_tools()) if where.system == "windows" else known_tools():
             if reader := _reader(tool.reader, python):
                 yield from _unfit_tool(tool, reader, python, _of_its_cuda(reader, roots, request, where), where)
     yield from unfit_models(request, where)
+
+
+def _of_windows(tool: Tool) -> Tool:
+    """Return the file as Windows has it: programs have an ending there."""
+    if not tool.runs:
+        return tool
+    others, roots = (tuple(f"{f}.exe" for f in files) for files in (tool.others, tool.roots))
+    return replace(tool, file=f"{tool.file}.exe", others=others, roots=roots)
 
 
 def _reader(pattern: str, python: PythonEnvironment) -> Distribution | None:
@@ -72,7 +82,8 @@ def _missing_build_tools(
 ) -> Iterator[UnfitTool]:
     """Yield the missing compiler and header that compiling at run time needs."""
     interpreter = read_interpreter(python.prefix, python.executable, where)
-    if interpreter is None or not request.env.get("PATH"):
+    searched = variable_in(request.env, "PATH")
+    if interpreter is None or not searched:
         return
 
     users = (d.name for d in python.distributions if builder.users and re.fullmatch(builder.users, d.name))
@@ -92,12 +103,14 @@ def _missing_build_tools(
             source=builder.source,
         )
 
-    folders = [f for f in request.env["PATH"].split(":") if f]
+    folders = [f for f in searched.split(where.path_module.pathsep) if f]
     places = [where.join(folder, name) for name in builder.compilers for folder in folders]
-    if not request.env.get(builder.variable) and not any(_may_run(p, where) for p in places):
+    if builder.compilers and not request.env.get(builder.variable) and not any(_may_run(p, where) for p in places):
         yield absent(builder.compilers[0], places, runs=True)
     headers, spelt = where.join(interpreter.base, "include"), f"python{interpreter.short_version}"
     there = [n for n in where.names(headers) or () if n.startswith(spelt)]  # The endings "t" and "d" mark other builds.
+    if where.system == "windows":
+        there, spelt = [""], ""  # one folder for one Python
     if not any(where.is_file(where.join(headers, n, "Python.h")) for n in there):
         yield absent("Python.h", [where.join(headers, spelt, "Python.h")], runs=False)
 
@@ -172,7 +185,13 @@ def _roots(request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
     named = (request.env.get(n, "") for n in ("CUDA_ROOT", "CUDA_HOME", "CUDA_PATH"))
     flags = re.findall(r"--xla_gpu_cuda_data_dir=(\S+)", request.env.get("XLA_FLAGS", ""))
     toolkits = (t.root for t in request.seen.toolkits or ())
-    return tuple(dict.fromkeys(r for r in (*named, *flags, *toolkits, *USUAL_ROOTS) if where.path_module.isabs(r)))
+    return tuple(
+        dict.fromkeys(
+            r
+            for r in (*named, *flags, *toolkits, *(USUAL_ROOTS if where.system == "linux" else ()))
+            if where.path_module.isabs(r)
+        )
+    )
 
 
 def _of_its_cuda(

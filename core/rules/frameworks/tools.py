@@ -14,7 +14,7 @@ from core.knowledge.tools import Call, known_calls
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
-from core.model.paths import file_name, is_inside
+from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity, Step
 from core.rules.advice import python_of_environment
@@ -60,8 +60,8 @@ def _is_of_a_package(tool: UnfitTool) -> bool:
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
     """A file of a model is cut off, or a pointer or a page is there in its place: whatever loads it fails."""
     for home in environment_views(seen):
-        yield from (_refused(home, t) for t in home.tools if t.model == "objects")
-        mine = [t for t in home.tools if t.model not in ("", "objects")]
+        yield from (_refused(home, t) for t in home.tools if t.model and t.called)
+        mine = [t for t in home.tools if t.model and not t.called]
         if not mine:
             continue
         one = mine[0]
@@ -83,23 +83,55 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _refused(home: EnvironmentView, one: UnfitTool) -> Finding:
+    words = {"call": one.called, "path": one.path, "reader": one.reader, "prefix": home.python.prefix}
+    if one.model == "newer":
+        title = _(
+            "{call} opens {path} with {reader} in {prefix}, which knows models up to IR version {newest}. This one has {form}.",
+            newest=one.detail,
+            form=one.name,
+            **words,
+        )
+        why = _("The model was exported with a newer onnx than the one that this release knows.")
+        seen = observation(one.path, one.name, _("ir_version in the file"))
+        fix = manual_fix(
+            _("Install a newer {name}, or export the model again", name=one.reader.partition(" ")[0]),
+            _("Or save it again with an older version: model = onnx.load(path); model.ir_version = {newest}; onnx.save(model, path).", newest=one.detail),
+            restart="program",
+        )  # fmt: skip
+    else:
+        why = _(
+            "The file holds whole objects ({name}), and not tensors alone. PyTorch loads such files only if it is told to, since 2.6.",
+            name=one.detail,
+        )
+        title = _(
+            "{call} loads {path} with {reader} in {prefix}, which refuses it: weights_only is True where a call does not say it.",
+            **words,
+        )
+        advice = _("If you trust the file, write weights_only=False in this call")
+        after = _("Such a file runs code as it is loaded. Save model.state_dict() instead, and nobody has to trust it.")
+        if one.model == "paths":
+            why = _(
+                "The file was saved on another system with a path as an object, and Python makes no such path here."
+            )
+            title = _(
+                "{call} loads {path} with {reader} in {prefix}, and the file holds a {name}.", name=one.detail, **words
+            )
+            mine = "WindowsPath" if "Posix" in one.detail else "PosixPath"
+            advice = _("Write this line before the call: {line}", line=f"{one.detail} = pathlib.{mine}")
+            after = _("Import pathlib before. The program that saves the file should write str(path).")
+        seen = observation(one.path, one.detail, _("classes that the file names"))
+        fix = manual_fix(advice, after)
     return make_finding(
         Step.FRAMEWORKS,
         min(home.severity, WARNING),
-        "model-objects",
-        _("{call} loads {path} with {reader} in {prefix}, which refuses it: weights_only is True where a call does not say it.", call=one.called, path=one.path, reader=one.reader, prefix=home.python.prefix),
+        f"model-{one.model}",
+        title,
         cause="requirement_broken",
-        why=_("The file holds whole objects ({name}), and not tensors alone. PyTorch loads such files only if it is told to, since 2.6.", name=one.detail),
-        evidence=[
-            observation(one.path, one.detail, _("classes that the file names")),
-            home.concerns("torch"),
-        ],
+        why=why,
+        evidence=[seen, home.concerns(one.reader.partition(" ")[0])],
         subject=one.path,
-        fix=manual_fix(
-            _("If you trust the file, write weights_only=False in this call"),
-            _("Such a file runs code as it is loaded. Save model.state_dict() instead, and nobody has to trust it."),
-        ),
-    )  # fmt: skip
+        fix=fix,
+    )
 
 
 def _words_about_model(one: UnfitTool) -> tuple[str, str, str]:
@@ -305,6 +337,8 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
         for one in (t for t in home.tools if t.builds):
             version = ".".join((home.python.version or "3").split(".")[:2])
             package, other = ("gcc", "gcc") if one.runs else (f"python{version}-dev", "python3-devel")
+            windows = seen.machine.system == "windows"
+            base = parent("windows", parent("windows", one.path)) if windows else ""
             yield _not_installed(
                 home,
                 one,
@@ -313,7 +347,7 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
                 "build_tools_missing",
                 _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("Only code that compiles kernels at run time needs it, such as torch.compile; everything else works without it."),
-                *program_commands(seen, package, other),
+                *([_("Copy the folders include and libs of an installed Python {version} to {folder}.", version=version, folder=base)] if windows else program_commands(seen, package, other)),
             )  # fmt: skip
 
 

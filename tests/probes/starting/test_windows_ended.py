@@ -41,9 +41,9 @@ def machine(tmp_path: Path) -> Path:
 
 
 def ended(
-    root: Path, path: str = ENV["Path"], *pythons: PythonEnvironment, folder: str = PROJECT
+    root: Path, path: str = ENV["Path"], *pythons: PythonEnvironment, folder: str = PROJECT, **env: str
 ) -> list[StartedPython]:
-    its = request(root, system="windows", env={**ENV, "Path": path})
+    its = request(root, system="windows", env={**ENV, "Path": path, **env})
     ground = ground_of(its, sysroot_of(its.host), folder)
     found = windows_ways(replace(ground, pythons=pythons or (ML,)))
     return [one for w in found if w.kind == "script" for one in w.runs]
@@ -606,6 +606,24 @@ def test_a_file_in_utf_8_that_a_program_opens_in_the_code_page(
     put(machine, PROJECT + r"\run.bat", f"@echo off\r\n{script}{PYTHON} train.py\r\n")
     seen = [(one.fault, one.name, one.command, one.prefix) for one in ended(machine)]
     assert seen == ([("file not in code page", "prompts.txt", "cp1252", r"C:\ml")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("program", "told"),
+    [
+        ("rows = open('german.txt').read()\n", True),
+        ("rows = open('german.txt', encoding='cp1252').read()\n", False),
+        ("rows = open('prompts.txt').read()\n", False),
+        ("rows = open('data.bin').read()\n", False),
+    ],
+)
+def test_a_file_in_the_code_page_that_a_program_opens_in_utf_8(machine: Path, program: str, told: bool) -> None:
+    put(machine, PROJECT + r"\train.py", program)
+    put(machine, PROJECT + r"\prompts.txt", QUOTES)
+    for name, data in (("german.txt", b"Stra\xdfe\n"), ("data.bin", b"\0\xdf\n")):
+        write(machine, f"{PROJECT}\\{name}".replace("\\", "/"), data)
+    seen = [(one.fault, one.name, one.command) for one in ended(machine, PYTHONUTF8="1")]
+    assert seen == ([("file not in code page", "german.txt", "utf-8")] if told else [])
 
 
 @pytest.mark.parametrize(

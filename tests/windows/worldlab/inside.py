@@ -33,6 +33,7 @@ from tests.windows.worldlab import oracle
 from tests.windows.worldlab.alike import ALIKE_SCENES
 from tests.windows.worldlab.common import COMMON
 from tests.windows.worldlab.daily import DAILIES
+from tests.windows.worldlab.drawn import DRAWNS
 from tests.windows.worldlab.field import FIELDS
 from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.held_out_2 import HELD_OUT_2
@@ -97,6 +98,7 @@ def main(arguments: list[str]) -> int:
         *PEOPLES,
         *PARITIES,
         *DAILIES,
+        *DRAWNS,
         *HELD_OUT,
         *LATER,
     ):

@@ -86,6 +86,13 @@ IMPORTED = {
     "pydantic": Wheel("pydantic", "2.10.6", "any", "427d664bf0b8a2b34ff5dd0f5a18df00591adcee7198fbd71981054cef37b584"),
     "pydantic_core": Wheel("pydantic_core", "2.27.2", "win_amd64", "08e125dbdc505fa69ca7d9c499639ab6407cfa909214d500897d02afb816e7cc", "cp311-cp311"),
     "pydantic_settings": Wheel("pydantic_settings", "2.7.1", "any", "590be9e6e24d06db33a4262829edef682500ef008565a969c73d39d5f8bfb3fd"),
+    "cairocffi": Wheel("cairocffi", "1.7.1", "any", "9803a0e11f6c962f3b0ae2ec8ba6ae45e957a146a004697a1ac1bbf16b073b3f"),
+    "h5py": Wheel("h5py", "3.12.1", "win_amd64", "3fdf95092d60e8130ba6ae0ef7a9bd4ade8edbe3569c13ebbaf39baefffc5ba4", "cp311-cp311"),
+    "magic": Wheel("python_magic", "0.4.27", "any", "c212960ad306f700aa0d01e5d7a325d20548ff97eb9920dcd29513174f0294d3", "py2.py3-none"),
+    "opencv": Wheel("opencv_python_headless", "4.10.0.84", "win_amd64", "afcf28bd1209dd58810d33defb622b325d3cbe49dcd7a43a902982c33e5fad05", "cp37-abi3"),
+    "openslide": Wheel("openslide_python", "1.4.1", "win_amd64", "57ec66edf3e8f22dd8712071227f2e256fa04a542c99d72bb211d00285ccf0a2", "cp311-abi3"),
+    "pywin32": Wheel("pywin32", "308", "win_amd64", "575621b90f0dc2695fec346b2d6302faebd4f0f45c05ea29404cefe35d89442b", "cp311-cp311"),
+    "pyzbar": Wheel("pyzbar", "0.1.9", "win_amd64", "13e3ee5a2f3a545204a285f41814d5c0db571967e8d4af8699a03afc55182a9c", "py2.py3-none"),
     "urllib3": Wheel("urllib3", "2.3.0", "any", "1cee9ad369867bfdbbb48b7dd50374c0967a0bb7710050facf0dd6911440e3df"),
 }  # fmt: skip
 """Wheels that Python really imports under wine, and those that cures alone install: numpy 2 does not import (wine's C library lacks crealf)."""

@@ -170,7 +170,7 @@ def model_fault(path: str, headers: Headers) -> ModelFault | None:
     elif ending == "gguf" and head.startswith(b"GGUF"):
         least = _least_of_gguf(headers.read(path, MOST_HEADER), size)
     elif ending == "onnx":
-        least = _least_of_onnx(headers.read(path, _START_OF_ONNX))
+        least = head_of_onnx(headers.read(path, START_OF_ONNX)).end
     elif head.startswith(b"PK\x03\x04") and ending in ("pt", "pth", "ckpt", "bin"):
         end = where.tail(path, _TAIL)
         return (
@@ -202,15 +202,23 @@ def _least_of_safetensors(path: str, head: bytes, size: int, headers: Headers) -
 
 # --- ONNX ----------------------------------------------------------------------------------------------------------------
 
-_START_OF_ONNX = 64 << 10
+START_OF_ONNX = 64 << 10
 """Bytes in which the graph begins: before it come the format's version and what wrote the file."""
-_GRAPH = 7
-_OF_MODEL = {1: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, _GRAPH: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
+_FORM, _GRAPH = 1, 7
+_OF_MODEL = {_FORM: 0, 2: 2, 3: 2, 4: 2, 5: 0, 6: 2, _GRAPH: 2, 8: 2, 14: 2, 20: 2, 25: 2, 26: 2}
 """Field of a model -> its wire type: a number (0) or bytes behind their length (2)."""
 
 
-def _least_of_onnx(content: bytes) -> int:
-    """Return where a model's graph ends; 0 where the bytes before it are not those of a model."""
+class OnnxHead(NamedTuple):
+    """What a model says before its graph, and where that ends; 0 where the bytes before it are not those of a model."""
+
+    form: int = 0
+    """The version of the form, ir_version."""
+    end: int = 0
+
+
+def head_of_onnx(content: bytes) -> OnnxHead:
+    """Return the head of a model by its first bytes."""
 
     def number(at: int) -> tuple[int, int]:
         """Return a number and where it ends."""
@@ -222,20 +230,22 @@ def _least_of_onnx(content: bytes) -> int:
                 return value, at
         raise ValueError
 
-    at = 0
+    at = form = 0
     try:
         while at < len(content):
             tag, at = number(at)
             length, at = number(at)
             if _OF_MODEL.get(tag >> 3) != tag & 7:
-                return 0
+                return OnnxHead()
             if tag & 7:
                 at += length
+            if tag >> 3 == _FORM:
+                form = length
             if tag >> 3 == _GRAPH:
-                return at
+                return OnnxHead(form, at)
     except (IndexError, ValueError):
-        return 0
-    return 0
+        return OnnxHead()
+    return OnnxHead()
 
 
 # --- GGUF ----------------------------------------------------------------------------------------------------------------

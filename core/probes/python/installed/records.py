@@ -31,6 +31,7 @@ from core.probes.python.installed.distributions import is_relevant
 from core.probes.python.installed.gone_files import (
     STRIPPED_PATHS,
     Listings,
+    every_distribution,
     is_named,
     list_folder,
     odd_state,
@@ -52,6 +53,7 @@ stubs.
 """
 
 VERSION_FILES = ("version.py", "_version.py", "__about__.py")
+VERSION_ROW = r"(?m)^[\w.-]+/(?:version|_version|__about__)\.py,"
 VERSION = late_pattern(
     rb"(?m)^(?:__version__|version|full_version)[ \t]*(?::[ \t]*str[ \t]*)?=[ \t]*[\"'](\d+(?:\.\w+)+(?:\+[\w.]+)?)[\"']"
 )
@@ -279,10 +281,23 @@ def _unfit_modules(python: PythonEnvironment, where: Sysroot) -> tuple[tuple[Dam
         }
         found += [replace(one, with_folder=one.with_folder and _inner_folder(one) in left_out) for one in its_own]
         found += _closed_folders(what, folders, names, where)
+    for what in every_distribution(python, where):
+        if not is_relevant(what.name) and not installed_by_conda(what, where):
+            found += _of_another_release(what, where)
     found = without_files_of_others(found, python.distributions, where)
     for one in found:
         where.stat(one.path)
     return tuple(found), True
+
+
+def _of_another_release(what: Distribution, where: Sysroot) -> Iterator[DamagedFile]:
+    """Yield the module in which a package's own start states another release than the one that is recorded."""
+    for path, row in record_rows(what, VERSION_ROW, where).items():
+        inner = path.removeprefix(what.location).strip("\\/").replace("\\", "/")
+        there = where.entries(where.parent(path)) or {}
+        one = _unfit_module(what, path, inner, row.size or 0, there, where) if where.name(path) in there else None
+        if one and one.release:
+            yield one
 
 
 def _inner_folder(one: DamagedFile) -> str:

@@ -1,7 +1,7 @@
-"""Checkpoints with more than tensors, which a program loads as whole objects. They are read, never unpickled.
+"""Files of models that a program loads in vain: checkpoints with more than tensors, and models of a newer form. They are read, never unpickled.
 
 Sources: PyTorch's documentation, "Serialization semantics": torch.save() writes a zip file, whose data.pkl names the classes of its objects;
-torch/_weights_only_unpickler.py.
+torch/_weights_only_unpickler.py; ONNX Runtime's core/graph/model.cc: "Unsupported model IR version".
 """
 
 from __future__ import annotations
@@ -10,15 +10,16 @@ import ast
 import re
 import struct
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import argument, constant, nodes_of, statements_of
+from core.common.syntax_tree import argument, constant, last_name, nodes_of, statements_of
 from core.common.versions import is_older
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
+from core.probes.python.installed.model_files import START_OF_ONNX, head_of_onnx
 from core.probes.python.programs.program_calls import is_called, text_that_runs
 from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.text.path_expressions import PathNames
@@ -27,7 +28,9 @@ from core.probes.sysroot import Sysroot
 SINCE = "2.6"
 """The first PyTorch whose torch.load() loads only tensors and plain data, unless it is told otherwise."""
 ALLOWS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
-_LOADS = r"torch\.load\("
+NEWEST_FORM = (("1.15", 8), ("1.18", 9), ("1.23", 10), ("1.24", 11))
+"""ONNX Runtime before this release -> the newest form of a model that it opens, as its releases 1.14.1 to 1.23.2 say themselves."""
+_LOADS = r"\b(?:torch\.load|InferenceSession)\("
 _PATCHES = late_pattern(r"\btorch\.load[ \t]*=(?!=)|\bpatch(?:\.object)?\([^\n]{0,40}\bload\b|setattr\(torch,")
 """Another function in the place of torch.load(), often one that asks for whole objects again."""
 
@@ -47,6 +50,10 @@ MODULES = "torch.nn.modules."
 """PyTorch's own layers, which are whole objects."""
 
 
+OTHERS_PATHS = {"linux": "pathlib.WindowsPath", "windows": "pathlib.PosixPath"}
+"""System -> the class of paths that is not made there: "cannot instantiate 'PosixPath' on your system" (pathlib.py of Python 3.11)."""
+
+
 class Loaded(NamedTuple):
     """A file that a program gives to torch.load()."""
 
@@ -57,28 +64,35 @@ class Loaded(NamedTuple):
 
 
 def refused_checkpoints(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
-    """Yield the first file with whole objects that a program of the folder loads without a word about it: PyTorch refuses it since 2.6."""
+    """Yield the first file that a program of the folder loads in vain: with whole objects and without a word about it, which PyTorch refuses
+    since 2.6, or else with a path of another system.
+    """
     torch = next((d for d in python.distributions if d.name == "torch"), None)
-    if torch is None or is_older(torch.version, SINCE) is not False or request.env.get(ALLOWS):
+    if torch is None:
         return
+    refuses = is_older(torch.version, SINCE) is False and not request.env.get(ALLOWS)
     programs = own_programs(request, where)
     if any(_PATCHES.search(its.text) for its in programs):
         return
     for its in programs:
-        found = whole_objects_loaded(its.path, its.text, where, by_word=False) if ALLOWS not in its.text else None
-        if found and _runs(its.text, found.line):
-            yield UnfitTool(
-                prefix=python.prefix,
-                reader=f"torch {torch.version}",
-                name=where.name(found.file),
-                path=path_text(found.file),
-                state="damaged",
-                runs=False,
-                detail=found.holds,
-                called=path_text(f"{its.path}:{found.line}"),
-                model="objects",
-            )
-            return
+        paths = OTHERS_PATHS[where.system]
+        for by_word, only in ((False, "" if refuses else paths), (True, paths)):
+            if ALLOWS in its.text or (only and only.partition(".")[2] in its.text):
+                continue
+            found = whole_objects_loaded(its.path, its.text, where, by_word=by_word, only=only)
+            if found and _runs(its.text, found.line):
+                yield UnfitTool(
+                    prefix=python.prefix,
+                    reader=f"torch {torch.version}",
+                    name=where.name(found.file),
+                    path=path_text(found.file),
+                    state="damaged",
+                    runs=False,
+                    detail=found.holds,
+                    called=path_text(f"{its.path}:{found.line}"),
+                    model="paths" if only else "objects",
+                )
+                return
 
 
 def _runs(text: str, line: int) -> bool:
@@ -86,31 +100,68 @@ def _runs(text: str, line: int) -> bool:
     return bool(lines) and bool(lines[line - 1].strip())
 
 
-def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool) -> Loaded | None:
+def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool, only: str = "") -> Loaded | None:
     """Return the first file with whole objects that a program gives to torch.load(); None where none is seen.
 
-    ``by_word``: with ``weights_only=False``; else without that word.
+    ``by_word``: with ``weights_only=False``; else without that word. ``only``: the class of the objects, where one matters.
     """
     if "safe_globals" in text or (by_word and "weights_only" not in text):
         return None
+    for file, node in _given(path, text, where, _loads_for_torch):
+        if (
+            constant(argument(node, "weights_only")) is False
+            if by_word
+            else argument(node, "weights_only") is None and all(w.arg for w in node.keywords)
+        ) and (holds := _object_in(file, where, only)):
+            return Loaded(file, node.lineno, holds)
+    return None
+
+
+def newer_models(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
+    """Yield the first ONNX model of a newer form than the ONNX Runtime knows with which a program of the folder opens it."""
+    reader = next((d for d in python.distributions if d.name.startswith("onnxruntime")), None)
+    newest = next((ir for below, ir in NEWEST_FORM if reader and is_older(reader.version, below)), 0)
+    for its in own_programs(request, where) if newest else ():
+        for file, node in _given(its.path, its.text, where, _opens_a_session):
+            form = head_of_onnx(where.read(file, START_OF_ONNX) or b"").form if file.endswith(".onnx") else 0
+            if reader and form > newest and _runs(its.text, node.lineno):
+                yield UnfitTool(
+                    prefix=python.prefix,
+                    reader=f"{reader.name} {reader.version}",
+                    name=str(form),
+                    path=path_text(file),
+                    state="damaged",
+                    runs=False,
+                    detail=str(newest),
+                    called=path_text(f"{its.path}:{node.lineno}"),
+                    model="newer",
+                )
+                return
+
+
+def _given(path: str, text: str, where: Sysroot, opens: Callable[[ast.expr], bool]) -> Iterator[tuple[str, ast.Call]]:
+    """Yield each file that a program gives first to such a function, with the call."""
     names = PathNames(path)
     for statement in statements_of(text):
         names.follow(statement)
     for node in nodes_of(text):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="torch"), attr="load"), args=[given, *_]) if (
-                constant(argument(node, "weights_only")) is False
-                if by_word
-                else argument(node, "weights_only") is None and all(w.arg for w in node.keywords)
-            ):
-                name = names.value_of(given) or ""
-                file = name if where.path_module.isabs(name) else where.join(where.parent(path), name)
-                if name and (holds := _object_in(file, where)):
-                    return Loaded(file, node.lineno, holds)
-    return None
+        if isinstance(node, ast.Call) and node.args and opens(node.func) and (name := names.value_of(node.args[0])):
+            yield name if where.path_module.isabs(name) else where.join(where.parent(path), name), node
 
 
-def _object_in(path: str, where: Sysroot) -> str:
+def _loads_for_torch(function: ast.expr) -> bool:
+    match function:
+        case ast.Attribute(value=ast.Name(id="torch"), attr="load"):
+            return True
+        case _:
+            return False
+
+
+def _opens_a_session(function: ast.expr) -> bool:
+    return last_name(function) == "InferenceSession"
+
+
+def _object_in(path: str, where: Sysroot, only: str) -> str:
     if not where.is_file(path):
         return ""
     import pickletools  # seldom needed
@@ -133,5 +184,7 @@ def _object_in(path: str, where: Sysroot) -> str:
         zlib.error,
     ):
         return ""  # no archive, or a damaged one
-    names = (w.replace(" ", ".").replace("__builtin__.", "builtins.") for w in words if isinstance(w, str))
+    names = [w.replace(" ", ".").replace("__builtin__.", "builtins.") for w in words if isinstance(w, str)]
+    if only:
+        return only if only in names else ""
     return next((n for n in names if n.startswith(MODULES) or not (n.startswith("torch.") or n in WITH_TENSORS)), "")

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import msgspec
@@ -32,7 +32,7 @@ from core.probes.python.programs.program_folder import PROGRAM_BYTES, Program, p
 from core.probes.python.programs.shadows import entry_of, owner_of_module
 from core.probes.python.programs.unmade_parts import unmade_part
 from core.probes.python.search.modules import ModuleSearch
-from core.probes.python.text.module_text import packages_spelt
+from core.probes.python.text.module_text import packages_spelt, refused_encoding
 from core.probes.sysroot import Sysroot
 
 MOST_PROGRAMS = 40
@@ -98,7 +98,7 @@ def ends_of_programs(
     """
     folder, around = search.search.start, _Environment(distributions, where, suspects, known, late)
     programs = _programs(folder, where) if folder else []
-    found: list[EndedImport] = []
+    found = [*_in_other_encodings(folder, search, where)] if folder else []
     for place, below in _of_scripts(here or folder, where).items():
         found += _kept(below, place, search.started_in(place) if folder else search, around, here or folder)
     if not programs:
@@ -148,6 +148,24 @@ def _programs(folder: str, where: Sysroot) -> list[Program]:
     """Return the programs that import a package, or another module of their folder, which may import one."""
     named = [p for p in programs_in(folder, where) if p.name.isidentifier() and not OF_TOOLS.fullmatch(p.name)]
     return [p for p in named[:MOST_PROGRAMS] if set(p.packages) - STANDARD]
+
+
+def _in_other_encodings(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[EndedImport]:
+    """Yield each program whose bytes Python does not take for a text, if it uses packages of the environment.
+
+    A module of another program may have odd bytes in its comments: ``import`` passes over them.
+    """
+    programs = programs_in(folder, where)
+    imported = {name for one in programs for name in one.packages}
+    for one in programs:
+        data = where.read(one.path, PROGRAM_BYTES) or b""
+        encoding = refused_encoding(data)
+        if encoding != "UTF-16" and one.name in imported:
+            continue
+        text = data.decode("utf-16" if encoding == "UTF-16" else "latin-1", "replace") if encoding else ""
+        if encoding and _uses_packages(text, search):
+            path = path_text(one.path)
+            yield EndedImport(starts=(path,), importer="", line=0, wanted=one.name, kind="damaged", name=encoding, path=path)  # fmt: skip
 
 
 def _followed(

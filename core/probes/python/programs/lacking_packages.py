@@ -10,11 +10,13 @@ from collections.abc import Iterator
 import msgspec
 
 from core.common.late_pattern import late_pattern
+from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
 from core.model.facts import EndedImport, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.following.dotted_modules import STANDARD
 from core.probes.python.programs.shadows import owner_of_module
+from core.probes.python.search.pth_text import folders_named
 from core.probes.sysroot import Sysroot
 
 MOST_ELSEWHERE = 3
@@ -67,11 +69,17 @@ def _has_module(place: str, name: str, where: Sysroot) -> bool:
 
 
 def with_elsewhere(ended: EndedImport, mine: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> EndedImport:
-    """Add the other environments, and the person's own folders of packages, that have the package, and the distribution that it is of
-    there.
+    """Add the line of a .pth file in a folder of PYTHONPATH that leads to the package in vain; else the other environments, and the person's
+    own folders of packages, that have it, and the distribution that it is of there.
     """
     if not ended.lacks_package:
         return ended
+    for place in variable_in(request.env, "PYTHONPATH").split(where.path_module.pathsep):
+        for file, line, folder in folders_named(place, where) if where.path_module.isabs(place) else ():
+            if any(n.startswith(f"{ended.wanted}.") for n in where.names(folder) or ()) or where.is_folder(
+                where.join(folder, ended.wanted)
+            ):
+                return msgspec.structs.replace(ended, elsewhere=(path_text(f"{file}:{line}"),))
     places = {site: python.prefix for python in request.seen.pythons or () for site in python.site_packages}
     home = request.env.get("HOME") or request.seen.machine.home
     found: dict[str, str] = {}

@@ -6,10 +6,14 @@ is UTF-8 if it can be.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from core.common.variable_names import variable_in
 from core.common.versions import whole_number
+from core.probes.sysroot import Sysroot
+
+MAX_PTH_BYTES = 256 << 10
+"""Maximum size in bytes of a .pth file."""
 
 LOCALE = "mbcs"
 """Windows' ANSI code page, a name that only Python on Windows knows."""
@@ -34,3 +38,11 @@ def _decoded(data: bytes, encoding: str) -> str | None:
         return data.decode(encoding)
     except (UnicodeDecodeError, LookupError):
         return None
+
+
+def folders_named(folder: str, where: Sysroot) -> Iterator[tuple[str, int, str]]:
+    """Yield file, line and folder of each line by which a .pth file of a folder adds another one, whether Python reads the file or not."""
+    for file in (where.join(folder, n) for n in where.names(folder) or () if n.lower().endswith(".pth")):
+        for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").splitlines(), 1):
+            if line.strip() and not line.startswith(("#", "import ", "import\t")):
+                yield file, number, str(where.path_module.normpath(where.join(folder, line.strip())))

@@ -21,7 +21,7 @@ from core.probes.driver.libraries import is_driver_stub
 from core.probes.python.environment import find_interpreter, read_settings, user_folder
 from core.probes.python.search.other_library import is_library
 from core.probes.python.search.pep582 import is_of_pdm, with_own_packages
-from core.probes.python.search.pth_text import pth_text
+from core.probes.python.search.pth_text import MAX_PTH_BYTES, pth_text
 from core.probes.python.search.start_code import (
     MAX_START_CODE_BYTES,
     changes_of_path,
@@ -32,9 +32,6 @@ from core.probes.python.search.start_code import (
 from core.probes.python.text.generated_code import takes_all
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
-
-MAX_PTH_BYTES = 256 << 10
-"""Maximum size in bytes of a .pth file."""
 
 _PYTHON_NAME = late_pattern(r"python([0-9]{1,4})\.([0-9]{1,4})t?(?:\.exe)?$")
 _LIBRARY_FOLDERS = ("lib", "lib64")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import codecs
 import re
 from collections.abc import Iterable, Iterator
 from functools import cache
@@ -188,6 +189,27 @@ _SPELT = late_pattern(
     r"|import[ \t]+([A-Za-z_][\w.]*(?:[ \t]+as[ \t]+\w+)?(?:[ \t]*,[ \t]*[A-Za-z_][\w.]*(?:[ \t]+as[ \t]+\w+)?)*))"
 )
 """An import in any line of a program, or of a notebook's cell."""
+
+
+def refused_encoding(data: bytes) -> str:
+    """Return the encoding of a program's bytes, or "?", where Python does not read them; empty where it does, or where they are no text.
+
+    Source: PEP 263, PEP 3120. PowerShell 5 writes UTF-16 behind ``>``.
+    """
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "UTF-16"
+    if data.isascii() or b"\0" in data:
+        return ""
+    import io  # imported late: seldom needed
+    import tokenize
+
+    try:
+        data.decode(tokenize.detect_encoding(io.BytesIO(data).readline)[0])
+    except UnicodeDecodeError as e:
+        return "" if e.end == len(data) else "?"  # the end of what was read may lie within a letter
+    except (SyntaxError, LookupError):
+        return "?"
+    return ""
 
 
 def packages_spelt(text: str) -> list[str]:

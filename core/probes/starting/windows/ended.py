@@ -18,7 +18,8 @@ from msgspec.structs import replace
 from core.host.startup.state import State
 from core.model.facts import StartedPython, StartLine, path_text
 from core.model.paths import is_inside
-from core.probes.python.search.search_path import MAX_PTH_BYTES, Interpreter, own_pth, read_interpreter, search_of_pth
+from core.probes.python.search.pth_text import folders_named
+from core.probes.python.search.search_path import Interpreter, own_pth, read_interpreter, search_of_pth
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import program_file
 from core.probes.starting.commands.started_code import lacking_pythons, program_and_lacks, started_by_it, unsearched
@@ -176,14 +177,10 @@ def _lines_not_read(python: Interpreter, pth: str, ground: Ground) -> Iterator[S
     entries = search_of_pth(python, pth, where).entries
     if any(e.origin != "._pth" for e in entries):
         return
-    files = (where.join(e.path, n) for e in entries for n in where.names(e.path) or () if n.lower().endswith(".pth"))
-    for file in files:
-        for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").splitlines(), 1):
-            if line.strip() and not line.startswith(("#", "import ", "import\t")):
-                folder = ntpath.normpath(ntpath.join(ntpath.dirname(file), line.strip()))
-                yield StartLine(
-                    name=where.name(file), does="prepend", value=path_text(folder), file=path_text(file), line=number
-                )
+    for file, number, folder in (named for e in entries for named in folders_named(e.path, where)):
+        yield StartLine(
+            name=where.name(file), does="prepend", value=path_text(folder), file=path_text(file), line=number
+        )
 
 
 def _misset_search(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:

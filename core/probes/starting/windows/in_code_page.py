@@ -127,19 +127,23 @@ SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
 
 
 def unreadable_files(ground: Ground) -> Iterator[Reached]:
-    """Yield the programs of the working folder that open a file in UTF-8 without an encoding, where the code page cannot read it."""
+    """Yield the programs of the working folder that open a file without an encoding: one in UTF-8 where the code page cannot read it, or one
+    in the code page where a variable says UTF-8.
+    """
     state = ground.session()
-    encoding = _code_page(state, ground) if ground.folder and ground.folder != ground.person.home else ""
+    encoding = "" if ground.folder in ("", ground.person.home) else _code_page(state, ground)
+    if ground.folder and (value_of(state, "PYTHONUTF8") or "").strip() == "1":
+        encoding = "utf-8"
     homes = [p for p in ground.pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
     if not encoding or not homes or len(homes) != len(ground.pythons):
         return
-    if any(SETS_UTF_8.search(text) for text in ground.script_texts()):
+    if encoding != "utf-8" and any(SETS_UTF_8.search(text) for text in ground.script_texts()):
         return
     for path in (ntpath.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, 1 << 19) or ""
         opens = _opened(text, path, ground) if "open(" in text or "read_text(" in text else ()
         for line, file in opens:
-            if _is_utf_8_alone(ground.where.read(file, MOST_BYTES + 1) or b"", encoding):
+            if _needs_another(ground.where.read(file, MOST_BYTES + 1) or b"", encoding):
                 name, python, source = ground.where.name(file), homes[0].executable, f"{path}:{line}"
                 its = ended_start(
                     homes[0].prefix,
@@ -156,19 +160,19 @@ def unreadable_files(ground: Ground) -> Iterator[Reached]:
                 break
 
 
-def _is_utf_8_alone(data: bytes, encoding: str) -> bool:
-    """Whether a small file can be read in UTF-8, and not in another encoding."""
-    if len(data) > MOST_BYTES:
+def _needs_another(data: bytes, encoding: str) -> bool:
+    """Whether a small file is text, and not in this encoding: in UTF-8, or where that is it, in the code page."""
+    if len(data) > MOST_BYTES or b"\0" in data or _decodes(data, encoding):
         return False
-    try:
-        data.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
+    return encoding == "utf-8" or _decodes(data, "utf-8")
+
+
+def _decodes(data: bytes, encoding: str) -> bool:
     try:
         data.decode(encoding)
     except UnicodeDecodeError:
-        return True
-    return False
+        return False
+    return True
 
 
 def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:

@@ -67,7 +67,10 @@ def _in_another_folder(home: EnvironmentView, ended: EndedImport) -> Fix:
 
 
 def correct_file(ended: EndedImport) -> Fix:
-    """Return the advice for a source that an edit left unfinished."""
+    """Return the advice for a source that an edit left unfinished, or that is in another encoding than Python reads."""
+    if ended.name:
+        first = _("Or name its encoding in the first line: {line}", line="# -*- coding: cp1252 -*-")
+        return manual_fix(_("Save {path} as UTF-8", path=ended.path), "" if ended.name == "UTF-16" else first)
     return manual_fix(_("Correct {path}", path=ended.path), restart="program")
 
 

@@ -110,10 +110,11 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
     if edited:
         cause, why = _unfinished(ended)
     elif ended.elsewhere:
-        cause, why = _installed_elsewhere()
+        cause, why = _installed_elsewhere(ended)
     else:
         cause, why = _cause_and_why(home, search, ended, entry)
-    fix, remedy = (correct_file(ended), None) if edited else cure_of_end(home, ended, entry, cause)
+    by_hand = edited or (ended.kind == "damaged" and ended.name)
+    fix, remedy = (correct_file(ended), None) if by_hand else cure_of_end(home, ended, entry, cause)
     return make_finding(
         Step.FRAMEWORKS,
         _severity(home, ended, consumers),
@@ -151,7 +152,7 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
     ):
         return NOTE
     if is_of_programs(home, ended):
-        return home.severity if ended.kind == "damaged" else min(home.severity, WARNING)
+        return home.severity if ended.kind == "damaged" and not ended.name else min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
     undeclared = ended.kind == "absent" and not ended.path and ended.importer and not requirers(home, ended)
     framework = any(FRAMEWORKS.fullmatch(name) for name in consumers)
@@ -214,6 +215,8 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
             other=ended.owner,
             **values,
         )
+    if ended.kind == "damaged" and ended.name:
+        return _("{who} does not start: Python reads programs as UTF-8, and this file is not.", **values)
     if ended.kind == "damaged":
         return _("{who} ends at its start with the Python of {prefix}: the file of {module} is damaged.", **values)
     if ended.kind == "foreign":
@@ -224,6 +227,12 @@ def _program_title(ended: EndedImport, values: dict[str, str]) -> str:
         return _(
             "{who} ends at its start with the Python of {prefix}: {module} is absent, and the Git submodule {name} is empty.",
             name=ended.name,
+            **values,
+        )
+    if ended.unread_line:
+        return _(
+            "{who} ends at its start with the Python of {prefix}: it has no module {module}, and does not read {other}, which leads there.",
+            other=ended.unread_line,
             **values,
         )
     if ended.elsewhere:
@@ -291,6 +300,10 @@ def _cause_and_why(  # noqa: C901, PLR0912 - a flat list of cases
         return "requirement_broken", _why_unmade(ended)
     if ended.kind == "unreadable":
         return "library_unreadable", _("It was installed by another user, or only its owner has access.")
+    if ended.kind == "damaged" and ended.name:
+        return "corrupt_or_truncated_file", _(
+            "It is UTF-16: PowerShell writes so behind > and by Out-File."
+        ) if ended.name == "UTF-16" else _("It has letters of another encoding, such as a code page of Windows.")
     if ended.kind in ("empty", "damaged"):
         return "corrupt_or_truncated_file", _(
             "The package installed it with content: a copy or a download was interrupted, or the disk was full."
@@ -377,7 +390,11 @@ def _unfinished(ended: EndedImport) -> tuple[Cause, str]:
     return "python_environment_broken", why
 
 
-def _installed_elsewhere() -> tuple[Cause, str]:
+def _installed_elsewhere(ended: EndedImport) -> tuple[Cause, str]:
+    if ended.unread_line:
+        return "python_environment_broken", _(
+            "Python reads .pth files in the folders of its own packages, and not in those that PYTHONPATH names."
+        )
     return "wrong_environment_active", _(
         "Each environment has its own packages: pip of another Python installed this one, or the program is meant for that Python."
     )
