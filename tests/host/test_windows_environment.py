@@ -164,3 +164,19 @@ def test_pci_addresses(location: str, address: str) -> None:
 def test_pci_ids() -> None:
     assert windows_environment.pci_ids("VEN_10DE&DEV_2684&SUBSYS_16F410DE&REV_A1") == ("10de", "2684")
     assert windows_environment.pci_ids("odd") == ("", "")
+
+
+@pytest.mark.parametrize(
+    ("enabled", "server", "address"),
+    [
+        (1, "socks=127.0.0.1:10808", "socks4://127.0.0.1:10808"),
+        (1, "ftp=a:1;socks=socks5://b:2", "socks5://b:2"),
+        (1, "http=a:1;https=a:1;socks=b:2", ""),
+        (1, "127.0.0.1:7890", ""),
+        (0, "socks=127.0.0.1:10808", ""),
+        (None, "", ""),
+    ],
+)
+def test_a_socks_proxy_of_windows_own_settings(enabled: int | None, server: str, address: str) -> None:
+    values = {"ProxyEnable": enabled, "ProxyServer": server} if enabled is not None else {}
+    assert windows_environment.proxy_of_settings(values) == address

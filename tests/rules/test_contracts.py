@@ -372,6 +372,21 @@ def test_proxies_of_a_scheme_that_its_readers_do_not_speak(
     assert [(f.cause, f.severity) for f in its] == [("variable_value_wrong", Severity.WARNING)] * wrong
 
 
+@pytest.mark.parametrize(
+    ("installed", "other", "told"),
+    [(("requests",), "", True), (("requests", "pysocks"), "", False), (("httpx",), "", False), (("requests",), "HTTP_PROXY", False)],
+)  # fmt: skip
+def test_a_socks_proxy_of_windows_own_settings(installed: tuple[str, ...], other: str, told: bool):
+    seen = machine("X", "1", *TORCH, *(Distribution(name=n, version="2.0", location=SITE) for n in installed))
+    assert seen.environment is not None
+    key = r"HKCU\Software\Microsoft\Windows\CurrentVersion\Internet Settings"
+    its = [Variable(name="ProxyServer", value="socks4://127.0.0.1:10808", scope="login", source=key)]
+    its += [Variable(name=other, value="http://proxy:3128")] if other else []
+    seen = replace(seen, environment=replace(seen.environment, variables=(*seen.environment.variables, *its)))
+    said = [(f.cause, "setting ProxyServer of Windows" in f.title) for f in found(seen)]
+    assert said == [("variable_value_wrong", True)] * told
+
+
 def test_urllib_prefers_the_proxy_in_small_letters():
     seen = machine("HTTP_PROXY", "socks://proxy:1080", Distribution(name="httpx", version="0.28.1", location=SITE))
     assert found(seen)

@@ -109,6 +109,18 @@ def _apply(block: EnvironmentBlock, variables: list[Variable], *, joined: bool) 
                 block.set(variable.name, f"{first.rstrip(';')};{value}" if first else value)
 
 
+def proxy_of_settings(values: Mapping[str, object]) -> str:
+    """Return the proxy that Python makes of Windows' own settings where these name a SOCKS server alone; empty for any other.
+
+    Source: getproxies_registry in urllib/request.py: "Use SOCKS proxy for HTTP(S) protocols".
+    """
+    if not values.get("ProxyEnable"):
+        return ""
+    parts = dict(p.split("=", 1) for p in str(values.get("ProxyServer", "")).split(";") if "=" in p)
+    address = "" if "http" in parts and "https" in parts else parts.get("socks", "")
+    return "" if not address else address if "://" in address else f"socks4://{address}"
+
+
 def release_name(values: Mapping[str, str]) -> str:
     """Return "Windows 11 Pro 23H2 (22631)" from the values of the registry's CurrentVersion key.
 

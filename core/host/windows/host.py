@@ -18,7 +18,14 @@ from core.common.fact_text import fact_text
 from core.host import process
 from core.host.interface import CompletedProcess, RunOptions
 from core.host.linux.files import loader_architecture
-from core.host.windows.environment import compose_environment, is_display, pci_address, pci_ids, release_name
+from core.host.windows.environment import (
+    compose_environment,
+    is_display,
+    pci_address,
+    pci_ids,
+    proxy_of_settings,
+    release_name,
+)
 from core.host.windows.registered import SERVICES, registered_starts
 from core.model.facts import Machine, PciDevice, RegisteredStart, Scope, Signature, System, Variable, path_text
 
@@ -28,6 +35,7 @@ MACHINE_KEY = r"SYSTEM\CurrentControlSet\Control\Session Manager\Environment"
 """Where the machine's variables are (Microsoft, "Environment Variables", ProcThread)."""
 USER_KEY = "Environment"
 _VOLATILE_KEY = "Volatile Environment"
+_INTERNET_KEY = r"Software\Microsoft\Windows\CurrentVersion\Internet Settings"
 _VERSION_KEY = r"SOFTWARE\Microsoft\Windows NT\CurrentVersion"
 _PCI_KEY = r"SYSTEM\CurrentControlSet\Enum\PCI"
 
@@ -95,6 +103,7 @@ class WindowsHost:
             *_variables(winreg.HKEY_LOCAL_MACHINE, "HKLM", MACHINE_KEY, "machine"),
             *_variables(winreg.HKEY_CURRENT_USER, "HKCU", self._user_key, "user"),
             *_variables(winreg.HKEY_CURRENT_USER, "HKCU", _VOLATILE_KEY, "user"),
+            *_own_proxy(),
         )
 
     def fresh_environment(self) -> dict[str, str]:
@@ -181,6 +190,14 @@ def _registry_values(opened: winreg.HKEYType) -> Iterator[Value]:
     for index in range(winreg.QueryInfoKey(opened)[1]):
         with suppress(OSError):  # It was removed meanwhile.
             yield winreg.EnumValue(opened, index)
+
+
+def _own_proxy() -> Iterator[Variable]:
+    """Yield Windows' own setting for a proxy, where Python makes one of SOCKS of it. No program gets it as a variable."""
+    values = {name: data for name, data, _kind in _values(winreg.HKEY_CURRENT_USER, _INTERNET_KEY) or ()}
+    if address := proxy_of_settings(values):
+        source = rf"HKCU\{_INTERNET_KEY}"
+        yield Variable(name="ProxyServer", value=path_text(address), scope="login", source=source)
 
 
 def _subkeys(root: int, key: str) -> tuple[str, ...] | None:

@@ -257,6 +257,8 @@ def _allowed_rows(contract: Contract) -> list[Evidence]:
 
 def without_backend(home: EnvironmentView, contract: Contract, value: Variable, reader: str, word: str) -> Finding:
     """Return the finding about a value that asks for what is not installed."""
+    own = value.source.endswith("Internet Settings")  # of Windows itself, and no variable
+    words = {"name": value.name, "reader": reader, "word": repr(word), "prefix": home.python.prefix}
     return make_finding(
         Step.ENVIRONMENT,
         NOTE
@@ -265,13 +267,9 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         if contract.fetches
         else home.severity,
         f"backend-{contract.variable.lower()}",
-        _(
-            "The variable {name} asks {reader} for {word}, which is not installed in {prefix}.",
-            name=contract.variable,
-            reader=reader,
-            word=repr(word),
-            prefix=home.python.prefix,
-        ),
+        _("The setting {name} of Windows asks {reader} for {word}, which is not installed in {prefix}.", **words)
+        if own
+        else _("The variable {name} asks {reader} for {word}, which is not installed in {prefix}.", **words),
         cause=cause_of_value(contract.variable),
         why=_("With this value, programs that read the variable cannot fetch anything, such as models or weights.")
         if contract.fetches
@@ -285,12 +283,16 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
         ],
         subject=home.python.prefix,
         fix=manual_fix(
-            _("Remove the variable {name}, or install what it asks for", name=contract.variable),
-            how_to_unset(home.seen.machine.system, value.name),
+            _("Turn the proxy off, or install what it asks for")
+            if own
+            else _("Remove the variable {name}, or install what it asks for", name=contract.variable),
+            _("Settings, Network & internet, Proxy: Manual proxy setup.")
+            if own
+            else how_to_unset(home.seen.machine.system, value.name),
             _install(home, contract, reader),
             restart="terminal",
         ),
-        remedy=unset_in(contract.variable, value.value, home),
+        remedy=None if own else unset_in(contract.variable, value.value, home),
     )
 
 
