@@ -9,7 +9,6 @@ from core.common.late_pattern import late_pattern
 from core.model.facts import PythonEnvironment, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import Unset
-from core.model.steps import Step
 from core.rules.counter import cuda_starts
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.frameworks.fit import gpu_side
@@ -82,9 +81,8 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
     if small := small_shared_memory(seen):
         needed = must_share_memory(seen)
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.nccl-shared-memory",
             WARNING if needed else NOTE,
-            "nccl-shared-memory",
             _("Several GPUs exchange data through /dev/shm, and this container has only {size} of it.", size=small[0].value),
             cause="shared_memory_too_small" if needed else "nccl_failed",
             why=why,
@@ -93,9 +91,8 @@ def little_memory_between_gpus(seen: Snapshot) -> Iterator[Finding]:
         )  # fmt: skip
     if little := little_locked_memory(seen):
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.nccl-locked-memory",
             NOTE,
-            "nccl-locked-memory",
             _("InfiniBand between GPUs needs locked memory, and this session may lock only {size}.", size=little[0].value),
             cause="nccl_failed",
             why=why,
@@ -121,9 +118,8 @@ def network_that_is_not_there(seen: Snapshot) -> Iterator[Finding]:
     if seen.machine.system != "linux":
         return
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.nccl-without-infiniband",
         min(WARNING, max(h.severity for h in homes)) if gpu_side(seen).there else NOTE,
-        "nccl-without-infiniband",
         _("NCCL_NET asks for InfiniBand, which is not active here."),
         cause="variable_value_wrong",
         why=_("NCCL then uses no other network, and programs that use several GPUs end: Failed to initialize any NET plugin."),
@@ -154,9 +150,8 @@ def little_memory_for_workers(seen: Snapshot) -> Iterator[Finding]:
             continue
         size = f"{tools.shared_memory >> 20} MiB"
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.workers-shared-memory",
             WARNING,
-            "workers-shared-memory",
             _("{program} starts worker processes, and {place} has only {size} for their batches.",
               program=tools.workers, place=SHARED_MEMORY, size=size),
             cause="shared_memory_too_small",

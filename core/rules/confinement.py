@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from core.common.i18n import _
 from core.model.facts import Confinement, Snapshot, Start
 from core.model.findings import Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.driver.facts import has_gpu_on_bus
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.ways import way_words
@@ -60,9 +60,8 @@ def _finding(seen: Snapshot, home: EnvironmentView, start: Start, one: Confineme
     title, why = _words(home, one)
     values = {"lines": _instead(one), "unit": basename(start.at)}
     told = make_finding(
-        Step.ENVIRONMENT,
+        "environment.confined-service",
         severity,
-        "confined-service",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
         cause="service_confined",
         why=why,

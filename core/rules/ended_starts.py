@@ -12,7 +12,6 @@ from core.common.text import join_names
 from core.knowledge.modules import module_of
 from core.model.facts import Snapshot, Start, StartedPython, StartLine
 from core.model.findings import Evidence, Finding
-from core.model.steps import Step
 from core.rules.ended_windows_starts import WINDOWS_ENDS
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView
@@ -27,9 +26,8 @@ def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: Starte
     end = ENDS[one.fault]
     title, why, fix = end.describe(home, start, one)
     told = make_finding(
-        Step.ENVIRONMENT,
+        "environment.start-ends",
         home.severity if end.everywhere else WARNING if home.near <= 2 else NOTE,
-        "start-ends",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
         cause=end.cause,
         why=why,

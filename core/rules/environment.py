@@ -14,7 +14,6 @@ from core.model.findings import Evidence, Finding
 from core.model.path_list import entry_key, split_entries
 from core.model.paths import parent
 from core.model.remedies import DropDead, ExpandVariables
-from core.model.steps import Step
 from core.model.variable_names import CUDA_WORDS
 from core.rules.consumer_loads import consumer_loads
 from core.rules.snapshot_queries import effective_variable, python_of
@@ -41,9 +40,8 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
         odd = [e for e in entries if any(m in HARMLESS_MARKS for m in e.marks)]
         if odd:
             yield make_finding(
-                Step.ENVIRONMENT,
+                "environment.untidy-path",
                 NOTE,
-                "untidy-path",
                 n_(
                     "{name} has {n} entry that has no effect.",
                     "{name} has {n} entries that have no effect.",
@@ -88,9 +86,8 @@ def broken_entries(seen: Snapshot) -> Iterator[Finding]:
         why = _entry_fault(e, seen.machine.system == "windows")
         if why:
             yield make_finding(
-                Step.ENVIRONMENT,
+                "environment.broken-entry",
                 WARNING,
-                "broken-entry",
                 _(
                     "{variable} contains a CUDA folder in a form that the loader does not understand.",
                     variable=e.variable,
@@ -134,9 +131,8 @@ def cut_values(seen: Snapshot) -> Iterator[Finding]:
     rows = {(r.file, r.line): (s, r) for s in seen.starts or () for r in s.lines if r.cut and not r.overridden}
     for start, row in rows.values():
         told = make_finding(
-            Step.ENVIRONMENT,
+            "environment.cut-value",
             WARNING,
-            "cut-value",
             _(
                 "Line {line} of {file} sets {name} to {value} alone.",
                 line=row.line,
@@ -181,9 +177,8 @@ def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
         lost = [folder for _text, folder in entries if entry_key(folder, "windows") not in reached]
         missed = _lost_in(lost, seen)
         yield make_finding(
-            Step.ENVIRONMENT,
+            "environment.plain-path",
             ERROR if missed else WARNING,
-            "plain-path",
             _("The variables in the {scope} PATH are not replaced, because its kind is REG_SZ.", scope=v.scope),
             cause="cuda_not_on_search_path" if missed else "",
             why=_(
@@ -236,9 +231,8 @@ def exceeded_limits(seen: Snapshot) -> Iterator[Finding]:
         beyond = limit.variable.upper() == "PATH" and limit.limit == LONGEST
         lost = _not_found(seen) if beyond else []
         yield make_finding(
-            Step.ENVIRONMENT,
+            "environment.limit",
             ERROR if lost else NOTE if limit.limit == OF_DIALOGS else WARNING,
-            "limit",
             translate_fact(limit.text),
             cause="path_too_long" if beyond else "",
             why=_("Programs can get a shortened or unusable value."),
@@ -264,9 +258,8 @@ def writable_folders(seen: Snapshot) -> Iterator[Finding]:
         mine = [e for e in odd if e.variable == name]
         if mine:
             yield make_finding(
-                Step.ENVIRONMENT,
+                "environment.writable-by-others",
                 NOTE,
-                "writable-by-others",
                 n_(
                     "Everyone on this machine can put files into {n} folder of {name}.",
                     "Everyone on this machine can put files into {n} folders of {name}.",
@@ -286,9 +279,8 @@ def variables_in_order(seen: Snapshot) -> Iterator[Finding]:
     count = len([e for e in seen.environment.entries if e.variable in SEARCH_PATHS])
     names = [v.name for v in seen.environment.variables if v.name.upper().startswith(("CUDA", "CUDNN", "LD_LIB"))]
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.in-order",
         GOOD,
-        "in-order",
         n_(
             "Search paths: {n} entry was checked, and no fault was found.",
             "Search paths: {n} entries were checked, and no fault was found.",
@@ -303,9 +295,8 @@ def changed_since_session(seen: Snapshot) -> Iterator[Finding]:
     for r in seen.environment.renewed if seen.environment else ():
         at_once = r.scope == "environment"
         yield make_finding(
-            Step.ENVIRONMENT,
+            "environment.older-session",
             NOTE,
-            "older-session",
             _(
                 "This session still has {name} from before a change to the activation of {prefix}.",
                 name=r.name,

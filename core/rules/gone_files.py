@@ -10,7 +10,7 @@ from core.common.i18n import _
 from core.common.text import join_names
 from core.model.facts import GoneFile, Snapshot, Start
 from core.model.findings import Evidence, Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.ways import CONCRETE, way_words
 from core.rules.wording import make_finding, manual_fix, observation
@@ -35,9 +35,8 @@ def files_that_end_the_start(seen: Snapshot) -> Iterator[Finding]:
         if home is None or gone is None or start.kind not in CONCRETE:
             continue
         told = make_finding(
-            Step.ENVIRONMENT,
+            "environment.file-of-variables-gone",
             home.severity,
-            "file-of-variables-gone",
             _(
                 "Only in {ways}: the file {path} is not there, so nothing starts.",
                 ways=way_words(seen, (start.id,)),

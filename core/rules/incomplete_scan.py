@@ -30,9 +30,8 @@ def probe_errors(seen: Snapshot) -> Iterator[Finding]:
     for error in seen.errors:
         step, what = PROBE_SUBJECTS.get(error.probe, (Step.ENVIRONMENT, error.probe))
         yield make_finding(
-            step,
+            f"{step}.not-examined",
             UNKNOWN,
-            "not-examined",
             join_sentences(_("Undecided: {what}.", what=_(what)), _end_text(error.kind)),
             why=_("This report says nothing about it, neither good nor bad. Scan again to decide it."),
             evidence=[
@@ -70,10 +69,10 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
         if one.what == "imports":
             yield _imports(one, evidence)
             continue
+        step = Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS
         yield make_finding(
-            Step.ENVIRONMENT if one.what == "folder" else Step.FRAMEWORKS,
+            f"{step}.not-examined" if wanted else f"{step}.left-alone",
             UNKNOWN if wanted else NOTE,
-            "not-examined" if wanted else "left-alone",
             _("{path} does not respond, so its content was not examined.", path=one.path)
             if one.what == "folder"
             else _("{path} did not finish in time, so it was not tested further.", path=one.path),
@@ -97,9 +96,8 @@ def unexamined_places(seen: Snapshot) -> Iterator[Finding]:
 def _imports(one: Unexamined, evidence: list[Evidence]) -> Finding:
     """Imports that there was no time to follow: no alarm, and undecided only where the person named the environment."""
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.not-examined" if one.wanted_by else "frameworks.left-alone",
         UNKNOWN if one.wanted_by else NOTE,
-        "not-examined" if one.wanted_by else "left-alone",
         _("Time ran out before everything that {path} imports was examined.", path=one.path),
         why=_("The imports that were followed in time are judged; the others were not examined."),
         evidence=evidence,
@@ -112,9 +110,8 @@ def only_files(seen: Snapshot) -> Iterator[Finding]:
     """A system other than the running one was examined."""
     if seen.machine.other_root:
         yield make_finding(
-            Step.ENVIRONMENT,
+            "environment.only-files",
             NOTE,
-            "only-files",
             _(
                 "Only files below {folder} were read. Nothing of that system was loaded or run.",
                 folder=seen.machine.other_root,

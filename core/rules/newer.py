@@ -10,7 +10,7 @@ from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon, releas
 from core.model.facts import FrameworkBuild, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import is_inside
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.consumer_loads import ConsumerLoad, describe_copy, load_failures
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import candidate_evidence
@@ -38,20 +38,18 @@ def horizon_evidence(name: Family) -> Evidence:
 
 
 def not_judged(
-    step: Step,
+    id: str,
     name: Family,
     title: str,
     *,
-    id: str = "newer-than-known",
     severity: Severity = UNKNOWN,
     evidence: Iterable[Evidence],
     subject: str,
 ) -> Finding:
     """Return the finding that something is beyond the tables."""
     return make_finding(
-        step,
-        severity,
         id,
+        severity,
         title,
         why=join_sentences(
             _("The newest release in these tables came out on {date}.", date=horizon_of(name).known_until),
@@ -68,7 +66,7 @@ def newer_gpus(seen: Snapshot) -> Iterator[Finding]:
         if is_beyond_horizon("gpu", gpu.compute_capability):
             capability = gpu.compute_capability or ""
             yield not_judged(
-                Step.DRIVER,
+                "driver.newer-than-known",
                 "gpu",
                 _(
                     "The {name} (compute capability {capability}) is newer than this Convalesce knows: not judged.",
@@ -90,7 +88,7 @@ def newer_toolkits(seen: Snapshot) -> Iterator[Finding]:
         if is_beyond_horizon("cuda", toolkit.version) and root not in told_of:
             told_of.add(root)
             yield not_judged(
-                Step.TOOLKIT,
+                "toolkit.newer-than-known",
                 "cuda",
                 _(
                     "CUDA {version} in {folder} is newer than this Convalesce knows: not judged.",
@@ -109,7 +107,7 @@ def newer_packages(seen: Snapshot) -> Iterator[Finding]:
             made_for = re.fullmatch(r"nvidia-[a-z-]+-cu(\d{2,3})", d.name)
             if made_for and is_beyond_horizon("cuda", made_for[1]):
                 yield not_judged(
-                    Step.TOOLKIT,
+                    "toolkit.newer-than-known",
                     "cuda",
                     _(
                         "CUDA {version} in {folder} is newer than this Convalesce knows: not judged.",
@@ -155,7 +153,7 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
     name = package.partition(" ")[0]
     values = {"package": package, "prefix": home.python.prefix, "cuda": build.cuda if build else None}
     return not_judged(
-        Step.FRAMEWORKS,
+        f"frameworks.newer-{name}",
         its,
         _(
             "{package} in {prefix} was built for CUDA {cuda}, which is newer than this Convalesce knows: not judged.",
@@ -163,7 +161,6 @@ def _framework(home: EnvironmentView, its: Family, package: str, build: Framewor
         )
         if its == "cuda"
         else _("{package} in {prefix} is newer than this Convalesce knows: not judged.", **values),
-        id=f"newer-{name}",
         severity=_severity_for(home),
         evidence=[
             *([observation(_("Built for CUDA"), build.cuda, build.cuda_source)] if build and build.cuda else []),
@@ -179,7 +176,7 @@ def newer_copies(seen: Snapshot) -> Iterator[Finding]:
     for copy in seen.cudnn or ():
         if is_beyond_horizon("cudnn", copy.major) and copy.major not in loaded:
             yield not_judged(
-                Step.CUDNN,
+                "cudnn.newer-than-known",
                 "cudnn",
                 _("{copy} is newer than this Convalesce knows: not judged.", copy=describe_copy(copy)),
                 severity=NOTE,
@@ -198,7 +195,7 @@ def newer_load(c: ConsumerLoad) -> Iterator[Finding]:
     }
     roll = c.load.roll_call
     yield not_judged(
-        Step.CUDNN,
+        "cudnn.newer-than-known",
         name,
         _("{copy} is newer than this Convalesce knows: not judged for {label}.", **values)
         if name == "cudnn"

@@ -27,9 +27,8 @@ def _not_run_finding(one: Execution) -> Finding:
     followed = one.what == "search path"
     where = at.path if at else one.path
     return make_finding(
-        STEPS[one.what],
+        f"{STEPS[one.what]}.not-trusted",
         NOTE if followed else UNKNOWN,
-        "not-trusted",
         _("{path} on a search path was not followed: other users can change {at}.", path=one.path, at=where)
         if followed
         else _("{path} was not run: other users can change {at}.", path=one.path, at=where),

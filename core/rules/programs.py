@@ -15,7 +15,6 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.path_list import join_entries
 from core.model.paths import file_name, is_inside, normalise, parent, path_module
 from core.model.remedies import AddFolder, Place, PreferFolder, Remedy
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.driver.parts import whole_driver
 from core.rules.snapshot_queries import candidate_evidence, meant_entries
@@ -35,9 +34,8 @@ def unexamined_programs(seen: Snapshot) -> Iterator[Finding]:
     for program in seen.programs or ():
         if program.problem and program.state not in DAMAGED:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.not-examined",
                 UNKNOWN,
-                "not-examined",
                 _("The program {named} was not examined.", named=program.named),
                 why=translate_fact(program.problem),
                 evidence=_program_rows(program),
@@ -54,9 +52,8 @@ def damaged_programs(seen: Snapshot) -> Iterator[Finding]:
     for program in seen.programs or ():
         if program.state in DAMAGED:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.program-damaged",
                 ERROR,
-                "program-damaged",
                 _("The program {program} is damaged.", program=_name(program, seen)),
                 cause="corrupt_or_truncated_file",
                 why=_(
@@ -80,9 +77,8 @@ def without_its_folder(seen: Snapshot) -> Iterator[Finding]:
             continue
         values = {"program": _name(program, seen), "path": program.lost}
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.program-without-its-folder",
             ERROR,
-            "program-without-its-folder",
             _("The program {program} has lost its folder: {path} is not there.", **values)
             if program.alone
             else _("The program {program} has lost a part of itself: {path} is not there.", **values),
@@ -157,9 +153,8 @@ def _missing(program: ExaminedProgram, gone: list[Resolution], seen: Snapshot, *
         *(row for f in dict.fromkeys(there.values()) for row in meant_entries(seen, f)),
     ]
     return make_finding(
-        Step.CUDNN,
+        "cudnn.program-library-missing" if certain else "cudnn.program-library-not-found",
         ERROR if certain else WARNING,
-        "program-library-missing" if certain else "program-library-not-found",
         n_(
             "The program {program} does not find a library that it needs: {names}.",
             "The program {program} does not find {n} libraries that it needs: {names}.",
@@ -303,9 +298,8 @@ def misfit_libraries(seen: Snapshot) -> Iterator[Finding]:
             name, gap = file_name(system, provider), gaps[0]
             fix, remedy = _bypass_fix(program, provider, gap.how, gap.others[0] if gap.others else "", seen)
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.program-library-misfit",
                 ERROR,
-                "program-library-misfit",
                 _(
                     "{offers} does not provide {what}, which {wants} of {who} needs.",
                     offers=name,
@@ -348,9 +342,8 @@ def unfit_libraries(seen: Snapshot) -> Iterator[Finding]:
                 "unreadable": "library_unreadable",
             }
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.program-library-unfit",
                 ERROR,
-                "program-library-unfit",
                 _("The program {program} cannot load {name}.", program=_name(program, seen), name=r.name),
                 cause=causes.get(first.outcome, "corrupt_or_truncated_file"),
                 why=_(
@@ -386,9 +379,8 @@ def older_process(seen: Snapshot) -> Iterator[Finding]:
                 )
         if rows:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.program-older",
                 WARNING,
-                "program-older",
                 _(
                     "The running program {program} uses other libraries than it would get now.",
                     program=_name(program, seen),
@@ -411,9 +403,8 @@ def whole_programs(seen: Snapshot) -> Iterator[Finding]:
         form = path_module(seen.machine.system)
         rows = dict.fromkeys((r.name, form.normpath(r.winner.path)) for r in ours if r.winner)
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.program-whole" if rows else "cudnn.program-without-cuda",
             GOOD if rows else NOTE,
-            "program-whole" if rows else "program-without-cuda",
             _("The program {program} finds every library that it names.", program=_name(program, seen))
             if rows
             else _("The program {program} names no library of CUDA.", program=_name(program, seen)),

@@ -20,7 +20,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.path_list import LIBRARY_VARIABLE
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import PointTo, PutPackageBack
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import by_importance
 from core.rules.cudnn.cuda_libraries import family_and_major, unusable_libraries
@@ -47,9 +47,8 @@ def misleading_variables(seen: Snapshot) -> Iterator[Finding]:
         better = fitting_toolkit(seen, cuda) if cuda else _newest_toolkit(seen)
         none_fits = bool(cuda) and better is None and bool(_installed_toolkits(seen))
         yield make_finding(
-            Step.TOOLKIT,
+            "toolkit.variable-wrong",
             WARNING if _has_reader(seen) else NOTE,
-            "variable-wrong",
             problem,
             cause="cuda_path_env_wrong",
             why=_(
@@ -180,9 +179,8 @@ def disagreeing_variables(seen: Snapshot) -> Iterator[Finding]:
         system = seen.machine.system
         if normalise(system, one.value) != normalise(system, two.value):
             yield make_finding(
-                Step.TOOLKIT,
+                "toolkit.variables-disagree",
                 NOTE,
-                "variables-disagree",
                 _("CUDA_PATH and CUDA_HOME point to different folders."),
                 why=_("Some programs use one of them, some the other. It matters if the two have different versions."),
                 evidence=[observation(v.name, v.value, v.source or v.scope) for v in (one, two)],
@@ -199,9 +197,8 @@ def damaged_toolkit_libraries(seen: Snapshot) -> Iterator[Finding]:
             loaded = [row for f in bad for row in used.get(normalise(system, f.path), ())]
             severity = ERROR if loaded else NOTE if _nobody_comes_to(seen, toolkit, bad) else WARNING
             yield make_finding(
-                Step.TOOLKIT,
+                f"toolkit.{name}" if loaded else f"toolkit.unused-{name}",
                 severity,
-                name if loaded else f"unused-{name}",
                 _(words, names=join_names(f.name for f in bad)),
                 cause=cause,
                 why=_("Every program that loads this library fails, often with a message that names another file.")
@@ -381,9 +378,8 @@ def toolkits_in_order(seen: Snapshot) -> Iterator[Finding]:
             continue
         owner = f" ({toolkit.owner})" if toolkit.owner else ""
         yield make_finding(
-            Step.TOOLKIT,
+            "toolkit.whole",
             GOOD,
-            "whole",
             n_(
                 "CUDA {version} in {folder}: {n} library was checked (header and length), and no fault was found.",
                 "CUDA {version} in {folder}: {n} libraries were checked (headers and lengths), and no fault was found.",

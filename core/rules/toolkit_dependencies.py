@@ -18,7 +18,6 @@ from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import LibraryFile, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import parent
-from core.model.steps import Step
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 
 LOADERS = ("LD_LIBRARY_PATH", "PATH", "ld.so.cache")
@@ -116,9 +115,8 @@ def _finding(  # noqa: PLR0917 - what one tells
 ) -> Finding:
     used = [n for n in toolkit.named_by if USES.fullmatch(n)]
     return make_finding(
-        Step.TOOLKIT,
+        f"toolkit.incomplete-{name}" if used else f"toolkit.unused-incomplete-{name}",
         WARNING if used else NOTE,
-        f"incomplete-{name}" if used else f"unused-incomplete-{name}",
         title,
         cause=cause,
         why=why if used else _("Nothing that was examined uses this toolkit."),

@@ -12,7 +12,6 @@ from core.model.facts import HostCompiler, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import UseSystemTool
-from core.model.steps import Step
 from core.rules.driver.facts import cuda_libraries, driver_works
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
@@ -51,9 +50,8 @@ def refused_host_compiler(seen: Snapshot) -> Iterator[Finding]:
     newest = limits.clang if used.kind == "clang" else limits.gcc
     plus = "clang++" if used.kind == "clang" else "g++"
     yield make_finding(
-        Step.TOOLKIT,
+        "toolkit.host-compiler-refused",
         NOTE,
-        "host-compiler-refused",
         _(
             "nvcc of CUDA {cuda} refuses {compiler} {version}: it accepts up to {newest}.",
             cuda=limits.cuda,
@@ -97,9 +95,8 @@ def engine_without_toolkit(seen: Snapshot) -> Iterator[Finding]:
     if not names or seen.driver is None or seen.tools is None or not driver_works(seen.driver):
         return
     yield make_finding(
-        Step.DRIVER,
+        "driver.engine-without-toolkit",
         NOTE,
-        "engine-without-toolkit",
         _(
             "Containers of {names} get no GPU here: NVIDIA's Container Toolkit is not installed.",
             names=", ".join(names),
@@ -140,9 +137,8 @@ def engine_without_description(seen: Snapshot) -> Iterator[Finding]:
     if not asking or not tools.container_toolkit or seen.driver is None or not driver_works(seen.driver):
         return
     yield make_finding(
-        Step.DRIVER,
+        "driver.engine-without-description",
         NOTE,
-        "engine-without-description",
         _("Containers of podman get no GPU here: no description of the GPUs (CDI) exists."),
         cause="container_cdi_unresolved",
         why=_("This matters only if you use the GPU in containers. Programs outside containers are not affected."),
@@ -170,9 +166,8 @@ def description_of_lost_files(seen: Snapshot) -> Iterator[Finding]:
             continue  # an older driver's files are told as such
         own = one.path == OWN_DESCRIPTION
         yield make_finding(
-            Step.DRIVER,
+            "driver.cdi-lost-files",
             WARNING,
-            "cdi-lost-files",
             _("Containers that get the GPU by {path} do not start: it names files that do not exist.", path=one.path),
             cause="container_cdi_unresolved",
             why=_(
@@ -208,9 +203,8 @@ def linker_without_driver(seen: Snapshot) -> Iterator[Finding]:
             folder = there[0].rpartition("/")[0]
             name = one.reader.partition(" ")[0]
             yield make_finding(
-                Step.TOOLKIT,
+                f"toolkit.linker-without-libcuda-{name}",
                 NOTE,
-                f"linker-without-libcuda-{name}",
                 _("{reader} in {prefix} cannot link kernels: its linker finds no libcuda.so.", reader=one.reader, prefix=one.prefix)
                 if one.drivers
                 else _("{reader} in {prefix} cannot link kernels: it does not find the driver's libcuda.so.1.", reader=one.reader, prefix=one.prefix),

@@ -15,7 +15,7 @@ from core.model.facts import PythonEnvironment, Snapshot, Start, StartedPython, 
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, is_inside, join_path, normalise, parent
 from core.model.remedies import InstallPackages, NamePython
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.ended_starts import ENDS, ended_start, followed_rows, kept_words, misset_rows
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -102,9 +102,8 @@ def _finding(
             f'set "{name}={row.value.strip().strip(chr(34))}"',
         )
     told = make_finding(
-        Step.ENVIRONMENT,
+        "environment.another-python-runs",
         _severity(home, one, lacking),
-        "another-python-runs",
         _("Only in {ways}: {title}", ways=way_words(seen, (start.id,)), title=title),
         cause=cause,
         why=why,

@@ -37,9 +37,8 @@ class Cure(Fix, frozen=True, kw_only=True):
 
 
 def make_finding(
-    step: Step,
+    id: str,
     severity: Severity,
-    name: str,
     title: str,
     *,
     cause: OptionalCause = "",
@@ -50,12 +49,13 @@ def make_finding(
     remedy: Remedy | None = None,
     subjects: Iterable[str] = (),
 ) -> Finding:
-    """Return a Finding whose id is the step and the name: "driver.no-gpu"; its first subject stands for several."""
+    """Return a Finding whose id begins with its step: "driver.no-gpu"; its first subject stands for several."""
+    step = Step(id.partition(".")[0])
     rows, several = list(evidence), tuple(dict.fromkeys(subjects))
     if isinstance(fix, Cure):
         remedy, fix = remedy or fix.its, Fix(title=fix.title, advice=fix.advice, restart=fix.restart)
     told = Finding(
-        id=f"{step.value}.{name}",
+        id=id,
         cause=cause,
         step=step,
         severity=severity,

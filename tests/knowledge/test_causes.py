@@ -45,9 +45,9 @@ from core.model.steps import Severity, Step
 a: dict[Cause, int] = {"gpu_busy": 1}
 b: dict[Cause, int] = {"gpu_buzy": 1}
 c: tuple[Cause, ...] = ("gpu_busy", "gpu_buzy")
-d = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_busy")
-e = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.", cause="gpu_buzy")
-f = make_finding(Step.DRIVER, Severity.ERROR, "x", "X.")
+d = make_finding("driver.x", Severity.ERROR, "X.", cause="gpu_busy")
+e = make_finding("driver.x", Severity.ERROR, "X.", cause="gpu_buzy")
+f = make_finding("driver.x", Severity.ERROR, "X.")
 """
 
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, GoneFile, Snapshot, Start, StartKind
 from core.model.findings import Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.gone_files import files_that_end_the_start, with_gone_files
 from core.rules.wording import concern_row, make_finding
 from tests.machines import PREFIX, python, wheel_machine
@@ -46,7 +46,7 @@ def test_nothing_starts_without_it(ends: bool, kind: StartKind, prefix: str, tol
 def lacking(cause: str, *ways: str) -> Finding:
     its = python(distributions=(Distribution(name="torch", version="2.6.0"),))
     row = concern_row(its.consumer("torch 2.6.0"))
-    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "It lacks a library.", cause=cause, evidence=[row])
+    made = make_finding("frameworks.x", Severity.ERROR, "It lacks a library.", cause=cause, evidence=[row])
     return replace(made, ways=ways)
 
 

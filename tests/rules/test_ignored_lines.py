@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from core.model.facts import Distribution, Snapshot, Start, StartLine
 from core.model.facts.starting import LineForm
 from core.model.findings import Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.ignored_lines import with_ignored_lines
 from core.rules.wording import concern_row, make_finding
 from tests.machines import PREFIX, python, wheel_machine
@@ -25,7 +25,7 @@ def machine(name: str = "LD_LIBRARY_PATH", form: LineForm = "assignments") -> Sn
 def lacking(cause: str, *ways: str) -> Finding:
     its = python(distributions=(Distribution(name="torch", version="2.6.0"),))
     row = concern_row(its.consumer("torch 2.6.0"))
-    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "It lacks a library.", cause=cause, evidence=[row])
+    made = make_finding("frameworks.x", Severity.ERROR, "It lacks a library.", cause=cause, evidence=[row])
     return replace(made, ways=ways)
 
 

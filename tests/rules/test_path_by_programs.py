@@ -17,7 +17,7 @@ from core.model.facts import (
     StartCode,
 )
 from core.model.findings import Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.start_code import path_by_start_code
 from core.rules.own_path import with_own_path
 from core.rules.wording import make_finding
@@ -63,7 +63,7 @@ def test_start_up_code_that_replaces_path(
 
 
 def about(prefix: str, cause: str = "cuda_not_on_search_path") -> Finding:
-    made = make_finding(Step.FRAMEWORKS, Severity.ERROR, "x", "x", cause=cause, subject=prefix)
+    made = make_finding("frameworks.x", Severity.ERROR, "x", cause=cause, subject=prefix)
     return replace(made, consumers=(f"python/ctranslate2:{prefix}",))
 
 

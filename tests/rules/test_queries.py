@@ -127,9 +127,9 @@ def test_a_damaged_toolkit_is_installed_again_as_it_came(
 
 
 def test_a_dead_driver_explains_who_needs_it_and_no_other_environment() -> None:
-    driver = replace(make_finding(Step.DRIVER, ERROR, "start", "t"), consumers=("python:/a",))
+    driver = replace(make_finding("driver.start", ERROR, "t"), consumers=("python:/a",))
     for whom, expected in (("python:/a", True), ("python:/b", False)):
-        load = replace(make_finding(Step.FRAMEWORKS, ERROR, "trial-failed", "t"), consumers=(whom,))
+        load = replace(make_finding("frameworks.trial-failed", ERROR, "t"), consumers=(whom,))
         assert is_consequence(load, driver) is expected
         assert is_consequence(load, replace(driver, consumers=()))
 

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from core.model.facts import FrameworkTrial, Mapped, PackageTrial, ProgramTrial, full_id, split_id
 from core.model.findings import Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.refuted import without_refuted
 from core.rules.ways import THIS_SESSION
 from core.rules.wording import ERROR, make_finding
@@ -15,7 +15,7 @@ from tests.machines import PREFIX, wheel_machine
 
 
 def finding(name: str, *consumers: str, ways: tuple[str, ...] = ()) -> Finding:
-    made = make_finding(Step.FRAMEWORKS, ERROR, name, "x", cause="module_shadowed")
+    made = make_finding(f"frameworks.{name}", ERROR, "x", cause="module_shadowed")
     return replace(made, consumers=tuple(full_id(PREFIX, c) for c in consumers), ways=ways)
 
 

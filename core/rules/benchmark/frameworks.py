@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.benchmark.wording import folders_of, gpu_name, gpu_runs, not_as_predicted, prediction_rows, run_concerns
 from core.rules.cudnn.not_found import all_overriding
 from core.rules.snapshot_queries import cudnn_mapped
@@ -23,9 +22,8 @@ def framework_results(seen: Snapshot) -> Iterator[Finding]:
                 yield _framework_fails(run, its, alone=alone)
             elif its.gpu is False:
                 yield make_finding(
-                    Step.BENCHMARK,
+                    "benchmark.framework-without-gpu",
                     NOTE,
-                    "framework-without-gpu",
                     _("{name} computes on the processor here: this build has no GPU support.", name=its.framework),
                     why=_("There is nothing to compare with, and nothing that the driver or cuDNN could do about it."),
                     subject=its.python,
@@ -43,9 +41,8 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
         title = _("{named}: {framework} computes wrong convolutions.", **named_)
     said = its.problem or its.detail or its.output.strip()[-600:]
     return make_finding(
-        Step.BENCHMARK,
+        "benchmark.framework",
         ERROR,
-        "framework",
         title,
         why=_(
             "cuDNN computes correctly without it, with the files that the search predicts, so the cause is "
@@ -74,9 +71,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
             if len(folders) > 1:
                 override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
                 yield make_finding(
-                    Step.BENCHMARK,
+                    "benchmark.framework-mixed-files",
                     ERROR,
-                    "framework-mixed-files",
                     _("{name} loads cuDNN's files from {n} folders.", name=its.framework, n=len(folders)),
                     cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                     why=_(
@@ -89,9 +85,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
                 )
             elif differ:
                 yield make_finding(
-                    Step.BENCHMARK,
+                    "benchmark.framework-other-files",
                     WARNING,
-                    "framework-other-files",
                     _("{name} uses other files of cuDNN than the search predicts.", name=its.framework),
                     why=_(
                         "Only the files that a program really maps decide it; cuDNN alone was measured with the "

@@ -11,7 +11,6 @@ from core.common.text import capitalise, join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.model.facts import Check, GpuRun, Rung, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.steps import Step
 from core.rules.benchmark import frameworks, speed
 from core.rules.benchmark.wording import (
     cause_of,
@@ -36,7 +35,7 @@ PROGRAMS_XID = late_pattern(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
 def nothing_run(seen: Snapshot) -> Iterator[Finding]:
     """There was nothing to measure."""
     if seen.benchmark and seen.benchmark.problem:
-        yield make_finding(Step.BENCHMARK, NOTE, "not-run", seen.benchmark.problem)
+        yield make_finding("benchmark.not-run", NOTE, seen.benchmark.problem)
 
 
 def broken_rung(seen: Snapshot) -> Iterator[Finding]:
@@ -50,9 +49,8 @@ def broken_rung(seen: Snapshot) -> Iterator[Finding]:
             severity = NOTE if hidden else WARNING if toolkit or number else ERROR
             cause = "" if hidden else cause_of(rung, run, seen)
             yield make_finding(
-                Step.BENCHMARK,
+                f"benchmark.ladder-{rung.layer}",
                 severity,
-                f"ladder-{rung.layer}",
                 _(
                     '{named}: the first step that fails is "{name}".',
                     named=gpu_name(run),
@@ -117,9 +115,8 @@ def process_died(seen: Snapshot) -> Iterator[Finding]:
         if run.ended and not any(r.state == "failed" for r in run.rungs):
             what = re.sub(r"^(\w)", lambda m: m[1].lower(), translate_fact(run.during)) or _("working")
             yield make_finding(
-                Step.BENCHMARK,
+                "benchmark.died",
                 ERROR,
-                "died",
                 _("{named}: cuDNN ended the program, or hung, while {what}.", named=gpu_name(run), what=what),
                 why=_(
                     "A program that does the same fails in the same way. The other measurements were made without "
@@ -144,9 +141,8 @@ def one_way(seen: Snapshot) -> Iterator[Finding]:
             if works and not any(c.right and c.algorithm.startswith(way) for c in every):
                 said = next(c.detail for c in every if c.algorithm == way)
                 yield make_finding(
-                    Step.BENCHMARK,
+                    "benchmark.one-way",
                     WARNING,
-                    "one-way",
                     _(
                         "{named}: cuDNN computes convolutions through only one of its interfaces; the {way} do not work.",
                         named=gpu_name(run),
@@ -174,9 +170,8 @@ def wrong_results(seen: Snapshot) -> Iterator[Finding]:
             continue
         cause, why, more = _blamed_cause(run, bad, seen)
         yield make_finding(
-            Step.BENCHMARK,
+            "benchmark.wrong-result",
             ERROR,
-            "wrong-result",
             _("{named}: convolutions give wrong results, and no call reports an error.", named=gpu_name(run)),
             cause=cause,
             why=why,
@@ -243,9 +238,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
         folders = folders_of(run.mapped, system)
         if differ and len(folders) == 1:
             yield make_finding(
-                Step.BENCHMARK,
+                "benchmark.other-files",
                 WARNING,
-                "other-files",
                 _("{named}: other library files were used than the search predicts.", named=gpu_name(run)),
                 why=_(
                     "Only the files that a program really maps decide it. Something other than search paths is involved: a preloaded library, a file that was replaced, or a loader's cache."
@@ -256,9 +250,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
         elif len(folders) > 1:
             override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
             yield make_finding(
-                Step.BENCHMARK,
+                "benchmark.mixed-files",
                 ERROR,
-                "mixed-files",
                 _("{named}: cuDNN's files came from {count} folders.", named=gpu_name(run), count=len(folders)),
                 cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
                 why=_(
@@ -283,7 +276,7 @@ def right_results(seen: Snapshot) -> Iterator[Finding]:
         if told and all(c.right for c in told) and whole:
             kinds = join_names(dict.fromkeys(c.type for c in told))
             yield make_finding(
-                Step.BENCHMARK, GOOD, "right",
+                "benchmark.right", GOOD,
                 _("{named}: all {count} convolution checks passed ({kinds}), with cuDNN {version}.", named=gpu_name(run), count=len(told), kinds=kinds, version=run.version or _('of unknown version')),
                 subject=run_subject(run),
             )  # fmt: skip

@@ -9,7 +9,7 @@ from core.common.text import join_names
 from core.knowledge.gpu_rates import GpuRates, gpu_rates
 from core.model.facts import GpuRun, RateLimit, Snapshot, Timing
 from core.model.findings import Evidence, Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.benchmark.wording import (
     free_memory,
     gpu_holders,
@@ -45,9 +45,8 @@ def slow_card(seen: Snapshot) -> Iterator[Finding]:
                 yield _much_slower(run, [_below_typical(*row) for row in low], reasons, around)
             elif is_busy(run):
                 yield make_finding(
-                    Step.BENCHMARK,
+                    "benchmark.busy",
                     WARNING,
-                    "busy",
                     _("{named}: another program computes on it, so the figures are not valid.", named=gpu_name(run)),
                     subject=run_subject(run),
                     evidence=reasons,
@@ -88,9 +87,8 @@ def _much_slower(run: GpuRun, rows: list[Evidence], reasons: list[Evidence], aro
 def _as_fast(run: GpuRun, judged: list[tuple[Timing, RateLimit, float]]) -> Finding:
     text = join_names(f"{t.type} {share:.0%}" for t, _limit, share in judged)
     return make_finding(
-        Step.BENCHMARK,
+        "benchmark.speed",
         GOOD,
-        "speed",
         _("{named} is as fast as such a card should be: {text} of its limit.", named=gpu_name(run), text=text),
         subject=run_subject(run),
     )
@@ -99,9 +97,8 @@ def _as_fast(run: GpuRun, judged: list[tuple[Timing, RateLimit, float]]) -> Find
 def _not_judged(run: GpuRun, reached: list[tuple[Timing, RateLimit, float]], rows: list[Evidence]) -> Finding:
     text = join_names(f"{t.type} {share:.0%}" for t, _limit, share in reached)
     return make_finding(
-        Step.BENCHMARK,
+        "benchmark.speed-unjudged",
         NOTE,
-        "speed-unjudged",
         _(
             "{named} reaches these shares of its limit: {text}. It is not known how fast such a card should be.",
             named=gpu_name(run),
@@ -120,9 +117,8 @@ def _slow(run: GpuRun, name: str, severity: Severity, title: str, rows: list[Evi
         "{n} sample of the card during the work", "{n} samples of the card during the work", len(working_states(run))
     )
     return make_finding(
-        Step.BENCHMARK,
+        f"benchmark.{name}",
         severity,
-        name,
         title,
         cause="gpu_busy" if name == "busy" else "",
         why=_("The results are right; only the speed is low. If nothing explains it, run the same benchmark after a cold start, with nothing else running.") if name == "slow" else _("Close the other program, or measure when it has finished."),
@@ -137,9 +133,8 @@ def card_memory_full(seen: Snapshot) -> Iterator[Finding]:
         failed = any(r.state == "failed" for r in run.rungs)
         if memory_short(run) and not failed:
             yield make_finding(
-                Step.BENCHMARK,
+                "benchmark.memory",
                 WARNING,
-                "memory",
                 _("{named}: nearly all of its memory is in use.", named=gpu_name(run)),
                 cause="gpu_memory_exhausted",
                 why=_(
@@ -158,9 +153,8 @@ def memory_errors(seen: Snapshot) -> Iterator[Finding]:
         errors = run.card.ecc_uncorrected if run.card else None
         if errors and not any(c.right is False for c in run.checks):
             yield make_finding(
-                Step.BENCHMARK,
+                "benchmark.memory-errors",
                 WARNING,
-                "memory-errors",
                 _("{named}: its memory had uncorrectable errors.", named=gpu_name(run)),
                 cause="hardware_fault",
                 why=_(

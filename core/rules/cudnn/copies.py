@@ -14,7 +14,6 @@ from core.model.facts import CudnnCopy, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import join_path, normalise
 from core.model.remedies import InstallPackages
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.consumer_loads import consumer_loads, describe_copy, used_folders
 from core.rules.cudnn.files import file_faults, is_lone_main_library
@@ -52,11 +51,10 @@ def no_cudnn(seen: Snapshot) -> Iterator[Finding]:
     near = [[d.name for d in h.python.distributions] for h in environment_views(seen) if h.near <= 1]
     others = any(names and not any(map(FRAMEWORKS.fullmatch, names)) for names in near)  # which need none
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.none",
         WARNING
         if usable and not (seen.closures or seen.programs or unknown or others)
         else NOTE,  # Its binaries were examined, and need no cuDNN.
-        "none",
         _("There is no cuDNN in the folders that were searched."),
         cause="cudnn_not_installed",
         why=join_sentences(
@@ -126,9 +124,8 @@ def lone_main_libraries(seen: Snapshot) -> Iterator[Finding]:
             yield _parts_nowhere(copy, home, callers)
         else:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.main-library-alone",
                 NOTE,
-                "main-library-alone",
                 _("A program ships only cuDNN's main library and takes the rest from elsewhere."),
                 why=_("Some packages ship it this way. The parts must then be on the search path, in one release."),
                 evidence=[observation(_("Copy"), describe_copy(copy), copy.folder)],
@@ -149,9 +146,8 @@ def _callers_without_parts(seen: Snapshot, copy: CudnnCopy, home: EnvironmentVie
 
 def _parts_nowhere(copy: CudnnCopy, home: EnvironmentView, callers: tuple[str, ...]) -> Finding:
     return make_finding(
-        Step.CUDNN,
+        "cudnn.parts-nowhere",
         min(home.severity, WARNING),
-        "parts-nowhere",
         _(
             "{owner} has cuDNN's main library alone, and {names} are nowhere on this machine.",
             owner=copy.owner,
@@ -199,9 +195,8 @@ def misleading_headers(seen: Snapshot) -> Iterator[Finding]:
         newer = is_older(copy.version, copy.header_version)
         other_major = version_tuple(copy.header_version)[:1] != (copy.major,)
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.header-differs",
             NOTE if not newer or other_major else WARNING,
-            "header-differs",
             _(
                 "The header next to cuDNN {version} has version {header_version}.",
                 version=copy.version,
@@ -234,9 +229,8 @@ def stale_cache(seen: Snapshot) -> Iterator[Finding]:
     for copy in seen.cudnn or ():
         if copy.cached_elsewhere:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.stale-loader-cache",
                 NOTE if _found_by_someone(seen, copy) else WARNING,
-                "stale-loader-cache",
                 _("The loader's cache is out of date: it lists a cuDNN that no longer exists."),
                 cause="cudnn_not_on_search_path",
                 why=_(
@@ -258,9 +252,8 @@ def misleading_links(seen: Snapshot) -> Iterator[Finding]:
         odd = [f for f in copy.links if versions_differ(f.version, copy.version) or f.state in ("dangling", "missing")]
         if odd:
             yield make_finding(
-                Step.CUDNN,
+                "cudnn.link-differs",
                 NOTE,
-                "link-differs",
                 _("Compiler links next to cuDNN {version} point elsewhere.", version=copy.version or copy.major),
                 why=_(
                     "Programs that are linked here get another release than the one in this folder. Existing "

@@ -19,7 +19,6 @@ from core.model.facts import Attempt, LibraryFile, Resolution, Toolkit, cuda_in_
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command
 from core.rules.consumer_loads import ConsumerLoad, found_by_ld_library_path, is_unimportant, load_failures
 from core.rules.cudnn.files import BROKEN_STATES
@@ -160,9 +159,8 @@ def other_cuda(c: ConsumerLoad) -> Iterator[Finding]:
 
 def _other_toolkit(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[Evidence]) -> Finding:
     return make_finding(
-        Step.TOOLKIT,
+        "toolkit.other-cuda",
         ERROR,
-        "other-cuda",
         _(
             "{framework} was built for CUDA {major}; only CUDA {majors} is installed.",
             framework=capitalise(c.loaded_by),
@@ -201,9 +199,8 @@ def _other_build(c: ConsumerLoad, gone: AbsentLibrary, majors: str, rows: list[E
             remedy=InstallPackages(prefix=c.load.consumer.prefix, remove=(package[0],), install=(exact,), alone=True),
         )
     return make_finding(
-        Step.CUDNN,
+        "cudnn.other-cuda-build",
         ERROR,
-        "other-cuda-build",
         _(
             "This cuDNN was built for CUDA {major}, but the libraries next to it belong to CUDA {majors}.",
             major=gone.major,
@@ -277,9 +274,8 @@ def cublas_mismatch(c: ConsumerLoad) -> Iterator[Finding]:
         if one is None or two is None or not versions_differ(one.version, two.version):
             continue
         yield make_finding(
-            Step.TOOLKIT,
+            "toolkit.cublas-pair",
             ERROR,
-            "cublas-pair",
             _("The two halves of cuBLAS belong to different releases."),
             cause="cuda_lib_shadowed",
             why=_(
@@ -333,9 +329,8 @@ def runtime_not_found(c: ConsumerLoad) -> Iterator[Finding]:
             continue  # The program's own packages: it loads them itself before cuDNN needs them.
         folder = parent(c.system, places[0][1].path)
         yield make_finding(
-            Step.TOOLKIT,
+            "toolkit.not-on-search-path",
             NOTE if calm else ERROR if one.by_framework else WARNING,
-            "not-on-search-path",
             _("CUDA's libraries in {folder} are not on the search path.", folder=folder),
             cause="cuda_not_on_search_path",
             why=_(
@@ -360,9 +355,8 @@ def _runtime_nowhere(c: ConsumerLoad, gone: list[AbsentLibrary], *, calm: bool) 
     names = join_names(g.search.name for g in gone)
     certain = any(g.by_framework for g in gone) or bool(load_failures(c))
     return make_finding(
-        Step.TOOLKIT,
+        "toolkit.runtime-missing",
         NOTE if calm else ERROR if certain else WARNING,
-        "runtime-missing",
         _(
             "CUDA's libraries that {framework} needs are not on this machine: {names}.",
             framework=c.loaded_by,

@@ -16,7 +16,6 @@ from core.model.facts import CudnnCopy, LibraryFile, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import parent
 from core.model.remedies import CompleteSet, PutPackageBack
-from core.model.steps import Step
 from core.rules.advice import another_release, reinstall
 from core.rules.consumer_loads import describe_copy, true_name
 from core.rules.wording import ERROR, NOTE, make_finding, manual_fix, observation
@@ -45,12 +44,11 @@ def file_faults(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
 
 
 def _error(
-    seen: Snapshot, copy: CudnnCopy, name: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
+    seen: Snapshot, copy: CudnnCopy, id: str, title: str, *, cause: Cause, why: str, rows: list[Evidence]
 ) -> Finding:
     return make_finding(
-        Step.CUDNN,
+        id,
         ERROR,
-        name,
         title,
         cause=cause,
         why=why,
@@ -67,9 +65,8 @@ def published_fault(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     if row is None:
         return
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.faulty-release",
         NOTE,
-        "faulty-release",
         _("The package {package} {version} was published with a fault.", package=row.package, version=row.version)
         if row.package
         else _("cuDNN {version} was published with a fault.", version=row.cudnn),
@@ -94,9 +91,8 @@ def unreadable_files(_seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     shut = [f for f in copy.files if f.state == "unreadable"]
     if shut:
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.unreadable",
             ERROR,
-            "unreadable",
             _("This user has no permission to read {named} of cuDNN.", named=_file_names(shut)),
             cause="library_unreadable",
             why=_(
@@ -130,7 +126,7 @@ def other_architecture(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         yield _error(
             seen,
             copy,
-            "wrong-architecture",
+            "cudnn.wrong-architecture",
             _("{named} of cuDNN was built for another kind of processor.", named=_file_names(other)),
             cause="dll_wrong_architecture",
             why=join_sentences(
@@ -175,7 +171,7 @@ def damaged_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         yield _error(
             seen,
             copy,
-            "damaged",
+            "cudnn.damaged",
             n_("{named} of cuDNN is damaged.", "{named} of cuDNN are damaged.", len(broken), named=_file_names(broken)),
             cause="corrupt_or_truncated_file",
             why=join_sentences(
@@ -214,9 +210,8 @@ def renamed_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     owned = copy.origin in ("wheel", "conda", "distribution")
     remove = "del" if seen.machine.system == "windows" else "rm"
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.renamed",
         ERROR,
-        "renamed",
         _("{named} is really {names}, under another name.", named=_file_names([f for f, _name in other]), names=names),
         cause="cudnn_major_mismatch",
         why=_(
@@ -281,7 +276,7 @@ def foreign_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     yield _error(
         seen,
         copy,
-        "mixed",
+        "cudnn.mixed",
         _(
             "cuDNN's folder holds files of different releases: {named} does not belong to the others.",
             named=_file_names([*other, *exchanged]),
@@ -310,7 +305,7 @@ def unlisted_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
         yield _error(
             seen,
             copy,
-            "differs-from-record",
+            "cudnn.differs-from-record",
             _("{named} of cuDNN differs from the file that was published.", named=_file_names(changed)),
             cause="corrupt_or_truncated_file",
             why=(
@@ -340,7 +335,7 @@ def missing_files(seen: Snapshot, copy: CudnnCopy) -> Iterator[Finding]:
     yield _error(
         seen,
         copy,
-        "sublibrary-missing",
+        "cudnn.sublibrary-missing",
         n_(
             "cuDNN is incomplete: {names} is missing.",
             "cuDNN is incomplete: {names} are missing.",

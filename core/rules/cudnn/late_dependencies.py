@@ -14,7 +14,6 @@ from core.model.facts import LibraryFile, Resolution, System, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import GivePlainName, PutPackageBack
-from core.model.steps import Step
 from core.rules.advice import pip_command
 from core.rules.consumer_loads import ConsumerLoad, is_unimportant, load_failures
 from core.rules.cudnn.cuda_libraries import (
@@ -38,9 +37,8 @@ def missing_nvrtc(c: ConsumerLoad) -> Iterator[Finding]:
             # ``runtime_not_found`` reports a folder that is not searched; a framework loads NVRTC from its own wheel.
             continue
         yield make_finding(
-            Step.TOOLKIT,
+            "toolkit.nvrtc-missing",
             NOTE if is_unimportant(c) or _is_nobodys(c) else ERROR if gone.by_framework else WARNING,
-            "nvrtc-missing",
             _("CUDA's runtime compiler ({name}) is not on this machine.", name=gone.search.name),
             cause="nvrtc_missing_or_mismatch",
             why=_("cuDNN and frameworks compile some kernels at runtime. Those fail without it; the rest works."),
@@ -103,9 +101,8 @@ def _builtins_beside(c: ConsumerLoad, toolkit: Toolkit, compiler_file: LibraryFi
     if fits or (version_tuple(version)[:1] < (11,) and not beside):
         return
     yield make_finding(
-        Step.TOOLKIT,
+        "toolkit.nvrtc-builtins",
         ERROR,
-        "nvrtc-builtins",
         _builtins_title(c, version or "", beside, same).replace("  ", " "),
         cause="nvrtc_missing_or_mismatch",
         why=_(
@@ -188,9 +185,8 @@ def missing_zlibwapi(c: ConsumerLoad) -> Iterator[Finding]:
     ]
     severity = UNKNOWN if version is None else ERROR if load_failures(c) or wrong else WARNING
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.zlib-missing" if wrong is None else "cudnn.zlib-wrong-architecture",
         severity,
-        "zlib-missing" if wrong is None else "zlib-wrong-architecture",
         _("cuDNN needs zlibwapi.dll, and it cannot be found.")
         if wrong is None
         else _("The zlibwapi.dll that is found was built for another processor."),
@@ -222,9 +218,8 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
     names = join_names(s.name for s in gone)
     listed_as_installed = installed_programs(c.seen, _("Redistributable (x64)"))
     yield make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.cpp-runtime-missing",
         ERROR,
-        "cpp-runtime-missing",
         _("Microsoft's C++ runtime ({names}) cannot be found for {framework}.", names=names, framework=c.loaded_by),
         cause="vc_runtime_missing",
         why=_(
@@ -254,9 +249,8 @@ def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
     if not asking or any(x.path.endswith("/libcuda.so") and x.source in searched for x in driver.libraries):
         return
     yield make_finding(
-        Step.DRIVER,
+        "driver.wsl-bare-libcuda",
         WARNING,
-        "wsl-bare-libcuda",
         _("On WSL, this cuDNN looks for libcuda.so, but only libcuda.so.1 is found."),
         cause="wsl_libcuda_not_found",
         why=_(

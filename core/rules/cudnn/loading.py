@@ -12,7 +12,7 @@ from core.model.facts import RollCall, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name
 from core.model.remedies import join_remedies
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules import newer
 from core.rules.consumer_loads import (
     ConsumerLoad,
@@ -75,9 +75,8 @@ def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:
     late = roll is not None and _ran_out_of_time(roll)
     label = translate_fact(c.load.consumer.label)
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.roll-call-failed",
         UNKNOWN if late else ERROR,
-        "roll-call-failed",
         _("Whether cuDNN loads for {label} is not known: the child process took too long.", label=label)
         if late
         else _("cuDNN does not load completely for {label}.", label=label),
@@ -109,9 +108,8 @@ def untrusted_copy(c: ConsumerLoad) -> Iterator[Finding]:
     elevated = c.seen.machine.elevated is True
     label = translate_fact(c.load.consumer.label)
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.not-trusted",
         UNKNOWN,
-        "not-trusted",
         _("Found, not tested: other users can change {path}.", path=at.path),
         why=join_sentences(
             _("Loading a library runs its code, and whoever can change it decides what that does."),
@@ -138,9 +136,8 @@ def changeable_copy(c: ConsumerLoad) -> Iterator[Finding]:
     if at is None or c.load.roll_call is None:
         return
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.changeable",
         NOTE,
-        "changeable",
         _(
             "{label} loads cuDNN from where other users can change it: {path}.",
             label=translate_fact(c.load.consumer.label),
@@ -159,9 +156,8 @@ def not_tried(c: ConsumerLoad) -> Iterator[Finding]:
     """The search was made, but not the roll call."""
     if c.winner and c.load.roll_call is None and not c.load.refused:
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.not-called",
             NOTE if c.seen.machine.other_root else UNKNOWN,
-            "not-called",
             _(
                 "Whether {copy} loads for {label} was not tested.",
                 copy=describe_copy(c.copy),
@@ -179,9 +175,8 @@ def without_driver(c: ConsumerLoad) -> Iterator[Finding]:
     if not parts or load_failures(c):
         return
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.waits-for-driver",
         NOTE,
-        "waits-for-driver",
         n_(
             "{n} library of cuDNN opens for {label} only on a machine with the GPU driver.",
             "{n} libraries of cuDNN open for {label} only on a machine with the GPU driver.",
@@ -215,9 +210,8 @@ def loads_completely(c: ConsumerLoad) -> Iterator[Finding]:
     if c.load.changeable:
         return  # Whoever can change the copy may have written its results.
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.loads",
         GOOD,
-        "loads",
         n_(
             "cuDNN {version} loads for {label}: {n} call to it in a child process succeeded.",
             "cuDNN {version} loads for {label}: {n} calls to it in a child process succeeded.",

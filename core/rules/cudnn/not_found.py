@@ -16,7 +16,6 @@ from core.model.facts import Attempt, CudnnCopy, How, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, join_path, normalise, parent
 from core.model.remedies import AddFolder, InstallPackages, Place, TakeOut
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path, pinned_package, pip_command, without_variable
 from core.rules.consumer_loads import (
     ConsumerLoad,
@@ -89,9 +88,8 @@ def overridden_by_variable(c: ConsumerLoad) -> Iterator[Finding]:
 
 def _overridden(c: ConsumerLoad, rows: list[Evidence], folders: list[str], is_fit: bool) -> Finding:
     return make_finding(
-        Step.CUDNN,
+        "cudnn.overridden-by-variable",
         NOTE if is_fit else ERROR,
-        "overridden-by-variable",
         _(
             "LD_LIBRARY_PATH makes {label} load another cuDNN than its own.",
             label=translate_fact(c.load.consumer.label),
@@ -116,9 +114,8 @@ def _needs_overridden(c: ConsumerLoad) -> Finding:
     named = [(r.name, r.winner) for r in c.load.resolutions if r.winner and found_by_ld_library_path(r.winner)]
     folders = list(dict.fromkeys(parent(c.system, w.path) for _name, w in named))
     return make_finding(
-        Step.CUDNN,
+        "cudnn.needs-overridden",
         ERROR,
-        "needs-overridden",
         _("LD_LIBRARY_PATH prevents cuDNN from loading for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="ld_library_path_override",
         why=_(
@@ -187,9 +184,8 @@ def search_stopped(c: ConsumerLoad) -> Iterator[Finding]:
         name, cause, words = STOP_REASONS[winner.outcome]
         later = [a.path for a in search.found]
         yield make_finding(
-            Step.CUDNN,
+            f"cudnn.{name}",
             ERROR,
-            name,
             _(words, path=winner.path),
             cause=cause,
             why=_("The loader uses the first file of this name and stops there, even if a good one comes later."),
@@ -247,9 +243,8 @@ def _unusable_file(c: ConsumerLoad, attempt: Attempt) -> Finding:
     copy = copy_at(c.seen, attempt.path)
     name = shipped_name("", c.load.major, c.system)
     return make_finding(
-        Step.CUDNN,
+        "cudnn.unreadable" if shut else "cudnn.wrong-architecture",
         ERROR,
-        "unreadable" if shut else "wrong-architecture",
         _("This user has no permission to read {name}, and there is no other.", name=name)
         if shut
         else _("The loader skips {name}, and there is no other.", name=name),
@@ -277,9 +272,8 @@ def _off_path(c: ConsumerLoad, here: list[CudnnCopy]) -> Iterator[Finding]:
     calm = not misses_cudnn(c) or is_idle(c.seen, its.prefix, name) or is_on_cpu(c.seen, its.prefix, name)
     calm = calm or (not c.is_requested and _is_found_otherwise(c, best))
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.not-on-search-path",
         NOTE if calm else ERROR,
-        "not-on-search-path",
         _("{best} is on this machine, but its folder is not searched.", best=describe_copy(best)),
         cause="cudnn_not_on_search_path",
         why=(
@@ -314,9 +308,8 @@ def _is_found_otherwise(c: ConsumerLoad, copy: CudnnCopy) -> bool:
 def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
     wanted = c.load.major
     return make_finding(
-        Step.CUDNN,
+        "cudnn.other-major",
         ERROR,
-        "other-major",
         _(
             "{framework} needs cuDNN {wanted}; only {versions} is installed.",
             framework=capitalise(c.loaded_by),
@@ -341,9 +334,8 @@ def _other_major(c: ConsumerLoad, others: list[CudnnCopy]) -> Finding:
 
 def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
     return make_finding(
-        Step.CUDNN,
+        "cudnn.not-installed",
         ERROR,
-        "not-installed",
         _(
             "{framework} needs cuDNN {major}, and there is none where it looks.",
             framework=capitalise(c.loaded_by),

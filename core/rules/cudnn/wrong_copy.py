@@ -15,7 +15,6 @@ from core.model.facts import Attempt, CudnnCopy, How, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, PreferFolder, PutAside, UseSystemTool
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path, another_release, reinstall
 from core.rules.consumer_loads import (
     ConsumerLoad,
@@ -106,9 +105,8 @@ def _shadowed_finding(c: ConsumerLoad, right: CudnnCopy, *, certain: bool) -> Fi
         else []
     )
     return make_finding(
-        Step.CUDNN,
+        "cudnn.shadowed",
         ERROR if certain else WARNING,
-        "shadowed",
         _(
             "{copy} is found first and hides {better}, which is the right one.",
             copy=describe_copy(c.copy),
@@ -188,9 +186,8 @@ def too_old(c: ConsumerLoad) -> Iterator[Finding]:
     if not wanted or not is_older(version, wanted):
         return
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.too-old",
         ERROR,
-        "too-old",
         _(
             "{framework} was built with cuDNN {wanted}, but {version} is loaded.",
             framework=capitalise(c.loaded_by),
@@ -222,9 +219,8 @@ def parts_missing(c: ConsumerLoad) -> Iterator[Finding]:
     there = [s.name for s in gone if s.name.lower() in beside]
     names = join_names(s.name for s in gone)
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.parts-off-path" if there else "cudnn.parts-missing",
         ERROR if load_failures(c) else WARNING,
-        "parts-off-path" if there else "parts-missing",
         _("cuDNN's main library is found, but its folder is not searched for {names}.", names=names)
         if there
         else _("cuDNN's main library is found, but not {names}.", names=names),
@@ -267,9 +263,8 @@ def mixed_releases(c: ConsumerLoad) -> Iterator[Finding]:
         return  # a main library that is meant to use the machine's parts, or can, and does
     row = faulty_release(base) if base else None
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.mixed",
         ERROR,
-        "mixed",
         _("Parts of two cuDNN releases are loaded together for {label}.", label=translate_fact(c.load.consumer.label)),
         cause="mixed_cudnn_sublibraries",
         why=_("The main library comes from one folder, other parts from another. All must belong to one release."),
@@ -312,9 +307,8 @@ def path_too_long(c: ConsumerLoad) -> Iterator[Finding]:
     deep = [f for f in copy.files if len(f.path) >= MAX_PATH_CHARACTERS]
     if deep:
         yield make_finding(
-            Step.CUDNN,
+            "cudnn.path-too-deep",
             ERROR if load_failures(c) else WARNING,
-            "path-too-deep",
             n_(
                 "The path of cuDNN is too long: {n} file exceeds {most} characters.",
                 "The path of cuDNN is too long: {n} files exceed {most} characters.",
@@ -353,9 +347,8 @@ def path_characters(c: ConsumerLoad) -> Iterator[Finding]:
     stumbles = bool(failures) or c.system != "windows" or bool(odd and c.load.consumer.framework.startswith("torch "))
     link = plain_link(copy.environment, c.seen) if copy.environment and not c.seen.machine.other_root else ""
     yield make_finding(
-        Step.CUDNN,
+        "cudnn.path-characters",
         ERROR if failures else WARNING if stumbles else NOTE,
-        "path-characters",
         _("The path of cuDNN contains {what}, which programs cannot handle.", what=what)
         if stumbles
         else _("The path of cuDNN contains {what}, which some programs cannot handle.", what=what),

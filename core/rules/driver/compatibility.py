@@ -13,7 +13,7 @@ from core.knowledge.tables import read_table
 from core.model.facts import CudnnCopy, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.consumer_loads import ConsumerLoad, by_importance, describe_copy
 from core.rules.driver.device_order import use_alone, visible_gpus
 from core.rules.driver.facts import driver_works
@@ -40,9 +40,8 @@ def driver_too_old(seen: Snapshot) -> Iterator[Finding]:
             continue
         told.add(major)
         yield make_finding(
-            Step.DRIVER,
+            "driver.too-old",
             severity,
-            "too-old",
             _too_old_title(version, major, who),
             cause="driver_too_old",
             why=join_sentences(
@@ -222,9 +221,8 @@ def _without_code(c: ConsumerLoad, copy: CudnnCopy, gpu: Gpu, fit: list[Gpu]) ->
             observation(_("PTX in this cuDNN"), join_names(f"{p // 10}.{p % 10}" for p in copy.ptx), _("files"))
         )
     return make_finding(
-        Step.DRIVER,
+        "driver.gpu-too-new" if new else "driver.gpu-too-old",
         WARNING if fit or (compiled and new) else ERROR,
-        "gpu-too-new" if new else "gpu-too-old",
         _(
             "{copy} has no machine code for the {name}, which is too new for it.",
             copy=describe_copy(copy),
@@ -307,9 +305,8 @@ def toolkit_compiler(seen: Snapshot) -> Iterator[Finding]:
             if not toolkit.nvcc or row is None or capability is None or code_runs(row.sm, capability) is not False:
                 continue
             yield make_finding(
-                Step.TOOLKIT,
+                "toolkit.compiler-without-gpu",
                 NOTE,
-                "compiler-without-gpu",
                 _(
                     "The compiler of CUDA {cuda} cannot generate machine code for the {name}.",
                     cuda=row.cuda,

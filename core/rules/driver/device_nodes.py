@@ -12,7 +12,6 @@ from core.common.text import join_names
 from core.model.facts import DeviceNode, Driver, ExpectedNode, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import UseSystemTool
-from core.model.steps import Step
 from core.rules.driver.facts import driver_answers, driver_works
 from core.rules.wording import ERROR, make_finding, manual_fix, observation
 
@@ -44,9 +43,8 @@ def lost_devices(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         )
     )
     yield make_finding(
-        Step.DRIVER,
+        "driver.devices-lost",
         ERROR,
-        "devices-lost",
         _("This {container} container has lost access to the GPU's devices.", container=container)
         if container
         else _("The system does not let this program use the GPU's devices."),
@@ -73,9 +71,8 @@ def closed_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         else ""
     )
     yield make_finding(
-        Step.DRIVER,
+        "driver.node-permission",
         ERROR,
-        "node-permission",
         _("This user has no permission to open the GPU's device files."),
         cause="device_node_permission",
         why=_("The driver is loaded, but this user has no access to the files through which programs reach it."),
@@ -102,9 +99,8 @@ def wrong_nodes(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not wrong or (nothing and seen.machine.container):
         return  # Without any node, it is a container without the GPU.
     yield make_finding(
-        Step.DRIVER,
+        "driver.node-wrong",
         ERROR,
-        "node-wrong",
         _("A device file of the GPU is missing: {paths}.", paths=join_names(row.wanted.path for row in missing))
         if len(missing) == len(wrong)
         else _(

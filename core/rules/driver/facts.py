@@ -12,7 +12,6 @@ from core.model.facts import CudaInit, Driver, DriverLibrary, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside
 from core.model.remedies import Remedy
-from core.model.steps import Step
 from core.rules.counter import CounterOutcome, cuda_starts, judge_cuda
 from core.rules.wording import ERROR, make_finding, observation
 
@@ -105,7 +104,7 @@ def describe_answer(cuda: CudaInit) -> str:
 
 
 def driver_error(
-    name: str,
+    id: str,
     cause: OptionalCause,
     title: str,
     why: str,
@@ -117,9 +116,8 @@ def driver_error(
 ) -> Finding:
     """Return an error in the driver step."""
     return make_finding(
-        Step.DRIVER,
+        id,
         ERROR,
-        name,
         title,
         cause=cause,
         why=why,

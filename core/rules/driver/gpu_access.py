@@ -15,7 +15,7 @@ from core.knowledge.kernel_log import kernel_log_table
 from core.model.facts import Driver, ExpectedNode, Gpu, Snapshot, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import PutCacheAside, SetForEnvironments, Unset
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.model.variable_names import HIDING_VARIABLES
 from core.rules.advice import how_to_unset
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
@@ -81,9 +81,8 @@ def _hidden_finding(seen: Snapshot, names: list[Variable], evidence: list[Eviden
     where = join_names(dict.fromkeys(v.source for v in names if v.source not in ("", "environment")))
     how = how_to_unset(seen.machine.system, name)
     return make_finding(
-        Step.DRIVER,
+        "driver.hidden-by-variable",
         ERROR if certain else WARNING,
-        "hidden-by-variable",
         _("The variable {name} hides every GPU from programs.", name=name),
         cause="gpu_hidden_by_env",
         why=join_sentences(
@@ -145,9 +144,8 @@ def excluded_gpus(seen: Snapshot) -> Iterator[Finding]:
     rows += map(variable_row, variables)
     found = _exclusion(seen, driver, variables, left_out=len(left_out), hidden=hidden, whole=whole)
     yield make_finding(
-        Step.DRIVER,
+        "driver.gpus-excluded",
         found.severity,
-        "gpus-excluded",
         n_(
             "Programs get {count} of this machine's {n} GPU.",
             "Programs get {count} of this machine's {n} GPUs.",
@@ -216,9 +214,8 @@ def blamed_variable(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     values = [v for n in names if (v := effective_variable(_seen, n)) is not None]
     hides = any(n in HIDING_VARIABLES for n in names)
     yield make_finding(
-        Step.DRIVER,
+        "driver.blamed-variable",
         ERROR,
-        "blamed-variable",
         _("CUDA starts without {names}, but not with it.", names=join_names(names))
         if names
         else _("CUDA starts without this session's variables, but not with them."),
@@ -245,9 +242,8 @@ def mig_without_instance(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     divided, cuda = [g for g in driver.gpus or () if g.mig], answer_unhidden(driver)
     if divided and cuda and (cuda.status == 100 or cuda.device_count == 0):
         yield make_finding(
-            Step.DRIVER,
+            "driver.mig",
             ERROR,
-            "mig",
             _("The GPU is partitioned (MIG), and programs see no part of it."),
             cause="mig_misconfigured",
             why=_("With MIG on, CUDA offers only the instances that were created, not the whole GPU."),
@@ -268,9 +264,8 @@ def gpu_memory_full(seen: Snapshot) -> Iterator[Finding]:
             roomy = max((g for g in gpus if g.uuid and not _is_full(g)), key=lambda g: g.memory_free or 0, default=None)
             free, total = (gpu.memory_free or 0) >> 20, (gpu.memory_total or 0) >> 20
             yield make_finding(
-                Step.DRIVER,
+                "driver.memory-full",
                 WARNING,
-                "memory-full",
                 _(
                     "The GPU {name} has almost no free memory: {free} of {total} MiB.",
                     name=gpu.name,
@@ -330,9 +325,8 @@ def compute_cache(seen: Snapshot) -> Iterator[Finding]:
     if seen.machine.system == "windows":
         move = shell_command("ren", cache.path, "ComputeCache.old", of="cmd")
     yield make_finding(
-        Step.DRIVER,
+        "driver.compute-cache",
         WARNING,
-        "compute-cache",
         _("The driver's cache of compiled kernels is not writable for this user.")
         if cache.writable is False
         else _("The driver's cache of compiled kernels is not readable."),
@@ -360,9 +354,8 @@ def kernel_log(seen: Snapshot) -> Iterator[Finding]:
         lines = [line for line in log if f"): {known.code}," in line and "Xid" in line]
         if lines:
             yield make_finding(
-                Step.DRIVER,
+                f"driver.xid-{known.code}",
                 WARNING,
-                f"xid-{known.code}",
                 _("The kernel logged a fault of the GPU: {meaning}.", meaning=_(known.meaning)),
                 cause="hardware_fault",
                 why=n_(

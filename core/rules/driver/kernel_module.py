@@ -63,7 +63,7 @@ def other_module(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def _open_module_required(branch: str, evidence: list[Evidence]) -> Finding:
     return driver_error(
-        "open-module-required",
+        "driver.open-module-required",
         "open_kernel_module_required",
         _("This GPU needs NVIDIA's open kernel module, but the proprietary one is installed."),
         _(
@@ -84,7 +84,7 @@ def _open_module_required(branch: str, evidence: list[Evidence]) -> Finding:
 
 def _legacy_driver_required(branch: str, evidence: list[Evidence]) -> Finding:
     return driver_error(
-        "legacy-driver-required",
+        "driver.legacy-driver-required",
         "legacy_driver_required",
         _("This GPU is too old for the installed driver: it needs NVIDIA's branch {branch}.", branch=branch)
         if branch
@@ -116,7 +116,7 @@ def memory_windows(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not told:
         return
     yield driver_error(
-        "no-memory-window",
+        "driver.no-memory-window",
         "pci_memory_unassigned",
         _("The firmware assigned this GPU no memory windows, so its driver cannot start it."),
         _("The loaded module says so in the kernel log. The driver itself needs no repair."),
@@ -155,7 +155,7 @@ def fabric_not_ready(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     branch = driver.version.split(".", maxsplit=1)[0]
     yield driver_error(
-        "fabric-not-ready",
+        "driver.fabric-not-ready",
         "fabric_manager_not_running",
         _("CUDA waits for the switches between the GPUs: the fabric manager does not run."),
         _(
@@ -208,7 +208,7 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     title, steps = _why_not_loaded(seen, driver, other, missing=missing, installed=installed)
     yield driver_error(
-        "module-not-loaded",
+        "driver.module-not-loaded",
         "driver_module_not_loaded",
         title,
         _(
@@ -289,7 +289,7 @@ def _module_steps(driver: Driver) -> list[str]:
 
 def _secure_boot(seen: Snapshot, evidence: list[Evidence]) -> Finding:
     return driver_error(
-        "secure-boot",
+        "driver.secure-boot",
         "secure_boot_blocks_module",
         _("Secure Boot rejects the NVIDIA kernel module."),
         _("The module is not signed with a key that this computer trusts, so the kernel did not load it."),
@@ -346,7 +346,7 @@ def version_mismatch(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ]
     )
     yield driver_error(
-        "library-mismatch",
+        "driver.library-mismatch",
         "driver_library_mismatch",
         _("The GPU driver's two halves have different versions."),
         _(
@@ -370,7 +370,7 @@ def stale_uvm(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not driver.resumed or (driver.booted is not None and driver.resumed <= driver.booted):
         return
     yield driver_error(
-        "stale-after-suspend",
+        "driver.stale-after-suspend",
         "uvm_stale_after_suspend",
         _("CUDA has not started since the computer was suspended."),
         _(

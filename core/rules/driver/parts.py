@@ -12,7 +12,6 @@ from core.model.facts import Consumer, Driver, DriverLibrary, DriverPart, Framew
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name
 from core.model.remedies import Unset, UseSystemTool
-from core.model.steps import Step
 from core.rules.driver.compatibility import code_runs, is_tegra
 from core.rules.driver.facts import driver_works
 from core.rules.guides import numbered_steps
@@ -42,13 +41,12 @@ def lost_compiler(seen: Snapshot) -> Iterator[Finding]:
             continue  # It has another version; whether that matters is not known.
         users = tuple(_compilers(seen))
         yield make_finding(
-            Step.DRIVER,
+            "driver.part-missing",
             NOTE
             if part.status is None and not part.kills
             else ERROR
             if users
             else WARNING,  # Only loading a kernel in PTX proves that it matters.
-            "part-missing",
             _("The driver's compiler for PTX, {name}, does not load.", name=part.name)
             if part.problem
             else _("The driver's compiler for PTX, {name}, does not have the driver's version.", name=part.name),
@@ -75,9 +73,8 @@ def compiler_off(seen: Snapshot) -> Iterator[Finding]:
         return
     names = [v.name for v in values]
     yield make_finding(
-        Step.DRIVER,
+        "driver.compiler-off",
         ERROR,
-        "compiler-off",
         _("The variable {name} forbids the driver to compile GPU code.", name=names[0]),
         cause="driver_broken_by_env",
         why=_(
@@ -108,9 +105,8 @@ def lost_management(seen: Snapshot) -> Iterator[Finding]:
     asked = effective_variable(seen, "NVIDIA_DRIVER_CAPABILITIES")
     left_out = not there and asked is not None and not {"utility", "all"} & set(re.split(r"[,\s]+", asked.value))
     yield make_finding(
-        Step.DRIVER,
+        "driver.nvml-missing",
         NOTE if left_out else WARNING,
-        "nvml-missing",
         _("NVML ({name}) does not have the driver's version.", name=name)
         if mismatch
         else _("NVML ({name}) was not passed into this container, which did not ask for it.", name=name)
@@ -150,9 +146,8 @@ def unfit_files(seen: Snapshot) -> Iterator[Finding]:
         if any(file_name(seen.machine.system, o.path) == name and _is_sound(o, driver) for o in driver.libraries or ()):
             continue  # An intact one is elsewhere; which of them a program finds is not known.
         yield make_finding(
-            Step.DRIVER,
+            "driver.part-unfit",
             NOTE,
-            "part-unfit",
             _("{name}, which comes with the driver, does not fit it.", name=name),
             why=_("The libraries of a driver are all of its version. A program that needs this one would fail."),
             evidence=_file_rows([library], driver),
@@ -263,9 +258,8 @@ def stale_specification(seen: Snapshot) -> Iterator[Finding]:
         if versions_differ(one.version, driver.module_version):
             own = one.path == "/etc/cdi/nvidia.yaml"
             yield make_finding(
-                Step.DRIVER,
+                "driver.cdi-stale",
                 WARNING,
-                "cdi-stale",
                 _(
                     "Containers are started with files of driver {version}, which is not the loaded one.",
                     version=one.version,

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.model.facts import Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.model.variable_names import HIDING_VARIABLES
 from core.rules.driver.device_order import hides_all
 from core.rules.driver.facts import driver_works
@@ -28,9 +27,8 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
                     continue
                 where = code.place
                 yield make_finding(
-                    Step.DRIVER,
+                    "driver.hidden-by-start-code",
                     ERROR if works else WARNING,
-                    "hidden-by-start-code",
                     _("The Python of {prefix} hides every GPU at start-up.", prefix=search.prefix),
                     cause="gpu_hidden_by_env",
                     why=_(
@@ -66,9 +64,8 @@ def stub_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             for stub in code.stubs:
                 where = code.place
                 yield make_finding(
-                    Step.DRIVER,
+                    "driver.stub-by-start-code",
                     ERROR if works else WARNING,
-                    "stub-by-start-code",
                     _(
                         "The Python of {prefix} loads a stub instead of the GPU driver at start-up.",
                         prefix=search.prefix,

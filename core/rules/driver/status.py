@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from core.common.i18n import _, n_
 from core.model.facts import Driver, Execution, Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.driver import device_nodes, gpu_access, kernel_module, user_mode
 from core.rules.driver.facts import cuda_libraries, describe_answer, driver_answers, driver_works, has_gpu_on_bus
 from core.rules.wording import GOOD, NOTE, UNKNOWN, changeable_evidence, make_finding, manual_fix, observation
@@ -35,9 +34,8 @@ def gpu_presence(seen: Snapshot) -> Iterator[Finding]:
 
 def _unknown_gpu(seen: Snapshot, driver: Driver) -> Finding:
     return make_finding(
-        Step.DRIVER,
+        "driver.gpu-unknown",
         UNKNOWN,
-        "gpu-unknown",
         _("Convalesce could not determine whether there is an NVIDIA GPU."),
         why=_("The list of devices could not be read, and no NVIDIA driver responded. The list of devices would tell."),
         evidence=driver_answers(driver),
@@ -57,9 +55,8 @@ def _no_gpu(seen: Snapshot, driver: Driver) -> Finding:
         else _("{count}, none from NVIDIA", count=len(driver.pci))
     )
     return make_finding(
-        Step.DRIVER,
+        "driver.no-gpu",
         NOTE,
-        "no-gpu",
         _("There is no NVIDIA GPU in {where}.", where=where),
         cause="no_nvidia_gpu",
         why=_("Programs run on the processor here. Everything else was judged anyway."),
@@ -74,9 +71,8 @@ def _changeable(one: Execution) -> Finding:
     """Others can change a library of the driver that was queried: it is on a search path, so programs use it."""
     at = one.changeable
     return make_finding(
-        Step.DRIVER,
+        "driver.changeable",
         NOTE,
-        "changeable",
         _("The driver's library {path} is where other users can change it.", path=one.path),
         why=_("Whoever can change a library decides what it answers, so its answers alone prove nothing."),
         evidence=changeable_evidence(at) if at else [],
@@ -116,7 +112,7 @@ def _good(driver: Driver) -> Finding:
         if version
         else n_("The driver works: {n} GPU responded.", "The driver works: {n} GPUs responded.", count)
     )
-    return make_finding(Step.DRIVER, GOOD, "works", title, evidence=evidence)
+    return make_finding("driver.works", GOOD, title, evidence=evidence)
 
 
 def _how_to_list(seen: Snapshot) -> str:

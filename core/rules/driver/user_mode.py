@@ -12,7 +12,6 @@ from core.model.facts import Driver, DriverLibrary, PathEntry, Snapshot
 from core.model.findings import Finding
 from core.model.paths import file_name, is_inside, normalise, parent
 from core.model.remedies import Place, TakeOut, UseSystemTool
-from core.model.steps import Step
 from core.rules.counter import CounterOutcome, blame_unless_refuted, cuda_starts, judge_cuda
 from core.rules.driver.facts import (
     WSL_FOLDER,
@@ -58,7 +57,7 @@ def wrong_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     yield from blame_unless_refuted(
         outcome,
         lambda: driver_error(
-            "wrong-libcuda",
+            "driver.wrong-libcuda",
             "libcuda_wrong_library",
             _("Programs load {what} instead of the GPU driver.", what=what),
             _(
@@ -97,7 +96,7 @@ def damaged_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if first.stub or (first.source == "LD_LIBRARY_PATH" and not own):
         return  # ``wrong_library`` reports what replaces it.
     yield driver_error(
-        "library-damaged",
+        "driver.library-damaged",
         "corrupt_or_truncated_file",
         _("The GPU driver's library for CUDA is damaged: {path}.", path=first.path),
         _(
@@ -162,7 +161,7 @@ def compatibility_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
 
 def _unsupported_compat() -> tuple[str, Cause, str, str]:
     return (
-        "compat-not-for-this-gpu",
+        "driver.compat-not-for-this-gpu",
         "cuda_compat_unsupported",
         _("CUDA's forward-compatibility library is loaded, and it does not support this GPU."),
         _(
@@ -174,7 +173,7 @@ def _unsupported_compat() -> tuple[str, Cause, str, str]:
 
 def _mismatched_compat() -> tuple[str, Cause, str, str]:
     return (
-        "compat-mismatch",
+        "driver.compat-mismatch",
         "cuda_compat_mismatch",
         _("A libcuda of another release takes the place of the GPU driver's own."),
         _(
@@ -196,7 +195,7 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     named = _entries(seen, folder) if folder else []
     every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
     yield driver_error(
-        "hidden-by-library-path",
+        "driver.hidden-by-library-path",
         "libcuda_wrong_library" if foreign else "ld_library_path_override",
         _("LD_LIBRARY_PATH prevents the GPU driver from starting."),
         _(
@@ -280,7 +279,7 @@ def container_without_compute(seen: Snapshot, driver: Driver) -> Iterator[Findin
     if asked is None or not lacks_compute(seen, driver, asked.value):
         return
     yield driver_error(
-        "container-without-compute",
+        "driver.container-without-compute",
         "container_no_gpu_runtime",
         _("The container got the driver without CUDA: {name} is {value}.", name=asked.name, value=repr(asked.value)),
         _("The container was started with this request, which the host's driver does not meet."),
@@ -329,7 +328,7 @@ def container_without_gpu(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if (asked := effective_variable(seen, "NVIDIA_VISIBLE_DEVICES")) is not None:
         evidence.append(variable_row(asked))
     yield driver_error(
-        "container-without-gpu",
+        "driver.container-without-gpu",
         "container_no_gpu_runtime",
         _("This {kind} container was started without access to the GPU.", kind=kind),
         _not_passed_in(no_library, no_nodes),
@@ -392,7 +391,7 @@ def wsl_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         ]
     )
     yield driver_error(
-        "wsl-library",
+        "driver.wsl-library",
         "wsl_libcuda_not_found",
         title,
         _(
@@ -418,7 +417,7 @@ def limited_addresses(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if limit is None or cuda is None or cuda.status != CUDA_OUT_OF_MEMORY:
         return
     yield driver_error(
-        "address-space",
+        "driver.address-space",
         "address_space_limited",
         _("This session may use too few addresses for CUDA to start: {size}.", size=f"{limit >> 20} MiB"),
         _(
@@ -447,7 +446,7 @@ def no_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if libraries and (cuda is None or not cuda.asked or cuda.library or any(s.state != "dangling" for s in searched)):
         return
     yield driver_error(
-        "library-missing",
+        "driver.library-missing",
         "driver_component_missing",
         _("The driver's library for CUDA (libcuda.so.1) is not installed."),
         _("The kernel module is loaded, but programs have no library to access it with."),
@@ -467,7 +466,7 @@ def lost_gpu(_seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if known is None:
         return
     yield driver_error(
-        "gpu-lost",
+        "driver.gpu-lost",
         "hardware_fault",
         _("The GPU itself has stopped responding."),
         _(
@@ -491,9 +490,8 @@ def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
         return
     if not cuda.asked:
         yield make_finding(
-            Step.DRIVER,
+            "driver.not-asked",
             UNKNOWN,
-            "not-asked",
             _("CUDA was not tested: its process could not be started."),
             why=_("The test runs in a separate process, and the system refused to start one."),
             evidence=driver_answers(driver),
@@ -510,7 +508,7 @@ def unexplained_failure(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if known and left.status == 802:
         title = _("CUDA does not start: {meaning}.", meaning=_(known.meaning))
     yield driver_error(
-        "cuda-init",
+        "driver.cuda-init",
         "",
         title,
         _("The driver refused to start CUDA."),

@@ -13,7 +13,7 @@ from core.model.facts import EnvironmentFault, ImportSearch, Remains, SearchEntr
 from core.model.findings import Finding, Fix
 from core.model.paths import file_name, parent
 from core.model.remedies import InstallPackages, Place, TakeOut, Unset
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.advice import how_to_unset
 from core.rules.consumer_loads import environment_rank
 from core.rules.frameworks.advice import framework_pip_command, index_of_build
@@ -45,9 +45,8 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         severity = min(severity, WARNING)
     title, why, fix = _words(home, fault)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.environment-{fault.kind.replace(' ', '-')}",
         severity,
-        f"environment-{fault.kind.replace(' ', '-')}",
         title,
         cause="module_shadowed" if fault.kind == "another library" else "python_environment_broken",
         why=why,
@@ -281,9 +280,8 @@ def _interrupted(home: EnvironmentView, search: ImportSearch, name: str, some: l
         severity = min(home.severity, WARNING)
     version = its.version if its else ""
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.remains-{name}",
         severity,
-        f"remains-{name}",
         _("An interrupted installation left parts of {name} in {prefix}.", name=name, prefix=home.python.prefix),
         cause="installation_interrupted",
         why=_("Nothing of that name can be imported any more.")
@@ -348,9 +346,8 @@ def compiled_remains(seen: Snapshot) -> Iterator[Finding]:
             its = [m for m in search.left if m.distribution == name]
             package = f"{name} {its[0].version}"
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.left-modules-{name}",
                 min(home.severity, WARNING),
-                f"left-modules-{name}",
                 _("{package} in {prefix} has compiled modules that it did not bring.", package=package, prefix=home.python.prefix),
                 cause="installation_interrupted",
                 why=_("Python prefers a compiled module to a module of the same name beside it, and the compiled one belongs to another release."),

@@ -14,7 +14,6 @@ from core.common.versions import version_tuple
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
-from core.model.steps import Step
 from core.rules.driver.device_order import use_alone, visible_gpus
 from core.rules.frameworks.advice import (
     gpu_onnxruntime,
@@ -77,9 +76,8 @@ def _cpu_only(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     if main and seen.machine.system == "windows":
         why = join_sentences(why, _(windows.fact))
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.cpu-build-{build.distribution}",
         severity,
-        f"cpu-build-{build.distribution}",
         _(
             "{distribution} {version} in {prefix} is the build without CUDA.",
             distribution=build.distribution,
@@ -125,9 +123,8 @@ def tensorflow_native_windows(seen: Snapshot) -> Iterator[Finding]:
         for build in home.builds:
             if _native_tensorflow(home, build) and build.distribution != "tensorflow-intel":
                 yield make_finding(
-                    Step.FRAMEWORKS,
+                    "frameworks.tensorflow-windows",
                     home.severity,
-                    "tensorflow-windows",
                     _(
                         "TensorFlow {version} in {prefix} cannot use a GPU on native Windows.",
                         version=build.version,
@@ -174,9 +171,8 @@ def _without_code(home: EnvironmentView, build: FrameworkBuild, gpu: Gpu, fit: l
     sass, _source = _machine_code(home, build)
     new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.code-{build.distribution}",
         home.severity,
-        f"code-{build.distribution}",
         _(
             "{distribution} {version} in {prefix} has no machine code for the {name}.",
             distribution=build.distribution,
@@ -204,9 +200,8 @@ def _without_code_for_another(home: EnvironmentView, build: FrameworkBuild, gpu:
     gpus = visible_gpus(home.seen)
     new = bool(sass) and (capability_number(gpu.compute_capability) or 0) > min(sass)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.code-{build.distribution}",
         NOTE if _passes_over(build) else min(home.severity, WARNING),
-        f"code-{build.distribution}",
         _(
             "{distribution} {version} in {prefix} has no machine code for GPU {index}, the {name}.",
             distribution=build.distribution,
@@ -285,9 +280,8 @@ def _newer_cuda(home: EnvironmentView, build: FrameworkBuild) -> Finding:
     )
     cure = cures.get(build.distribution)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.cuda-{build.distribution}",
         home.severity,
-        f"cuda-{build.distribution}",
         _(
             "{name} {version} in {prefix} was built for CUDA {cuda}, which this driver does not run.",
             name=build.distribution,

@@ -10,7 +10,6 @@ from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Snapshot, Toolkit
 from core.model.findings import Finding, Fix
 from core.model.paths import normalise
-from core.model.steps import Step
 from core.rules.advice import add_to_search_path
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.builds import on_gpu
@@ -111,13 +110,12 @@ def _lost_cublas(home: EnvironmentView, build: FrameworkBuild, places: list[Tool
             "fails when it computes."
         )
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.cublas-not-searched",
         UNKNOWN
         if helped
         else NOTE
         if (places and home.is_idle("ctranslate2")) or home.is_on_cpu("ctranslate2")
         else home.severity,
-        "cublas-not-searched",
         title,
         cause=cause,
         why=why,

@@ -13,7 +13,7 @@ from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
 from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks import (
     broken,
     builds,
@@ -47,9 +47,8 @@ def unreadable_environment(seen: Snapshot) -> Iterator[Finding]:
     for python in seen.pythons or ():
         if python.problem and python.is_named and python.prefix not in told:
             yield make_finding(
-                Step.FRAMEWORKS,
+                "frameworks.environment-unread",
                 UNKNOWN,
-                "environment-unread",
                 _("The Python environment {prefix} could not be read.", prefix=python.prefix),
                 why=_("It is not known what it would load."),
                 evidence=[observation(_("Problem"), translate_fact(python.problem), python.found_by)],
@@ -72,9 +71,8 @@ def environment_contents(seen: Snapshot) -> Iterator[Finding]:
         frameworks = _frameworks(python)
         if frameworks and not python.problem:
             yield make_finding(
-                Step.FRAMEWORKS,
+                "frameworks.environment-read",
                 GOOD,
-                "environment-read",
                 _(
                     "The Python environment {prefix} has {frameworks}.",
                     prefix=python.prefix,
@@ -114,9 +112,8 @@ def wrong_environment(seen: Snapshot) -> Iterator[Finding]:
         and normalise(system, started.prefix) != normalise(system, active.value)
     ):
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.another-python-starts",
             _other_severity(seen, active.name, started),
-            "another-python-starts",
             _(
                 "{value} is activated, but the command python starts the interpreter of {prefix}.",
                 value=active.value,
@@ -172,9 +169,8 @@ def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
     if mine is None or mine.builds or not others or not gpu_side(seen).there or mine.python.problem:
         return
     yield make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.active-without-framework",
         NOTE,
-        "active-without-framework",
         _(
             "The active environment {prefix} has no framework; {prefix2} has {on_gpu}.",
             prefix=mine.python.prefix,
@@ -211,9 +207,8 @@ def older_variables(seen: Snapshot) -> Iterator[Finding]:
         ]
         for folder in dict.fromkeys(new):
             yield make_finding(
-                Step.ENVIRONMENT,
+                "environment.older-variables",
                 WARNING,
-                "older-variables",
                 _("Programs of this session do not have {folder} on their PATH yet.", folder=folder),
                 cause="process_env_not_inherited",
                 why=_("PATH changed after this session's programs were started. They keep the old one."),
@@ -277,9 +272,8 @@ def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:
     )
     site = home.python.site_packages[0] if home and home.python.site_packages else load.consumer.prefix
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.path-is-not-searched",
         ERROR,
-        "path-is-not-searched",
         _(
             "{framework} does not find {name}, although PATH names its folder.",
             framework=load.consumer.framework,
@@ -338,9 +332,8 @@ def _other_compiler(home: EnvironmentView, torch: str, cuda: str, version: str, 
         else ""
     )
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.other-compiler",
         NOTE,
-        "other-compiler",
         _(
             "nvcc belongs to CUDA {version}, but torch {torch} in {prefix} was built for CUDA {cuda}.",
             version=version,

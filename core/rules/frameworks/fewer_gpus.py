@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.model.facts import FrameworkTrial, Gpu, Snapshot
 from core.model.findings import Evidence, Finding
-from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import PASSES_OVER, code_fits, gpu_side
 from core.rules.snapshot_queries import effective_variable
@@ -56,9 +55,8 @@ def _finding(home: EnvironmentView, trial: FrameworkTrial, given: int) -> Findin
         every = gpu_side(seen).gpus
         rows += [observation(f"{g.index} {g.name}", _("given by the driver")) for g in every if g not in unfit]
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.fewer-gpus-{trial.framework}",
         NOTE if explained else min(home.severity, WARNING),
-        f"fewer-gpus-{trial.framework}",
         _(
             "{name} in {prefix} sees {count} of the {given} GPUs that the driver gives it.",
             name=trial.framework,

@@ -11,7 +11,6 @@ from core.common.versions import version_tuple
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.fit import RequiredInstructions, framework_tables
@@ -47,9 +46,8 @@ def _without_instructions(
     here = home.seen.machine.instructions or ()
     names = join_names(INSTRUCTION_NAMES[n] for n in lacking)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.instructions-{d.name}",
         home.severity,
-        f"instructions-{d.name}",
         _(
             "{package} in {prefix} needs a processor with {names}.",
             package=f"{d.name} {d.version}",
@@ -94,9 +92,8 @@ def page_file(seen: Snapshot) -> Iterator[Finding]:
             continue
         never = build.commit > limit
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.page-file",
             min(home.severity, ERROR if never else WARNING),
-            "page-file",
             _(
                 "Windows cannot commit the memory that torch {version} in {prefix} needs.",
                 version=build.version,

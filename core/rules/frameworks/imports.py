@@ -27,7 +27,6 @@ from core.model.remedies import (
     TakeOut,
     TakeOutLine,
 )
-from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, index_of_build, reinstall_package
 from core.rules.frameworks.builds import is_cpu
 from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views
@@ -124,9 +123,8 @@ def _file_in_the_way(home: EnvironmentView, search: ImportSearch, found: FoundMo
             concern_row(home.python.consumer(found.hidden_owner))
         ]  # the package itself: no framework asks for it
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.shadowed-{found.name}",
         severity,
-        f"shadowed-{found.name}",
         _("import {name} finds {path} instead of the installed package.", name=found.name, path=found.path),
         cause="module_shadowed",
         why=_(
@@ -330,10 +328,9 @@ def _other_installation(home: EnvironmentView, found: FoundModule, entry: Search
         return
     on_cpu = _loses_the_gpu(home, found)
     yield make_finding(
-        Step.FRAMEWORKS,
-        min(home.severity, WARNING) if is_unmeant(home, found, entry) else NOTE,
         # no import that works refutes it: what is found computes, on the CPU
-        f"{'cpu-build-hides' if on_cpu else 'shadowed'}-{found.name}",
+        f"frameworks.{'cpu-build-hides' if on_cpu else 'shadowed'}-{found.name}",
+        min(home.severity, WARNING) if is_unmeant(home, found, entry) else NOTE,
         _(
             "import {name} finds {owner} in {folder} instead of {hidden} of the environment.",
             name=found.name,
@@ -389,9 +386,8 @@ def hidden_standard_library(seen: Snapshot) -> Iterator[Finding]:
             names = join_names(file_name(seen.machine.system, f.path) for f in some)
             fails = any(f.unlike and f.name in r.indispensable for f in some for r in rows)
             yield make_finding(
-                Step.FRAMEWORKS,
+                "frameworks.shadowed-standard-library",
                 home.severity if fails else min(home.severity, WARNING),
-                "shadowed-standard-library",
                 _("{names} in {folder} hides a module of Python itself.", names=names, folder=entry.path),
                 cause="module_shadowed",
                 why=_(
@@ -461,9 +457,8 @@ def _for_another(home: EnvironmentView, search: ImportSearch, found: FoundModule
         )
     )
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.another-python-{found.name}",
         home.severity if found.foreign or found.name == "numpy" else min(home.severity, WARNING),
-        f"another-python-{found.name}",
         _(
             "{package} in {folder} was built for another Python or processor than {python}.",
             package=shown,
@@ -510,9 +505,8 @@ def empty_packages(seen: Snapshot) -> Iterator[Finding]:
             if not importers and all(r.distribution not in (name, found.name) for r in search.remains):
                 continue
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.empty-{found.name}",
                 home.severity,
-                f"empty-{found.name}",
                 _("{package} is recorded in {prefix}, but its folder has no content that can be imported.",
                   package=found.owner, prefix=home.python.prefix),
                 cause="installation_interrupted",

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from core.common.i18n import _
 from core.model.facts import Misfit, Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.frameworks.advice import reinstall_requirement
 from core.rules.frameworks.environment_view import EnvironmentView
 from core.rules.frameworks.imports import views_with_imports
@@ -25,9 +24,8 @@ def _finding(home: EnvironmentView, its: list[Misfit]) -> Finding:
     first = its[0]
     works = {p.distribution for t in home.trials for p in t.packages if p.state == "imported"}
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.series-{first.wanted}",
         NOTE if all(m.distribution in works for m in its) else min(home.severity, WARNING),
-        f"series-{first.wanted}",
         _(
             "{name} {version} requires {wanted}{specifier}, but {installed} is installed.",
             name=first.distribution,

@@ -12,7 +12,6 @@ from core.knowledge.modules import module_table
 from core.model.facts import Distribution, OverwrittenPackage, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
-from core.model.steps import Step
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
 from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views, is_asked_for
 from core.rules.frameworks.fit import framework_tables, gpu_side
@@ -53,9 +52,8 @@ def shared_files(seen: Snapshot) -> Iterator[Finding]:
                 (d for d in shared.distributions if is_asked_for(home, d.partition(" ")[0])), shared.distributions[-1]
             )
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.shared-{names[0]}",
                 min(home.severity, WARNING),
-                f"shared-{names[0]}",
                 _(
                     "{names} are in one environment and overwrite each other's files.",
                     names=join_names(shared.distributions),
@@ -91,9 +89,8 @@ def _overwritten(home: EnvironmentView, one: OverwrittenPackage) -> Finding:
     wanted = next((n for n in names if is_asked_for(home, n)), "") or next((n for n in names if n in meant), "")
     keep = next(d for d in (one.lost, one.written) if d.startswith(f"{wanted} ") or (not wanted and d == one.written))
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.overwritten-{one.package}",
         min(home.severity, WARNING),
-        f"overwritten-{one.package}",
         _(
             "{names} are in one environment and overwrite each other's files.",
             names=join_names((one.lost, one.written)),
@@ -164,9 +161,8 @@ def _duplicates(home: EnvironmentView, folder: str, here: list[Distribution]) ->
             ),
         )
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.duplicates-{folder.replace('/', '-')}",
         severity,
-        f"duplicates-{folder.replace('/', '-')}",
         _("{names} are in one environment and overwrite each other's files.", names=names),
         cause="duplicate_framework_packages",
         why=(
@@ -219,9 +215,8 @@ def _installed_twice(home: EnvironmentView) -> Iterator[Finding]:
     for (name, location), versions in known.items():
         if len(versions) > 1 and home.near <= 3:
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.twice-{name}",
                 WARNING if gpu_side(home.seen).there and name in frameworks else NOTE,
-                f"twice-{name}",
                 _(
                     "{name} is recorded twice in one folder: {versions}.",
                     name=name,
@@ -260,9 +255,8 @@ def retired_pynvml(seen: Snapshot) -> Iterator[Finding]:
         old = home.installed("pynvml")
         if old and home.near <= 1:
             yield make_finding(
-                Step.FRAMEWORKS,
+                "frameworks.pynvml",
                 NOTE,
-                "pynvml",
                 _(
                     "The package pynvml {version} in {prefix} is retired.",
                     version=old.version,

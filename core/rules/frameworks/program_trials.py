@@ -8,7 +8,6 @@ from itertools import islice
 from core.common.i18n import N_, _, translate_fact
 from core.model.facts import ProgramTrial, Snapshot
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.proved_changes import experiment_rows
 from core.rules.frameworks.tried_imports import diagnose_import, import_evidence, lacks_only_a_gpu
@@ -25,21 +24,20 @@ def program_results(seen: Snapshot) -> Iterator[Finding]:
 
 def _result(home: EnvironmentView, trial: ProgramTrial) -> Finding:
     values = {"who": trial.path, "prefix": trial.prefix}
-    name = "trial-program"
+    name = "frameworks.trial-program"
     run = _("run in its own interpreter")
     if trial.state == "no answer":
         title = _("The imports of {who} in {prefix} did not end in time.", **values)
-        return make_finding(Step.FRAMEWORKS, UNKNOWN, name, title, subject=trial.path, evidence=[home.concerns()])
+        return make_finding(name, UNKNOWN, title, subject=trial.path, evidence=[home.concerns()])
     if trial.state == "imported" or lacks_only_a_gpu(home, trial.problem):
         title = _("The imports of {who} work in {prefix}.", **values)
         severity = NOTE if trial.problem else GOOD
-        return make_finding(Step.FRAMEWORKS, severity, name, title, subject=trial.path, evidence=[home.concerns()])
+        return make_finding(name, severity, title, subject=trial.path, evidence=[home.concerns()])
     diagnosis = diagnose_import(home, trial.failures, trial.experiments)
     said = observation(_("It said"), translate_fact(trial.problem or trial.ended)[-600:], run)
     return make_finding(
-        Step.FRAMEWORKS,
-        ERROR,
         name,
+        ERROR,
         _(
             diagnosis.title if diagnosis else N_("{who} in {prefix} cannot start: an import fails."),
             **values,

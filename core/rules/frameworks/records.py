@@ -13,7 +13,7 @@ from core.model.facts import DamagedFile, EndedImport, PackageRecords, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.advice import reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.frameworks.libraries.lacks import lacks_nothing, reported_files
@@ -162,9 +162,8 @@ def _damaged_finding(home: EnvironmentView, files: list[DamagedFile]) -> Finding
             "It is a library, but not the one that was installed: another package overwrote it, or a tool modified it."
         )
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.record-{one.distribution}",
         _severity(home, files),
-        f"record-{one.distribution}",
         title,
         cause="installation_interrupted" if other else "corrupt_or_truncated_file",
         why=why,
@@ -223,9 +222,8 @@ def _owner(home: EnvironmentView, distribution: str) -> str:
 
 def _whole_finding(home: EnvironmentView, record: PackageRecords) -> Finding:
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.records-agree",
         GOOD,
-        "records-agree",
         _("The frameworks' libraries in {prefix} are as their packages installed them.", prefix=home.python.prefix),
         evidence=[
             observation(

@@ -15,7 +15,7 @@ from core.knowledge.modules import CheckedRequirement, NumpyTwo, followed_distri
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.advice import framework_pip_command, reinstall_requirement
 from core.rules.frameworks.environment_view import (
     FRAMEWORKS,
@@ -87,9 +87,8 @@ def _unmet(home: EnvironmentView, its: list[UnmetRequirement], *, loaded: bool) 
     fix, remedy = _without_record(home, in_front) if in_front else (_change_laggard(home, its), None)
     names = list(dict.fromkeys(b.wanted for b in its))
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.requires-{worst.wanted}" if len(names) == 1 else "frameworks.requires-nvidia",
         severity,
-        f"requires-{worst.wanted}" if len(names) == 1 else "requires-nvidia",
         _(
             "{name} {version} requires {wanted}{specifier}, but {installed} is installed.",
             name=worst.of.name,
@@ -252,11 +251,10 @@ def _absent(home: EnvironmentView, lacking: list[UnmetRequirement]) -> Iterator[
         its = [b for b in mine if b.of.name == name]
         names = join_names(b.wanted for b in its)
         yield make_finding(
-            Step.FRAMEWORKS,
+            f"frameworks.lacks-{name}",
             home.severity
             if any(check_of(b) or needed_at_start(name, b.wanted) for b in its)
             else min(home.severity, WARNING),
-            f"lacks-{name}",
             _(
                 "{name} {version} requires packages that are not installed: {names}.",
                 name=name,
@@ -291,9 +289,8 @@ def _without_record_of_its_own(home: EnvironmentView, its: list[UnmetRequirement
     asking = [b for b in its if check_of(b)]
     wanted = its[0].wanted
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.unrecorded-{wanted}",
         home.severity if asking else NOTE,
-        f"unrecorded-{wanted}",
         _("{name} in {prefix} lost its record: its .dist-info folder is gone.", name=wanted, prefix=home.python.prefix),
         cause="installation_interrupted",
         why=_("{names} asks for its version when it starts, and stops.", names=join_names(b.of.name for b in asking))
@@ -319,9 +316,8 @@ def jax_without_its_other_half(seen: Snapshot) -> Iterator[Finding]:
             if other and jax and not home.installed(other):
                 wanted = f"{other}=={d.version}"
                 yield make_finding(
-                    Step.FRAMEWORKS,
+                    "frameworks.lacks-jax-plugin",
                     home.severity if gpu_side(seen).there is not False else min(home.severity, WARNING),
-                    "lacks-jax-plugin",
                     _("{package} is installed in {prefix}, but {other} is not: JAX uses no GPU.",
                       package=f"{d.name} {d.version}", other=other, prefix=home.python.prefix),
                     cause="requirement_broken",
@@ -380,9 +376,8 @@ def _built_for_numpy_1(
     else:
         fix = reinstall_requirement(home.seen, home.python, "numpy<2")
     return make_finding(
-        Step.FRAMEWORKS,
+        "frameworks.numpy-abi",
         home.severity if ends_import else min(home.severity, WARNING) if frameworks else NOTE,
-        "numpy-abi",
         n_(
             "{names} was built for NumPy 1, but {numpy} is installed.",
             "{names} were built for NumPy 1, but {numpy} is installed.",

@@ -9,7 +9,6 @@ from core.common.text import join_names
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.paths import file_name
-from core.model.steps import Step
 from core.rules.frameworks.environment_view import environment_views
 from core.rules.wording import make_finding, manual_fix, observation
 
@@ -39,9 +38,8 @@ def path_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             names = join_names([file_name("windows", each) for each in lost])
             where = code.place
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.path-by-start-code-{closure.consumer.framework.partition(' ')[0]}",
                 home.severity,
-                f"path-by-start-code-{closure.consumer.framework.partition(' ')[0]}",
                 _(
                     "{names} is not found in {prefix}: {source} gives PATH a value of its own at each start.",
                     names=names,

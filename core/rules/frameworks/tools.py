@@ -16,7 +16,7 @@ from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import PointTo, PutPackageBack
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.advice import python_of_environment
 from core.rules.consumer_loads import describe_copy
 from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
@@ -68,9 +68,8 @@ def damaged_models(seen: Snapshot) -> Iterator[Finding]:
         model = re.search(r"[\\/]models--([^\\/]+)[\\/]snapshots[\\/]", one.path)
         title, why, cure = _words_about_model(one)
         yield make_finding(
-            Step.FRAMEWORKS,
+            "frameworks.model-file",
             min(home.severity, WARNING),
-            "model-file",
             title,
             cause="corrupt_or_truncated_file",
             why=join_sentences(why, _("Programs that load it fail, others do not.")),
@@ -122,9 +121,8 @@ def _refused(home: EnvironmentView, one: UnfitTool) -> Finding:
         seen = observation(one.path, one.detail, _("classes that the file names"))
         fix = manual_fix(advice, after)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.model-{one.model}",
         min(home.severity, WARNING),
-        f"model-{one.model}",
         title,
         cause="requirement_broken",
         why=why,
@@ -177,7 +175,7 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
             yield _not_installed(
                 home,
                 one,
-                f"program-{one.name}",
+                f"frameworks.program-{one.name}",
                 NOTE if one.asked_by else min(home.severity, WARNING),
                 "system_library_missing",
                 _("{reader} in {prefix} needs the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
@@ -194,9 +192,8 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 continue
             empty = one.looked[0] if one.state == "damaged" and one.looked else ""
             yield make_finding(
-                Step.FRAMEWORKS,
+                f"frameworks.call-{one.name}",
                 min(home.severity, WARNING),
-                f"call-{one.name}",
                 _("{call} uses a part of {reader} in {prefix} that starts {path}, and that file is empty.", call=one.called, reader=one.reader, prefix=home.python.prefix, path=empty)
                 if empty
                 else _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
@@ -287,9 +284,8 @@ def libraries_that_programs_open(seen: Snapshot) -> Iterator[Finding]:
             known = parse_library_name(bare)
             others = _other_cudnn(home, known) if known and known.family == "cudnn" else []
             yield make_finding(
-                Step.FRAMEWORKS,
+                "frameworks.opened-by-program",
                 min(home.severity, WARNING),
-                "opened-by-program",
                 _("{call} opens the library {name}; here is only {copy}.", call=one.called, name=one.name, copy=describe_copy(others[0]))
                 if others
                 else _("{call} opens the library {name}, which is not there.", call=one.called, name=one.name)
@@ -342,7 +338,7 @@ def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
             yield _not_installed(
                 home,
                 one,
-                f"build-{one.reader.partition(' ')[0]}-{one.name}",
+                f"frameworks.build-{one.reader.partition(' ')[0]}-{one.name}",
                 min(home.severity, WARNING) if one.asked_by else NOTE,
                 "build_tools_missing",
                 _("{reader} in {prefix} cannot compile: {name} is missing.", reader=one.reader, prefix=home.python.prefix, name=one.name),
@@ -363,9 +359,8 @@ def _not_installed(  # noqa: PLR0917 - the parts of a finding
 ) -> Finding:
     """Return the finding about a part of the system that a package does without until it needs it."""
     return make_finding(
-        Step.FRAMEWORKS,
-        severity,
         id,
+        severity,
         title,
         cause=cause,
         why=why,
@@ -386,9 +381,8 @@ def _finding(home: EnvironmentView, unfit: list[UnfitTool]) -> Finding:
     never = one.state == "absent" and not one.owner
     cause: Cause = "libdevice_not_found" if never and one.name.startswith("libdevice") else CAUSES[one.state]
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.tool-{one.reader.partition(' ')[0]}",
         home.severity,
-        f"tool-{one.reader.partition(' ')[0]}",
         _(SENTENCES[one.state], reader=one.reader, prefix=home.python.prefix, name=one.name),
         cause="build_tools_missing" if never and cause == "corrupt_or_truncated_file" else cause,
         why=_("It is run when a kernel is compiled, which then fails.")

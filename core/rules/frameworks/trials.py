@@ -19,7 +19,6 @@ from core.model.facts import FrameworkBuild, FrameworkTrial, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import parent
 from core.model.remedies import SetForEnvironments
-from core.model.steps import Step
 from core.rules.advice import without_variable
 from core.rules.consumer_loads import NO_LIBCUDA
 from core.rules.counter import CounterOutcome
@@ -32,8 +31,6 @@ from core.rules.frameworks.import_diagnosis import ImportDiagnosis
 from core.rules.frameworks.proved_changes import experiment_rows
 from core.rules.frameworks.tried_imports import diagnose_import, import_evidence
 from core.rules.wording import ERROR, GOOD, NOTE, UNKNOWN, WARNING, make_finding, manual_fix, observation
-
-TRIAL_STEP = Step.FRAMEWORKS
 
 
 class KnownMessage(msgspec.Struct, frozen=True):
@@ -165,9 +162,8 @@ def trial_results(seen: Snapshot) -> Iterator[Finding]:
 def _takes_all(home: EnvironmentView, trial: FrameworkTrial, greedy: FrameworkTrial, growth: Growth) -> Finding:
     """It works with the GPU memory that it needs, and fails with its default allocation."""
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.memory-{trial.framework}",
         ERROR,
-        f"memory-{trial.framework}",
         _(
             "{name} in {prefix} reserves the GPU's memory at its start, and fails.",
             name=_name(trial),
@@ -269,9 +265,8 @@ def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     files = _foreign_files(trial) or [m.path for m in trial.mapped if m.origin == "LD_LIBRARY_PATH"]
     folders = list(dict.fromkeys(parent(home.seen.machine.system, f) for f in files))
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         ERROR if proved else WARNING,
-        f"trial-{trial.framework}",
         _("{name} in {prefix} fails because of LD_LIBRARY_PATH.", name=_name(trial), prefix=home.python.prefix)
         if proved
         else _(
@@ -300,9 +295,8 @@ def _override(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 
 def _waiting_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         NOTE,
-        f"trial-{trial.framework}",
         _(
             "{name} in {prefix} can be imported only on a machine with the GPU driver.",
             name=_name(trial),
@@ -321,9 +315,8 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     message = recognise(trial)
     if trial.timed_out and not message:
         return make_finding(
-            TRIAL_STEP,
+            f"frameworks.trial-{trial.framework}",
             UNKNOWN,
-            f"trial-{trial.framework}",
             _("{name} in {prefix} did not respond in time.", name=_name(trial), prefix=home.python.prefix),
             why=_("Whether it works is not known. A first start can take long on a slow disk: scan again."),
             evidence=_rows(home, trial),
@@ -338,9 +331,8 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     if cause == "gpu_arch":
         cause = "gpu_arch_too_new" if _is_newer(home, trial) else "gpu_arch_too_old"
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         ERROR,
-        f"trial-{trial.framework}",
         _("{who} in {prefix} cannot be imported.", who=_name(trial), prefix=home.python.prefix)
         if trial.reached == "nothing"
         else _("{name} in {prefix} fails when it is used.", name=_name(trial), prefix=home.python.prefix),
@@ -355,9 +347,8 @@ def _failure(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
 def _failed_import(home: EnvironmentView, trial: FrameworkTrial, diagnosis: ImportDiagnosis) -> Finding:
     """An import failed, and its exception and what the process found about it show the cause."""
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         ERROR,
-        f"trial-{trial.framework}",
         _(diagnosis.title, who=_name(trial), prefix=home.python.prefix, **diagnosis.values),
         cause=diagnosis.cause,
         why=diagnosis.why,
@@ -388,9 +379,8 @@ def _cure(home: EnvironmentView, trial: FrameworkTrial, message: KnownMessage | 
 
 def _wrong_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         ERROR,
-        f"trial-{trial.framework}",
         _("{name} in {prefix} computes a wrong convolution.", name=_name(trial), prefix=home.python.prefix),
         why=_("One small convolution and its gradients differ from the processor's results by far more than rounding."),
         evidence=_rows(home, trial),
@@ -415,9 +405,8 @@ def _passed_finding(home: EnvironmentView, trial: FrameworkTrial) -> Finding:
     else:
         title = _("{name} in {prefix} runs a convolution on {where}.", **values)
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         GOOD if trial.gpu or not side.there else NOTE,
-        f"trial-{trial.framework}",
         title,
         evidence=_rows(home, trial),
         subject=home.python.prefix,
@@ -432,9 +421,8 @@ def _without_gpu(home: EnvironmentView, trial: FrameworkTrial, build: FrameworkB
     )
     fits = build_fits(build, gpu_side(home.seen))
     return make_finding(
-        TRIAL_STEP,
+        f"frameworks.trial-{trial.framework}",
         WARNING,
-        f"trial-{trial.framework}",
         _("{name} in {prefix} works, but sees no GPU.", name=_name(trial), prefix=home.python.prefix),
         cause=message.cause if message and message.cause != "gpu_arch" else "",
         why=join_sentences(

@@ -16,7 +16,7 @@ from core.model.facts import Experiments, ImportFailure, PackageTrial, Snapshot
 from core.model.findings import Evidence, Finding
 from core.model.paths import file_name, parent
 from core.model.remedies import GiveOtherName, PutPackageBack, Unset
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.advice import without_value
 from core.rules.frameworks.advice import (
     framework_pip_command,
@@ -447,9 +447,8 @@ def _finding(home: EnvironmentView, packages: list[PackageTrial], diagnosis: Imp
     anew = reinstall_package(home.seen, home.python, first.distribution, first.version)
     title = diagnosis.title if diagnosis else N_("{who} in {prefix} cannot be imported.")
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.trial-{first.distribution}",
         _severity(home, packages, diagnosis),
-        f"trial-{first.distribution}",
         _(title, **values, **(diagnosis.values if diagnosis else {})),
         cause=diagnosis.cause if diagnosis else "",
         why=diagnosis.why if diagnosis else _("The text alone shows no cause."),

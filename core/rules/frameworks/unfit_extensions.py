@@ -15,7 +15,7 @@ from core.model.facts.closure import Edge
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, normalise, parent
 from core.model.remedies import PutPackageBack, Remedy
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package, without_plugin
 from core.rules.frameworks.ended.queries import framework_distributions
 from core.rules.frameworks.environment_view import EnvironmentView
@@ -77,9 +77,8 @@ def _finding(home: EnvironmentView, search: ImportSearch, its: list[EndedImport]
     folder = search.entries[one.entry].path if 0 <= one.entry < len(search.entries) else ""
     fix, remedy = _cure(home, one, owners, cause, folder)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.{UNFIT_ID}{package or one.wanted}",
         _severity(home, consumers, its),
-        f"{UNFIT_ID}{package or one.wanted}",
         _title(home, one, owners, consumers),
         cause=cause,
         why=why,

@@ -14,7 +14,7 @@ from core.model.facts import Snapshot, Toolkit, Variable
 from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import is_inside, normalise
 from core.model.remedies import PointTo, Unset
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.advice import how_to_set, how_to_unset
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.compilers import fitting_toolkit, name_fitting_toolkit, name_toolkit
@@ -77,9 +77,8 @@ def contract_finding(
     off = word_for_off(value.value, contract.words) if contract.kind == "words" else ""
     word = off or ("" if cuda else _as_it_is_meant(contract, value.value, seen))
     return make_finding(
-        Step.ENVIRONMENT,
+        f"environment.{'debugging' if contract.kind == 'debugging' else 'contract'}-{contract.variable.lower()}",
         _severity(contract, reading),
-        f"{'debugging' if contract.kind == 'debugging' else 'contract'}-{contract.variable.lower()}",
         problem,
         cause=("driver_too_old" if contract.kind == "requirement" else "container_no_gpu_runtime")
         if container
@@ -260,13 +259,12 @@ def without_backend(home: EnvironmentView, contract: Contract, value: Variable, 
     own = value.source.endswith("Internet Settings")  # of Windows itself, and no variable
     words = {"name": value.name, "reader": reader, "word": repr(word), "prefix": home.python.prefix}
     return make_finding(
-        Step.ENVIRONMENT,
+        f"environment.backend-{contract.variable.lower()}",
         NOTE
         if is_idle(home.seen, home.python.prefix, reader)
         else min(home.severity, WARNING)
         if contract.fetches
         else home.severity,
-        f"backend-{contract.variable.lower()}",
         _("The setting {name} of Windows asks {reader} for {word}, which is not installed in {prefix}.", **words)
         if own
         else _("The variable {name} asks {reader} for {word}, which is not installed in {prefix}.", **words),

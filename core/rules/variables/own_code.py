@@ -12,7 +12,6 @@ from core.common.text import join_names
 from core.knowledge.contracts import Contract, ContractKind, settings_files, variable_contracts
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
-from core.model.steps import Step
 from core.rules.advice import how_to_set, without_value
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -176,9 +175,8 @@ def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
     users = row.files[1:]
     values = {"name": row.variable, "program": row.files[0], "module": row.known[0]}
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.module-left-out",
         min(home.severity, WARNING),
-        "module-left-out",
         _("The variable {name} is set, so {program} does not find {module} among the user's own packages.", **values)
         if users
         else _("The variable {name} is set, so {program} does not find its own module {module}.", **values),
@@ -203,9 +201,8 @@ def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
         return
     home, row = rows[0]
     yield make_finding(
-        Step.ENVIRONMENT,
+        f"environment.contract-{row.variable.lower()}",
         min(home.severity, WARNING),
-        f"contract-{row.variable.lower()}",
         _(
             "The variable {name} is {value}, more than this machine has memory.",
             name=row.variable,
@@ -241,9 +238,8 @@ def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
         return
     home, row = rows[0]
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.user-without-a-name",
         min(home.severity, WARNING),
-        "user-without-a-name",
         _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
         cause="variable_value_wrong",
         why=_(
@@ -273,9 +269,8 @@ def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
         return
     home, row = rows[0]
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.no-place-for-a-cache",
         min(home.severity, WARNING),
-        "no-place-for-a-cache",
         _(
             "{reader} can write to none of the folders in which it may keep its compiled functions.",
             reader=join_names(list(dict.fromkeys(r.reader for _home, r in rows))),
@@ -331,9 +326,8 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         file = row.setting.rpartition(":")[0]
         allowed = _("empty, or the name of one that is installed") if absent else join_names(row.known)
         yield make_finding(
-            Step.ENVIRONMENT,
+            f"environment.setting-{row.variable.lower()}",
             near[0].severity,
-            f"setting-{row.variable.lower()}",
             _(
                 "The file {file} sets {name} to {value}, which {reader} cannot use.",
                 file=file,
@@ -364,9 +358,8 @@ def refused_answers(seen: Snapshot) -> Iterator[Finding]:
     its = [r for _home, r in rows if r.prefix == first.prefix]
     file, names = first.setting.rpartition(":")[0], join_names([r.variable for r in its])
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.answers-of-another-release",
         min(home.severity, WARNING),
-        "answers-of-another-release",
         _(
             "The file {file} has keys that the installed {reader} does not know: {names}.",
             file=file,
@@ -396,9 +389,8 @@ def unreadable_settings(seen: Snapshot) -> Iterator[Finding]:
     home, row = rows[0]
     file, by = row.files
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.unreadable-settings",
         NOTE if row.idle else home.severity if row.sure else min(home.severity, WARNING),
-        "unreadable-settings",
         _("The file {file} is not valid {form}: line {line}.", file=file, form=row.variable, line=row.line),
         cause="variable_value_wrong",
         why=_("{reader} reads this file when it is imported, and fails with this value.", reader=by)
@@ -422,9 +414,8 @@ def answers_that_ask_for_packages(seen: Snapshot) -> Iterator[Finding]:
     home, row = rows[0]
     file, value, lacking = row.setting.rpartition(":")[0], row.unknown[0], join_names(row.known)
     yield make_finding(
-        Step.ENVIRONMENT,
+        "environment.answers-without-a-package",
         min(home.severity, WARNING),
-        "answers-without-a-package",
         _(
             "The file {file} asks {reader} for {value}, and none of these is installed here: {packages}.",
             file=file,

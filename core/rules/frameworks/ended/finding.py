@@ -13,7 +13,7 @@ from core.knowledge.modules import NEED_TK, SELDOM_BUILT, distribution_of
 from core.model.facts import EndedImport, ImportSearch, SearchEntry, Snapshot
 from core.model.facts.imports import BEFORE_THE_PACKAGES
 from core.model.findings import Evidence, Finding
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.frameworks.ended.cure import correct_file, cure_of_end
 from core.rules.frameworks.ended.queries import (
     asks_another,
@@ -116,9 +116,8 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
     by_hand = edited or (ended.kind == "damaged" and ended.name)
     fix, remedy = (correct_file(ended), None) if by_hand else cure_of_end(home, ended, entry, cause)
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.{ENDED_ID}{ended.wanted}",
         _severity(home, ended, consumers),
-        f"{ENDED_ID}{ended.wanted}",
         _title(home, ended, consumers),
         cause=cause,
         why=why,

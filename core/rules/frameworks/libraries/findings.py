@@ -16,7 +16,7 @@ from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
 from core.model.path_list import LIBRARY_VARIABLE
 from core.model.paths import file_name, parent
-from core.model.steps import Severity, Step
+from core.model.steps import Severity
 from core.rules.driver.facts import has_gpu_on_bus
 from core.rules.frameworks.environment_view import FRAMEWORKS, asked_of, environment_views
 from core.rules.frameworks.finding_ids import LIBRARIES_ID
@@ -53,9 +53,8 @@ def _finding(lack: Lack) -> Finding:
     remedy, fix = cure_of(lack, cause) if cause else (None, None)
     files = [e.path or e.name for e in lack.edges] + [g.provider or g.wanted_by for g in lack.gaps]
     return make_finding(
-        Step.FRAMEWORKS,
+        f"frameworks.{LIBRARIES_ID}{lack.name}",
         _severity(lack, cause) if cause else UNKNOWN,
-        f"{LIBRARIES_ID}{lack.name}",
         title,
         cause=cause,
         why=why,
