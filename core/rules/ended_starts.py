@@ -33,6 +33,7 @@ def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: Starte
         why=why,
         evidence=[
             observation(_("Seen"), one.source, start.at),
+            *([observation(_("Seen"), one.command, start.at)] if one.fault in OF_A_FOLDER and one.command else []),
             observation(_("It would start"), one.path, start.at),
             *followed_rows(start),
             *misset_rows(start, one),
@@ -42,6 +43,9 @@ def ended_start(seen: Snapshot, home: EnvironmentView, start: Start, one: Starte
         fix=fix,
     )
     return replace(told, ways=(start.id,))
+
+
+OF_A_FOLDER = ("not in this folder", "program not there")
 
 
 def followed_rows(start: Start) -> list[Evidence]:
@@ -410,6 +414,17 @@ def _no_command(home: EnvironmentView, _start: Start, one: StartedPython) -> Tol
     if one.name in ("&&", "||"):
         why = _("Windows PowerShell refuses a script that has it; PowerShell 7 (pwsh) does not.")
         return title, why, manual_fix(_("Put each command in a line of its own in {source}", source=one.source))
+    if one.name.startswith("-"):
+        why = _("The line before it does not go on there, so the program does not get it.")
+        sign = "`" if ".ps1:" in one.source.lower() else "^"
+        fix = manual_fix(_("Let the line before {source} end with {sign}, and no blank", source=one.source, sign=sign))
+        return title, why, fix
+    if one.name.startswith('"'):
+        why = _("PowerShell takes what stands between quotation marks for text, and refuses the whole script.")
+        return title, why, manual_fix(_("Write & before it in {source}", source=one.source), f"& {one.name} ...")
+    if " " in one.name and not one.name.startswith("'"):
+        why = _("It is a program together with its arguments, where the name of the program alone is asked for.")
+        return title, why, manual_fix(_("Write the arguments in a field of their own in {source}", source=one.source))
     name, equals, value = one.name.partition("=")
     if equals:
         why = _("Only shells of Linux take a variable before a command.")

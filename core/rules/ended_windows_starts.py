@@ -137,11 +137,69 @@ def _title(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     return title, why, manual_fix(_('Write start "" in front of the program'), f'start "" "{one.name}" ...')
 
 
+def _bracket(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a value that ends a block."""
+    name = f"%{one.name}%"
+    title = _(
+        "cmd.exe gives the file up at {source}: a bracket in {name} ends the block there.", source=one.source, name=name
+    )
+    why = _("It puts in the value, and says that what follows the bracket was unexpected. Nothing behind it runs.")
+    fix = manual_fix(
+        _("Put the assignment between quotation marks in {source}", source=one.source), f'set "{one.name}={name};..."'
+    )
+    return title, why, fix
+
+
+def _itself(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a batch file that starts itself."""
+    title = _("{source} starts this file again, and not {path}.", source=one.source, path=one.path)
+    why = _("cmd.exe looks for {name} in the current folder first, and this file has that name.", name=one.name)
+    return title, why, manual_fix(_("Rename the file"))
+
+
+def _marks(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a command of which ``cmd /c`` takes quotation marks away."""
+    title = _(
+        "{source} does not start {name}: cmd /c takes its quotation marks away.", source=one.source, name=one.name
+    )
+    why = _("Of more than two it takes the first and the last, and then a blank ends the name of the program.")
+    return title, why, manual_fix(_("Put one more pair around the whole command"), 'cmd /c ""..." "...""')
+
+
+def _no_console(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a stream that a program without a console has not."""
+    title = _("{source} uses {name}, which is None without a console.", source=one.source, name=one.name)
+    why = _(
+        "pythonw and files with the ending .pyw have none. The program ends with AttributeError, and nobody sees it."
+    )
+    fix = manual_fix(
+        _("Start it with python.exe, or put this before the imports of {program}", program=one.program),
+        "import os, sys; sys.stdout = sys.stderr = open(os.devnull, 'w')",
+    )
+    return title, why, fix
+
+
+def _no_service(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a program that Windows starts as a service."""
+    title = _("Windows ends {name} after 30 seconds: it does not answer as a service.", name=one.name)
+    why = _("{source} starts Python itself, and the service manager reports error 1053.", source=one.source)
+    fix = manual_fix(
+        _("Let NSSM or WinSW start it, or make it a task that begins with Windows"),
+        f'nssm install NAME "{one.path}" "{one.program}"',
+    )
+    return title, why, fix
+
+
 WINDOWS_ENDS: dict[str, End] = {
     "without call": End(_without_call),
     "batch in UTF-8": End(_batch_in_utf_8, cause="install_path_characters", everywhere=True),
     "blank": End(_blank, cause="install_path_characters"),
     "block": End(_in_a_block),
+    "bracket": End(_bracket),
+    "itself": End(_itself),
+    "marks": End(_marks),
+    "no console": End(_no_console),
+    "no service": End(_no_service),
     "title": End(_title),
     "not read": End(_not_read),
     "policy": End(_policy),

@@ -11,6 +11,8 @@ import ntpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 
+from msgspec import structs
+
 from core.model.facts import RegisteredStart, path_text
 
 Values = Mapping[str, object]
@@ -103,7 +105,7 @@ def service_start(name: str, values: Values, read: Read) -> RegisteredStart | No
     )
     program = re.match(r'\s*"([^"]+)"|(\S+)', image)
     if not program or not RUNS_OTHERS.search(ntpath.basename(program[1] or program[2])):
-        return told
+        return structs.replace(told, itself=True)
     its = read("HKLM", rf"{SERVICES}\{name}\Parameters")
     application = its.get("application")
     if not isinstance(application, str) or not application.strip():

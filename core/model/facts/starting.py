@@ -120,7 +120,12 @@ StartFault = Literal[
     "exits",
     "no command",
     "block",
+    "bracket",
+    "itself",
+    "marks",
     "title",
+    "no console",
+    "no service",
     "not exported",
     "not read",
     "policy",
@@ -184,13 +189,19 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - pth files not read: a line of a .pth file (``misset``) names where they are, but ``source`` does not import site
     - line without effect: a line for PYTHONPATH (``misset``) names where they are, and has no effect, or is not read as it is meant
     - batch in UTF-8: cmd.exe reads the batch file ``source`` in the code page ``command``, and so does not find ``name``
-    - not in this folder: it starts in the folder ``source``, where its Python, or its program, ``name`` is not, which lies in the folder ``program``
+    - not in this folder: it starts in the folder ``source``, where its Python, its program, or a file that this opens (at ``command``), ``name``
+      is not, which lies in the folder ``program``
     - not of this account: the packages ``lacks`` are those of the person, in the folder ``source``, and another account starts it
     - opens the Store: the name is that of the Store's alias
     - exits: a batch file ends at ``source``, where ``name``, a command or a file, fails or is not there
     - no command: ``name`` is the first word of ``source``, and no command there
     - title: ``start`` takes the program ``name`` in quotation marks for a window's title at ``source``
     - block: ``source`` names the variable ``name``, which the block of brackets around it sets: cmd.exe read the block before that
+    - bracket: cmd.exe gives the file up at ``source``, since the value of ``name`` has a bracket that ends the block there
+    - itself: the batch file ``source`` has the name ``name`` of the command that it starts, and so starts itself
+    - marks: ``cmd /c`` takes two quotation marks of the command ``source`` away, and so does not start ``name``
+    - no console: ``source`` (file and line) uses the stream ``name``, which the program ``program`` has not without a console
+    - no service: Windows starts this Python itself as the service ``source``, and ``program`` does not answer as one
     - not read: the batch file ``source`` is in UTF-16
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
     - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
@@ -256,6 +267,8 @@ class RegisteredStart(Frozen, frozen=True, kw_only=True):
     """NAME=VALUE, added to those of the machine."""
     only: bool = False
     """Whether these variables are all that it gets."""
+    itself: bool = False
+    """Of a service: Windows starts the command itself, and no program that is a service on its behalf."""
 
 
 class Confinement(Frozen, frozen=True, kw_only=True):

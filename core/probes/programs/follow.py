@@ -43,6 +43,8 @@ def find_named(named: str, env: Mapping[str, str], where: Sysroot, here: str) ->
         path = named if where.path_module.isabs(named) else where.path_module.normpath(where.join(here, named))
         return next((p for ending in endings if where.exists(p := path + ending)), "")
     value = variable_in(env, "PATH")
+    if beside := next((p for e in endings[1:] if where.is_file(p := where.join(here, named + e))), ""):
+        return beside
     for folder in split_entries(value, where.system, "PATH"):
         for ending in endings:
             path = where.join(folder.strip('"'), named + ending)

@@ -77,6 +77,9 @@ class StartedFile(msgspec.Struct, frozen=True):
         "exits",
         "no command",
         "block",
+        "bracket",
+        "itself",
+        "marks",
         "title",
         "not read",
         "policy",
@@ -90,6 +93,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """Of a program with metadata of its own: the distributions that they list, which its environment has, and nothing else."""
     first: str = ""
     """Of no shell and no command: the first word, which is no program; of exits: the command that fails, or the file that is not there."""
+    passed_over: tuple[tuple[str, int], ...] = ()
+    """On Windows: the lines of batch files that a jump leaves out, by file and number."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
     relative: str = ""
@@ -297,7 +302,7 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     head = where.read(path, 256) or b""
     if head.startswith(b"\x7fELF"):
         python = PYTHON.match(posixpath.basename(path))
-        return _started(path, words, state, ground) if python else StartedFile(path, "")
+        return python_started(path, words, state, ground) if python else StartedFile(path, "")
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
     if PYTHON.match(posixpath.basename(path)):
         return _shim(path, words, first, state, ground, depth)
@@ -349,7 +354,7 @@ def _shim(  # noqa: PLR0917 - what is started, and with what
     path: str, words: list[str], first: str, state: State, ground: Ground, depth: int
 ) -> StartedFile:
     """Follow a script that is called like a Python: pyenv's leads to the chosen version, any other to what it starts."""
-    started = _started(path, words, state, ground)
+    started = python_started(path, words, state, ground)
     shell = first.startswith("#!") and any(posixpath.basename(w) in SHELL_NAMES for w in first[2:].split()[:3])
     text = ground.where.text(path, MOST_SCRIPT) if shell and not started.prefix else None
     if text is None or "\0" in text:
@@ -366,16 +371,18 @@ def _version_of_pyenv(state: State, ground: Ground) -> str:
     """Return what pyenv's shims obey before its global version: PYENV_VERSION, else the nearest .python-version (pyenv's README)."""
     if chosen := state.values.get("PYENV_VERSION", ""):
         return chosen
-    nearest = (ground.read(f"{f}/.python-version") for f in folders_upward(state.values.get("PWD", "/")))
+    nearest = (ground.read(ground.where.join(f, ".python-version")) for f in folders_upward(ground.here(state)))
     return next((its for text in nearest if (its := (text or "").strip())), "")
 
 
-def _started(path: str, words: list[str], state: State, ground: Ground) -> StartedFile:
-    by_shim = posixpath.basename(posixpath.dirname(path)) == "shims"
+def python_started(path: str, words: list[str], state: State, ground: Ground) -> StartedFile:
+    """Return the Python that a command starts whose first word leads to a file."""
+    paths = ground.where.path_module
+    by_shim = paths.basename(paths.dirname(path)) == "shims"
     version = {"PYENV_VERSION": _version_of_pyenv(state, ground)} if by_shim else {}
     prefix = prefix_of(path, ground.where, {**state.values, **version})
     real = ground.where.real_path(prefix) if prefix else ""
-    return StartedFile(path, prefix, real, tuple(words[1:]), by_name="/" not in words[0])
+    return StartedFile(path, prefix, real, tuple(words[1:]), by_name=not paths.dirname(words[0]))
 
 
 def _read(  # noqa: PLR0917 - what a script is given

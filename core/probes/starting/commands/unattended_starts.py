@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import ast
+import ntpath
 import re
 from collections.abc import Iterator
 
+from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import argument, literal_text, statements_of
 from core.knowledge.tools import known_calls, system_programs
 from core.model.facts import PythonEnvironment, StartedPython
 from core.model.facts.starting import StartFault
 from core.probes.programs.follow import find_named
+from core.probes.python.following.callees import sure_calls
+from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.command_line import StartedFile
-from core.probes.starting.commands.lacking_modules import lacking_variables, options_of_python, program_file
+from core.probes.starting.commands.lacking_modules import (
+    folder_of_start,
+    lacking_variables,
+    options_of_python,
+    program_file,
+    surely_run,
+)
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
 
@@ -31,6 +43,8 @@ def unattended_starts(
     if home is not None and way.kind in kinds:
         yield from _without_its_tool(found, way, ground, home)
         yield from _without_variables(found, way, ground, home)
+    if home is not None and way.kind in (*kinds, "launcher"):
+        yield from _without_its_file(found, way, ground, home)
     yield from without_launcher(found, way, ground, home)
     yield from _not_exported(found, way, ground, home)
 
@@ -95,6 +109,53 @@ def _without_variables(
         if (file or name in ground.env) and not handed_on:
             yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program=file)
             return
+
+
+CHANGES_FOLDER = late_pattern(r"\bchdir\b|hydra")
+
+
+def _without_its_file(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> Iterator[StartedPython]:
+    """Yield the start in another folder than the program's, which opens a file by a relative path that only its own folder has."""
+    here = folder_of_start(way, ground) if way.state.values.get("PWD") or way.kind == "cron" else ""
+    paths, is_file = ground.where.path_module, ground.where.is_file
+    place = paths.normpath(paths.join(here, program_file(found) or "."))
+    text = (ground.read(place) if here and place.endswith((".py", ".pyw")) else None) or ""
+    folder = paths.dirname(place)
+    for file, line in relative_files(text, place) if not CHANGES_FOLDER.search(text) else ():
+        if not ground.where.exists(paths.join(here, file)) and is_file(paths.join(folder, file)):
+            fault: StartFault = "not in this folder" if ground.where.system == "windows" else "program not there"
+            source = f"{place}:{line}"
+            yield ended_start(home.prefix, file, found.path, fault, source=here, program=folder, command=source)
+            return
+
+
+def relative_files(text: str, path: str) -> Iterator[tuple[str, int]]:
+    """Yield the relative paths of the files that a program surely opens for reading as it starts, with their lines."""
+    names = PathNames(path)
+    for node in surely_run(statements_of(text), as_main=True):
+        simple = isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
+        parts = [i.context_expr for i in node.items] if isinstance(node, ast.With) else [node] if simple else []
+        for call in (c for part in parts for c in sure_calls(part, lambda _test: None)):
+            match call:
+                case ast.Call(func=ast.Name(id="open"), args=[file, *_]) if (
+                    literal_text(argument(call, "mode", 1) or ast.Constant("r")) in READING
+                ):
+                    pass
+                case ast.Call(func=ast.Attribute(value=file, attr="read_text" | "read_bytes"), args=[]):
+                    pass
+                case ast.Call(func=ast.Attribute(attr="read_csv" | "read_json"), args=[file, *_]):
+                    pass
+                case _:
+                    continue
+            value = names.value_of(file) or ""
+            if value and not ntpath.isabs(value) and "://" not in value:
+                yield value, call.lineno
+        names.follow(node)
+
+
+READING = ("r", "rt", "rb")
 
 
 def _without_its_tool(

@@ -42,7 +42,7 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     # of a unit's files, ``argv`` has what it starts; another command of the unit ends with its shell
     if way.kind == "service":
         names = [f for f in names if not f.endswith((".service", ".conf"))]
-    whole = [(" ".join(way.argv), way.shell), *((ground.read(f) or "", "") for f in names if f not in followed)]
+    whole = [(" ".join(way.argv), way.shell), *((_reached(f, found, ground), "") for f in names if f not in followed)]
     by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
     for text, shell in [(way.text, way.shell)] if way.text else whole:
         head = re.match(r"#!\s*(/\S+)", text)
@@ -59,6 +59,13 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
             if ACTIVATES.search(_without_followed(left, followed)):
                 return True
     return False
+
+
+def _reached(file: str, found: StartedFile, ground: Ground) -> str:
+    """Return a file without the lines that a jump leaves out."""
+    text = ground.read(file) or ""
+    over = {number for its, number in found.passed_over if its == file}
+    return "\n".join(row for number, row in enumerate(text.splitlines(), 1) if number not in over) if over else text
 
 
 SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")

@@ -65,7 +65,7 @@ ASKS_WHETHER = late_pattern(
 
 
 COMPARES = late_pattern(
-    r"(?i)if\s+(/i\s+)?(not\s+)?(\"[^\"]{0,400}\"|[^\s=(\"]{1,100})\s*==\s*(\"[^\"]{0,400}\"|[^\s(\"]{1,100})\s*\(\s*\Z"
+    r"(?i)if\s+(/i\s+)?(not\s+)?((?:\"[^\"]{0,400}\"|[^\s=(\"]){1,100})\s*==\s*((?:\"[^\"]{0,400}\"|[^\s(\"]){1,100})\s*\(\s*\Z"
 )
 """The head of a block that two texts decide."""
 
@@ -109,6 +109,25 @@ def open_and_close(line: str, blocks: list[bool | None], holds: bool | None) -> 
             blocks.append((None if last is None else not last) if is_else else holds)
         elif char == ")" and not quoted and blocks:
             last = blocks.pop()
+
+
+_BEGINS_A_BLOCK = late_pattern(r"(?i)(?:(?:if|for|else)\b|\))[^\"(]*(?:\"[^\"]*\"[^\"(]*)*\(")
+
+
+def bracket_of_a_value(line: str, state: State, *, inside: bool) -> str:
+    """Return the variable whose value ends a block by a bracket, so that cmd.exe gives the whole file up; empty for none.
+
+    It puts values in before it looks for the end of the block, and within quotation marks a bracket is none. ``inside``: the line lies in a block.
+    """
+    head = None if inside else _BEGINS_A_BLOCK.match(line)
+    for found in _NAMED.finditer(line, head.end() if head else 0) if inside or head else ():
+        value = value_of(state, found[1]) or ""
+        if ")" in value and '"' not in value and line.count('"', 0, found.start()) % 2 == 0:
+            return found[1]
+    return ""
+
+
+_NAMED = late_pattern(r"%(\w+)%")
 
 
 def opens(line: str) -> bool:

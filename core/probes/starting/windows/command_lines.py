@@ -8,7 +8,7 @@ from __future__ import annotations
 import codecs
 import ntpath
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 from msgspec.structs import replace
 
@@ -17,19 +17,27 @@ from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
 from core.model.facts import LineForm, PythonEnvironment
 from core.probes.programs.follow import find_named
-from core.probes.python.environment import prefix_of
-from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.command_line import StartedFile, python_started
 from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.launching_code import one_line
 from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
-from core.probes.starting.windows.blocks import Place, expanded, holds, open_and_close, opens, within
+from core.probes.starting.windows.blocks import (
+    Place,
+    bracket_of_a_value,
+    expanded,
+    holds,
+    open_and_close,
+    opens,
+    within,
+)
 from core.probes.starting.windows.command_words import (
     MOST_LINE,
     as_cmd_reads,
     commands_between,
     is_title,
     up_to_bracket,
+    without_outer_marks,
     words_of_line,
 )
 from core.probes.starting.windows.conda import (
@@ -41,18 +49,18 @@ from core.probes.starting.windows.conda import (
     run_by_conda,
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
+from core.probes.starting.windows.jumps import HAS_JUMP, MOST_LINES, Rows
 from core.probes.starting.windows.launcher import is_launched, launched_python
-from core.probes.starting.windows.launchers import is_store_alias, python_of_launcher
-from core.probes.starting.windows.localized import give_back, localized
+from core.probes.starting.windows.launchers import behind_shim, is_store_alias, python_of_launcher
+from core.probes.starting.windows.localized import localized, lose_what_is_local
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
+from core.probes.starting.windows.meant import meant_words
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
 
-MOST_LINES = 2000
 MOST_STEPS = 6
 """Batch files that call each other."""
 MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b")
 """After this, %1 is not the first argument."""
-JUMPS = late_pattern(r"(?i)\bgoto\b(?!\s*:?eof\b)")
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
@@ -103,23 +111,27 @@ def python_of_batch(
         return None
     state.files += [path] if path not in state.files else []
     arguments = None if MOVES_ARGUMENTS.search(text) else arguments
-    ends_at_exit = bool(label) or not JUMPS.search(text)
+    rows = Rows(text, label)
     kept: list[State] = []
     blocks: list[bool | None] = []
     block: State | None = None
     ends = _ends(path, text, state, ground, depth, arguments)
     tried: list[StartedFile] = []
     lost: list[StartedFile] = []
-    for number, raw in _rows(text, label):
+    for number, raw in rows:
         line = raw.lstrip().lstrip("@").lstrip()[:MOST_LINE]
         at = Place(path, number, arguments)
         if STARTS_NOTHING.match(line) or _is_behind_a_mark(line, at, state):
             continue
+        name = "" if rows.may_be_passed else bracket_of_a_value(line, block or state, inside=bool(blocks))
+        ends.give_up(number, "bracket", name)
         if False in blocks:
             open_and_close(line, blocks, None)
             continue
-        if ends_at_exit and not blocks and EXITS.match(line):
+        if (label or not rows.may_be_passed) and not blocks and EXITS.match(line):
             break
+        if _is_decided_jump(rows, line, blocks, ends, at, state, ground):
+            continue
         line = localized(line, kept, state, at)
         sure = all(b is True for b in blocks)
         is_run = ends.asks_for_failure(line) or holds(line, at, state, ground)
@@ -131,21 +143,40 @@ def python_of_batch(
         elif started is not None and started.relative:
             lost.append(started)
         elif started is not None and (sure or not started.is_gone):
-            first = next((t for t in tried if t.is_gone), None)
-            its = replace(first, arguments=started.arguments) if first else started
-            return replace(its, **ends.found) if ends.found else its
+            return _reached(started, tried, rows, ends, path)
         ends.end()
         open_and_close(line, blocks, is_run)
     if lost and ends.found.get("ended_by") in ("exits", "not read"):
         return replace(lost[0], relative="", **ends.found)
     found = next(iter((*tried, *lost)), None)
     if kept and found is None:
-        inside = [row for rows in state.lines.values() for row in rows if depth and row.file == path]
-        give_back(kept[0], state)
-        lasting = {(r.file, r.line) for rows in state.lines.values() for r in rows}
-        for row in (r for r in inside if (r.file, r.line) not in lasting):
-            state.ignore(row.name, row.value, row.file, row.line, "setlocal")
+        lose_what_is_local(kept[0], state, path if depth else "")
     return found
+
+
+def _reached(started: StartedFile, tried: list[StartedFile], rows: Rows, ends: Ends, path: str) -> StartedFile:
+    """Return a start with what a batch file does to it."""
+    first = next((t for t in tried if t.is_gone), None)
+    its = replace(first, arguments=started.arguments) if first else started
+    lost_row = rows.lost_behind()
+    its = _no_command(its, lost_row[1], Place(path, lost_row[0])) if lost_row and not its.ended_at else its
+    its = replace(its, passed_over=(*its.passed_over, *((path, n) for n in rows.passed_over)))
+    return replace(its, **ends.found) if ends.found else its
+
+
+def _is_decided_jump(  # noqa: PLR0917 - a line, and where it stands
+    rows: Rows, line: str, blocks: list[bool | None], ends: Ends, at: Place, state: State, ground: Ground
+) -> bool:
+    """Whether a line is a jump that is followed, or known not to be made; none out of a block is."""
+    if blocks:
+        rows.may_be_passed = rows.may_be_passed or HAS_JUMP.search(line) is not None
+        return False
+    return rows.jumps(
+        line,
+        lambda head: holds(f"{head}(", at, state, ground),
+        lambda command: _succeeds(command, at, state, ground),
+        ends.leads_nowhere,
+    )
 
 
 MARK = "\ufeff"
@@ -201,14 +232,12 @@ def _fails(part: str, at: Place, state: State, ground: Ground) -> bool:
     return bool(named) and not find_named(words[0], {"PATH": ""}, ground.where, here)
 
 
-def _rows(text: str, label: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of a batch file with their numbers; those behind a label where one is given."""
-    there = not label
-    for number, raw in enumerate(text.splitlines()[:MOST_LINES], 1):
-        if there:
-            yield number, raw
-        words = raw.strip().split()
-        there = there or (bool(words) and words[0].lower() == f":{label.lower()}")
+def _succeeds(line: str, at: Place, state: State, ground: Ground) -> bool:
+    """Whether a command is likely to succeed: a Python that is only tried, or ``dir`` of what is there."""
+    words = words_of_line(expanded(line, state, at)) if line else []
+    if words and words[0].lower() == "dir":
+        return ground.where.exists(within(next((w for w in words[1:] if w[0] != "/"), ""), state, ground))
+    return bool(words) and PYTHON.fullmatch(ntpath.basename(words[0])) is not None
 
 
 def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: str) -> bool:
@@ -240,10 +269,10 @@ def _assigned(part: str, at: Place, state: State, before: State, ground: Ground,
         if name:
             state.ignore(name, text, at.file, at.line, form)
         return bool(name)
-    if its.name != its.name.strip():
-        state.ignore(its.name, its.value, at.file, at.line, "cmd")
     name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
     value = expanded(its.value, before, at, state)
+    if its.name != its.name.strip():
+        state.ignore(its.name, value, at.file, at.line, "cmd")
     is_run = holds(f"{condition} (", at, state, ground) if condition and sure else None
     if is_run is False:
         return True
@@ -392,15 +421,24 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return None
     if words[0].startswith(":") and at.line:
         return python_of_batch(at.file, state, ground, depth + 1, tuple(words[1:]), label=words[0][1:])
+    here = ground.here(state)
+    search_path = {"PATH": value_of(state, "PATH") or ""}
+    meant = (
+        words[1:]
+        if ASSIGNS.fullmatch(words[0]) and at.line
+        else meant_words(
+            words, state, lambda word: ground.where.is_file(find_named(word, search_path, ground.where, here))
+        )
+    )
+    if meant:
+        started = _program(meant, at, state, ground, depth + 1)
+        return started and _no_command(started, words[0], at)
     name = ntpath.basename(words[0])
     if is_launched(words[0]):
         its = launched_python(words, state.values, ground.here(state), ground)
         words, name = [its.path, *its.arguments], "python.exe"
         if not its.path:
             return None  # the launcher says so itself
-    if ASSIGNS.fullmatch(words[0]) and at.line:
-        started = _program(words[1:], at, state, ground, depth)
-        return started and _no_command(started, words[0], at)
     if _is_activation(words, at, state, ground, depth):
         return None
     if run_by_conda(words) or manager_of(words):
@@ -410,21 +448,32 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
     if POWERSHELL.fullmatch(name):
         by_powershell = _by_powershell(ground, depth)
         return _in_a_process(lambda its: python_of_powershell(words, its, ground, by_powershell), state)
-    here = ground.here(state)
-    search_path = {"PATH": value_of(state, "PATH") or ""}
     path = find_named(words[0], search_path, ground.where, here)
+    path = behind_shim(path, ground) or path
     if not path and (whole := _cut_path(words, here, ground, PYTHON)):
         python = find_named(whole, search_path, ground.where, here)
         started = _program([python, *words[whole.count(" ") + 1 :]], at, state, ground, depth)
         return started and replace(started, ended_at=at.shown, ended_by="blank", first=whole)
     if PYTHON.fullmatch(name):
         return _named_python(words, path, here, at, state, ground)
-    if path.lower().endswith(BATCH):
-        return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
     by_name = not ntpath.dirname(words[0])
+    if path.lower().endswith(BATCH):
+        return _batch_file(words, path, at, state, ground, depth)
     launches = path.lower().endswith(".exe")
     found = python_of_launcher(path, tuple(words[1:]), state, ground, by_name=by_name) if launches else None
     return found or (None if path else _not_on_path(words, at, state, ground))
+
+
+def _batch_file(  # noqa: PLR0917 - where it stands, and what surrounds it
+    words: list[str], path: str, at: Place, state: State, ground: Ground, depth: int
+) -> StartedFile | None:
+    """Follow another batch file, or the command that this one has the name of: cmd.exe searches the current folder first."""
+    itself = not ntpath.dirname(words[0]) and path.lower() == at.file.lower()
+    other = find_named(f"{words[0]}.exe", {"PATH": value_of(state, "PATH") or ""}, ground.where, path) if itself else ""
+    if not other:
+        return python_of_batch(path, state, ground, depth + 1, tuple(words[1:]))
+    started = _program([other, *words[1:]], at, state, ground, depth + 1)
+    return started and replace(started, ended_at=at.shown, ended_by="itself", first=words[0])
 
 
 def _not_on_path(words: list[str], at: Place, state: State, ground: Ground) -> StartedFile | None:
@@ -486,15 +535,12 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
 ) -> StartedFile | None:
     """Return the Python that a command names, found in ``path``, or gone."""
     if path and ground.where.is_file(path):
-        prefix = prefix_of(path, ground.where, state.values)
-        if not prefix and is_store_alias(path, ground):
-            return StartedFile(path, "", arguments=tuple(words[1:]), by_name=True, is_gone=True, opens_store=True)
-        real = ground.where.real_path(prefix) if prefix else ""
-        by_name = "\\" not in words[0] and "/" not in words[0]
+        started = python_started(path, words, state, ground)
+        if not started.prefix and is_store_alias(path, ground):
+            return replace(started, by_name=True, is_gone=True, opens_store=True)
         _letters, kind, named = options_of_python(tuple(words[1:]))
         program = words.index(named, 1) if named and kind == "file" else len(words)
         whole = _cut_path(words[program:], here, ground, PROGRAM)
-        started = StartedFile(path, prefix, real, tuple(words[1:]), by_name=by_name)
         if not whole:
             return started
         rest = (*words[1:program], whole, *words[program + whole.count(" ") + 1 :])
@@ -542,10 +588,11 @@ def _is_activation(words: list[str], at: Place, state: State, ground: Ground, de
     if conda := hooked_program(words, state.values, here, ground):
         give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)
         return True
+    if activates_nothing(words, state.values, here, ground):
+        return True
     if prefix := activated_prefix(words, state.values, here, ground):
         activate(prefix, Place(at.file), state, ground, depth)
-        return True
-    return activates_nothing(words, state.values, here, ground)
+    return bool(prefix)
 
 
 def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 0) -> None:
@@ -568,15 +615,22 @@ def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 
 
 
 def _shell(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:
-    """Follow ``cmd /c COMMAND``: what is behind the option is one line."""
+    """Follow ``cmd /c COMMAND``: what is behind the option is one line, of which cmd.exe may take two quotation marks away."""
     options = next((n for n, w in enumerate(words) if w.lower()[:2] in ("/c", "/k", "/r")), None)
     if options is None:
         return None
     first = words[options][2:]
     rest = [*([first] if first else []), *words[options + 1 :]]
-    if len(rest) == 1:
-        return commands_of_line(rest[0], at, state, ground, depth)
-    return commands_of_line(one_line(rest, ground), at, state, ground, depth)
+    told = rest[0] if len(rest) == 1 else one_line(rest, ground)
+    line = without_outer_marks(
+        told, lambda path: bool(find_named(path, {"PATH": ""}, ground.where, ground.here(state)))
+    )
+    before = state.copy()
+    found = commands_of_line(line, at, state, ground, depth)
+    if line != told and (found is None or found.ended_by == "blank"):
+        meant = commands_of_line(told, at, before, ground, depth)
+        return meant and replace(meant, ended_at=at.shown, ended_by="marks", first=meant.path)
+    return found
 
 
 def prefix_among(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> str:

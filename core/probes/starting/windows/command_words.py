@@ -5,7 +5,7 @@ Sources: Microsoft, "CommandLineToArgvW" and "Parsing C command-line arguments".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from core.common.late_pattern import late_pattern
 
@@ -22,8 +22,17 @@ def as_cmd_reads(command: str) -> str:
     return f"{found[1]}{found[2]} {found[3]}{found[4]}" if found else command
 
 
+_OF_CMD = late_pattern(
+    r"(?i)((?:(?:call|start)\s(?:[^&|]*\s)?)?(?:\"[^\"]*\\cmd(?:\.exe)?\"|[^\s\"&|]*\bcmd(?:\.exe)?)(?:\s+/[^\sckr]\S*)*)\s+(/[ckr])\s*(.+)\Z"
+)
+
+
 def words_of_line(text: str) -> list[str]:
-    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone."""
+    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone. What cmd.exe runs is one word,
+    with its quotation marks.
+    """
+    if by_cmd := _OF_CMD.match(text):
+        return [*words_of_line(by_cmd[1]), by_cmd[2], by_cmd[3]]
     words: list[str] = []
     word, quoted, there = "", False, False
     at = 0
@@ -52,6 +61,18 @@ def words_of_line(text: str) -> list[str]:
             word, there = word + char, True
             at += 1
     return [*words, word] if there else words
+
+
+def without_outer_marks(line: str, is_program: Callable[[str], bool]) -> str:
+    """Return what ``cmd /c`` runs of a line: it takes the first and the last quotation mark away, unless there are two alone, and the name of a
+    program between them that has a blank and none of cmd.exe's signs (``cmd /?``).
+    """
+    inner = line[1:].partition('"')[0]
+    kept = line.count('"') == 2 and " " in inner and not set("&<>()@^|") & set(inner) and is_program(inner)
+    if not line.startswith('"') or kept:
+        return line
+    body, _mark, tail = line[1:].rpartition('"')
+    return body + tail
 
 
 def commands_between(line: str) -> Iterator[str]:

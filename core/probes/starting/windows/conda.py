@@ -48,13 +48,14 @@ def run_by_conda(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
 
 
 def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
-    """Whether a command asks for an environment that is in none of conda's folders, or asks conda, which is not in PATH: the batch file goes on.
+    """Whether a command asks for an environment that is in none of conda's folders, or asks conda, which is not in PATH or is its bare program:
+    the batch file goes on.
 
     The former is known only where conda's own place is, and nothing adds a folder of environments.
     """
-    if is_not_found(words, variables, here, ground):
-        return True
     path, asked = _asked(words, variables, here, ground)
+    if is_not_found(words, variables, here, ground) or (asked is not None and _refuses(path, variables)):
+        return True
     env = {n.upper(): v for n, v in variables.items()}
     bases = [b for b in _bases(path, env) if _is_conda(b, ground)]
     settings = [ntpath.join(f, ".condarc") for f in (env.get("USERPROFILE", ""), *bases) if f]
@@ -63,6 +64,12 @@ def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: 
     if not asked or "%" in asked or not bases or elsewhere:
         return False
     return not any(ground.where.exists(p) for p in _places(path, asked, variables, here, ground))
+
+
+def _refuses(path: str, variables: Mapping[str, str]) -> bool:
+    """Whether ``activate`` is asked of conda's bare program, whose prompt nobody set up: "Run 'conda init' before 'conda activate'" (conda/cli/main.py)."""
+    env = {n.upper(): v for n, v in variables.items()}
+    return path.lower().endswith(".exe") and not any(_bases("", env))
 
 
 def hooked_program(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> str:

@@ -30,6 +30,7 @@ from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.code_pages import misread_in_utf_8
 from core.probes.starting.windows.command_lines import python_of_line
 from core.probes.starting.windows.in_code_page import not_in_code_page
+from core.probes.starting.windows.without_console import without_console
 
 
 def faults_of_start(
@@ -41,7 +42,7 @@ def faults_of_start(
     runs = runs or tuple(unsearched(found, way, ground))
     runs = runs or tuple(started_by_it(found, way, ground, _by_cmd(ground)) if way.prefix else ())
     home = next((p for p in ground.pythons if p.prefix == way.prefix and not found.is_gone), None)
-    return runs or tuple(unattended_starts(found, way, ground, home))[:1]
+    return runs or (*unattended_starts(found, way, ground, home), *without_console(found, way, ground, home))[:1]
 
 
 def _by_cmd(ground: Ground) -> Callable[[str, str, int, State], StartedFile | None]:
@@ -76,7 +77,8 @@ def ended_starts(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     yield from not_in_code_page(found, way, ground)
 
 
-NOT_REACHED = ("exits", "no command", "block", "title", "not read", "policy")
+UNSTARTED = ("no command", "block", "bracket", "itself", "marks", "title")
+NOT_REACHED = (*UNSTARTED, "exits", "not read", "policy")
 """Why a start does not come to its Python, whichever that is."""
 
 
@@ -85,7 +87,7 @@ def _not_reached(found: StartedFile, way: Reached, ground: Ground) -> Iterator[S
     goes_on = found.first.lower().endswith("activate.ps1")
     gone = replace(found, prefix="", real="", is_gone=True, by_name=False, launcher="")
     one = next(lacking_pythons(found if goes_on else gone, way, ground, gone_counts=True), None)
-    own = way.prefix if found.ended_by in ("no command", "block", "title") else ""
+    own = way.prefix if found.ended_by in UNSTARTED else ""
     if seems := own or (one.seems if one else ""):
         source, program = found.ended_at, program_file(found)
         yield ended_start(seems, found.first, found.path, found.ended_by, "lies in it", source=source, program=program)

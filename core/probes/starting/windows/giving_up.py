@@ -74,6 +74,11 @@ class Ends:
         self._failed = self._failing(line) if sure else ""
         self._jumps += JUMP.search(line) is not None
 
+    def give_up(self, number: int, by: str, first: str) -> None:
+        """End the file in a line for this (``first``; empty: for nothing), unless it has ended before."""
+        if first and not self.found:
+            self.found = {"ended_at": f"{self.path}:{number}", "ended_by": by, "first": first}
+
     def end(self) -> None:
         """Go on behind the line."""
         self.found = self._later

@@ -21,11 +21,20 @@ def is_store_alias(path: str, ground: Ground) -> bool:
     return seen is not None and not seen.st_size and "\\windowsapps\\" in path.lower()
 
 
+_SHIM = re.compile(r"(?m)^path\s*=\s*\"?([^\"\r\n]+)")
+
+
+def behind_shim(path: str, ground: Ground) -> str:
+    """Return the program that Scoop's shim starts, which a file beside it names; empty for any other program (scoop.sh, "Shims")."""
+    named = _SHIM.search(ground.read(f"{path[:-4]}.shim") or "") if path.lower().endswith(".exe") else None
+    return named[1].strip() if named and ground.where.is_file(named[1].strip()) else ""
+
+
 def python_of_launcher(
     path: str, arguments: tuple[str, ...], state: State, ground: Ground, *, by_name: bool
 ) -> StartedFile | None:
     """Return the Python that the program of a package's command names; None for any other program."""
-    if ntpath.basename(ntpath.dirname(path)).lower() != "scripts":
+    if ntpath.basename(ntpath.dirname(path)).lower() not in ("scripts", "bin"):  # bin: pipx's, below .local
         return None
     named = BEHIND_LAUNCHER.search(ground.where.tail(path, LAUNCHER_BYTES) or b"")
     if named is None:

@@ -30,6 +30,15 @@ def localized(line: str, kept: list[State], state: State, at: Place) -> str:
     return rest
 
 
+def lose_what_is_local(before: State, state: State, called: str) -> None:
+    """Give a state back what it had before the first ``setlocal`` of a file that ends; what the file set is noted if it was ``called``."""
+    inside = [row for rows in state.lines.values() for row in rows if row.file == called]
+    give_back(before, state)
+    lasting = {(r.file, r.line) for rows in state.lines.values() for r in rows}
+    for row in (r for r in inside if (r.file, r.line) not in lasting):
+        state.ignore(row.name, row.value, row.file, row.line, "setlocal")
+
+
 def give_back(before: State, state: State) -> None:
     """Give a state the variables, with their lines, that it had before."""
     state.values, state.exported, state.lines, state.open = before.values, before.exported, before.lines, before.open

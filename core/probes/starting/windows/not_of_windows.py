@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import ast
 import ntpath
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_main, statements_of
@@ -35,7 +36,7 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
             (p for p in ground.pythons if all(has_module(p, r, ground) for r in roots if _is_installed(r, p, ground))),
             None,
         )
-        asks = _asks(path, text, home, absent, ground) if home else None
+        asks = first_asked(path, text, home, _asked_in(absent), FILLS_VARIABLES, ground) if home else None
         if home and asks:
             its = ended_start(home.prefix, asks[0], home.executable, "not of Windows", source=asks[1], program=path)
             yield Reached(
@@ -43,27 +44,40 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
             )
 
 
+def _asked_in(absent: frozenset[str]) -> Callable[[ast.stmt], Iterator[tuple[str, int]]]:
+    def asked(node: ast.stmt) -> Iterator[tuple[str, int]]:
+        if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+            yield from (its for its in asked_variables(node) if its[0] in absent)
+
+    return asked
+
+
 def _is_installed(module: str, python: PythonEnvironment, ground: Ground) -> bool:
     return bool(_file_of(module, python.site_packages, ground))
 
 
-def _asks(
-    path: str, text: str, home: PythonEnvironment, absent: frozenset[str], ground: Ground
+def first_asked(  # noqa: PLR0917 - a program, and what is looked for
+    path: str,
+    text: str,
+    home: PythonEnvironment,
+    asked: Callable[[ast.stmt], Iterator[tuple[str, int]]],
+    ends: re.Pattern[str],
+    ground: Ground,
 ) -> tuple[str, str] | None:
-    """Return the first variable that a program's start asks for, with file and line; None where reading finds none."""
+    """Return the first thing that a program asks for as it starts, with file and line, in its own text or in a package that it imports; None where
+    reading finds none. ``asked``: what a statement asks for. ``ends``: after this in a text, reading does not show it.
+    """
     known = {row.module for row in module_table().modules}
     places = (ntpath.dirname(path), *home.site_packages)
     waiting: list[tuple[str, str, str]] = [(path, text, "")]
     seen = {path}
     while waiting and len(seen) < MOST_MODULES:
         file, content, package = waiting.pop(0)
-        if FILLS_VARIABLES.search(content):
+        if ends.search(content):
             return None
         for node in _at_the_margin(statements_of(content), as_main=file == path):
-            if isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
-                told = next(((n, line) for n, line in asked_variables(node) if n in absent), None)
-                if told:
-                    return told[0], f"{file}:{told[1]}"
+            if told := next(asked(node), None):
+                return told[0], f"{file}:{told[1]}"
             for module in (m for m in _modules(node, package) if m.partition(".")[0] not in known):
                 place = _file_of(module, places, ground)
                 if place and place not in seen:

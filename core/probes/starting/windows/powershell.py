@@ -89,6 +89,20 @@ def _joined(text: str) -> tuple[int, str] | None:
     return next(((text.count("\n", 0, p.start()) + 1, p[0]) for p in pieces if p["end"] in JOIN), None)
 
 
+_LOST = late_pattern(r"(?m)[ \t](?:[\\^][ \t]*|`[ \t]+)\r?\n[ \t]*(-[\w-]+)")
+"""How a command would go on in other shells, and behind a blank; what stands in the next line begins with an option."""
+_NO_CALL = late_pattern(
+    r"(?im)^[ \t]*((['\"])[^'\"\r\n]+\.(?:exe|bat|cmd|ps1)\2)[ \t]+(?:[\w$.\\'\"]|--|-(?:m|c|u|[BIEsSWX])(?![\w-]))"
+)
+"""A program in quotation marks without ``&``, and its arguments."""
+
+
+def _refused_line(text: str) -> tuple[int, str] | None:
+    """Return number and first word of a line for which every PowerShell refuses the whole script; None for none."""
+    found = _LOST.search(text) or _NO_CALL.search(text)
+    return (text.count("\n", 0, found.start(1)) + 1, found[1]) if found else None
+
+
 PREFERENCE = "PSExecutionPolicyPreference"
 """The variable by which a PowerShell hands its policy on to those that it starts."""
 
@@ -257,7 +271,10 @@ class _Follower:
         if text is None:
             return None
         self.state.files += [place] if place not in self.state.files else []
-        return self.text(text, place, 1)
+        found, refused = self.text(text, place, 1), _refused_line(text)
+        if found is None or not refused:
+            return found
+        return msgspec.structs.replace(found, ended_at=f"{place}:{refused[0]}", ended_by="no command", first=refused[1])
 
     def text(self, text: str, file: str, line: int) -> StartedFile | None:
         """Follow statements; ``line``: 0 for a command that no file has."""

@@ -19,12 +19,13 @@ from msgspec.structs import replace
 from core.common.variable_names import variable_in
 from core.host.startup.state import State
 from core.host.windows.environment import compose_environment, expand_variables
-from core.model.facts import RegisteredStart, StartKind, Variable
+from core.model.facts import RegisteredStart, StartedPython, StartKind, Variable
 from core.probes.programs.shortcuts import MOST_BYTES, read_shortcut, shortcut_files, target_of
 from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.lacking_modules import program_file
 from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, ended_start
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import give, prefix_among, python_of_line
 from core.probes.starting.windows.ended import faults_of_start
@@ -90,7 +91,21 @@ def _registered(one: RegisteredStart, ground: Ground, variables: tuple[Variable,
     state.values["PWD"] = one.folder or _system_folder(env)
     command = expand_variables(one.command, env)
     kind: StartKind = "service" if one.kind == "service" else "launcher"
-    yield from _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground)
+    for way in _way(Reached(kind=kind, at=one.key, state=state), command, Place(one.key), ground):
+        yield replace(way, runs=(*_no_service(way, ground),)) if one.itself and way.prefix and not way.runs else way
+
+
+ANSWERS = re.compile(r"servicemanager|win32service|StartServiceCtrlDispatcher", re.IGNORECASE)
+"""In a program that is a service: it answers the service manager, which else ends it after 30 seconds (error 1053)."""
+
+
+def _no_service(way: Reached, ground: Ground) -> Iterator[StartedPython]:
+    program = program_file(StartedFile("", "", arguments=way.argv[1:]))
+    text = ground.read(ntpath.normpath(ntpath.join(ground.here(way.state), program))) if program else None
+    if text is not None and not ANSWERS.search(text):
+        yield ended_start(
+            way.prefix, ntpath.basename(program), way.argv[0], "no service", source=way.at, program=program
+        )
 
 
 def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:
@@ -190,10 +205,11 @@ def _shortcuts(ground: Ground) -> Iterator[Reached]:
 
 
 def _batch_files_of_explorer(ground: Ground) -> Iterator[Reached]:
-    """Yield the batch files on the desktop, and in the Start menu, whose folder Startup begins with the session."""
-    for path in shortcut_files(ground.env, ground.around.names, (".bat", ".cmd")):
+    """Yield the batch files on the desktop, and in the Start menu, whose folder Startup begins with the session; of Python's files those alone."""
+    for path in shortcut_files(ground.env, ground.around.names, (".bat", ".cmd", ".py", ".pyw")):
         folder = ntpath.dirname(path)
-        if folder.lower() != ground.folder.lower():
+        begins = path.lower().endswith((".bat", ".cmd")) or ntpath.basename(folder).lower() == "startup"
+        if begins and folder.lower() != ground.folder.lower():
             state = ground.session()
             state.values["PWD"] = folder
             yield from _way(Reached(kind="launcher", at=path, state=state), f'"{path}"', Place(path), ground)
