@@ -64,6 +64,18 @@ def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPy
     return title, why, fix
 
 
+def _moved_by_onedrive(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a file that is opened where OneDrive has taken its folder away."""
+    words = {"source": one.source, "file": one.name, "other": one.program}
+    title = _("{source} opens {file}, which is not there: it is {other}.", **words)
+    why = _("OneDrive keeps Desktop, Documents and Pictures in its own folder, once it backs them up.")
+    fix = manual_fix(
+        _("Write {other} in {source}", **words),
+        _("Or end the backup of this folder in OneDrive's settings, Sync and backup."),
+    )
+    return title, why, fix
+
+
 def _not_of_windows(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
     """Return what is told of a variable that Linux has and Windows has not."""
     title = _("{source} asks for the variable {name}, which Windows does not set.", source=one.source, name=one.name)
@@ -205,6 +217,7 @@ WINDOWS_ENDS: dict[str, End] = {
     "policy": End(_policy),
     "not in code page": End(_not_in_code_page),
     "file not in code page": End(_file_not_in_code_page),
+    "moved by OneDrive": End(_moved_by_onedrive),
     "not of Windows": End(_not_of_windows, cause="variable_value_wrong"),
 }
 """Fault of a start on Windows -> what is told of it."""

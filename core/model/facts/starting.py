@@ -133,6 +133,7 @@ StartFault = Literal[
     "tool not in PATH",
     "not in code page",
     "file not in code page",
+    "moved by OneDrive",
     "not of Windows",
     "misnamed file",
     "file refused",
@@ -206,7 +207,9 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
     - policy: PowerShell's execution policy refuses the script ``name``, which ``source`` starts
     - not in code page: ``source`` (file and line) sends the output elsewhere, whose encoding ``command`` has no letter ``name``, which ``program``
       (file and line) prints
-    - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it
+    - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it; or
+      the other way round
+    - moved by OneDrive: ``source`` (file and line) opens ``name``, which lies at ``program`` since OneDrive backs the folder up
     - not of Windows: ``source`` (file and line) asks for the variable ``name``, which Windows does not set, when ``program`` starts
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``
     """

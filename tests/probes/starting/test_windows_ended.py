@@ -626,6 +626,31 @@ def test_a_file_in_the_code_page_that_a_program_opens_in_utf_8(machine: Path, pr
     assert seen == ([("file not in code page", "german.txt", "utf-8")] if told else [])
 
 
+MOVED = r"C:\Users\ada\OneDrive - Uni\Desktop\data\net.npy"
+
+
+@pytest.mark.parametrize(
+    ("program", "there", "told"),
+    [
+        ("x = numpy.load(os.path.expanduser('~/Desktop/data/net.npy'))\n", MOVED, True),
+        ("x = numpy.load(r'C:\\Users\\ada\\Desktop\\data\\net.npy')\n", MOVED, True),
+        ("from pathlib import Path\nx = (Path.home() / 'Desktop' / 'data' / 'net.npy').read_bytes()\n", MOVED, True),
+        ("x = os.listdir(os.path.join(os.path.expanduser('~'), 'Desktop', 'data'))\n", MOVED, True),
+        ("try:\n    x = numpy.load(r'C:\\Users\\ada\\Desktop\\data\\net.npy')\nexcept OSError:\n    x = None\n", MOVED, False),
+        ("x = numpy.load(r'C:\\Users\\ada\\data\\net.npy')\n", MOVED, False),
+        ("x = numpy.load(os.path.expanduser('~/Desktop/data/net.npy'))\n", r"C:\Users\ada\Desktop\data\net.npy", False),
+    ],
+)  # fmt: skip
+def test_a_file_past_the_folder_to_which_onedrive_has_moved_it(
+    machine: Path, program: str, there: str, told: bool
+) -> None:
+    put(machine, PROJECT + r"\train.py", f"import os\nimport numpy\n{program}")
+    put(machine, there, "")
+    seen = [(one.fault, one.program) for one in ended(machine, OneDrive=r"C:\Users\ada\OneDrive - Uni")]
+    place = MOVED.rpartition("\\")[0] if "listdir" in program else MOVED
+    assert seen == ([("moved by OneDrive", place)] if told else [])
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [

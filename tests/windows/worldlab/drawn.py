@@ -38,6 +38,7 @@ from tests.windows.worldlab.held_out_2 import (
     then,
     whole,
 )
+from tests.windows.worldlab.held_out_3 import DESKTOP
 from tests.windows.worldlab.held_out_11 import installed, torch_of_pip, users
 from tests.windows.worldlab.held_out_17 import OF_TRANSFORMERS, REQUESTS, SAFETENSORS, TOKENIZERS, wheels
 from tests.windows.worldlab.modules import SYSTEMS, aside, package
@@ -287,6 +288,10 @@ HUB = does(
 )
 HUBS = wheels("huggingface_hub", *REQUESTS, "tqdm", "colorama", "packaging", "filelock", "fsspec", "typing_extensions", "pyyaml")  # fmt: skip
 
+ONEDRIVE = DESKTOP.with_name("OneDrive")
+ROWS = b"\x93NUMPY\x01\x00v\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1,), }".ljust(127) + b"\n" + bytes(8)
+LOADS_ROWS = does("import os", "", "rows = numpy.load(os.path.join(os.path.expanduser('~'), 'Desktop', 'data', 'rows.npy'))")  # fmt: skip
+
 FIRST: tuple[Scene, ...] = (
     # A
     # https://github.com/NaturalHistoryMuseum/pyzbar/issues/93: Could not find module libzbar-64.dll (or one of its dependencies)
@@ -317,14 +322,16 @@ FIRST: tuple[Scene, ...] = (
     Scene(f"{DRAWN}pywin32-in-a-folder-of-its-own", "numpy", (ENVIRONMENT, VALUE, REQUIREMENT), numpys(into(LIBS, "pywin32"), users(PYTHONPATH=str(LIBS)), does("import win32api")), names="pywin32.pth", runs=script(), folder=PROJECT),
     Scene(f"{DRAWN}folder-in-other-letters", "numpy", (IN_THE_WAY, REQUIREMENT), numpys(project("Models\\net.py", "rows = 3\n"), does("from models.net import rows")), names="Models", runs=script(), folder=PROJECT),
     # E
-    Scene(f"{DRAWN}utf8-and-a-file-of-the-code-page", "numpy", (VALUE, ENVIRONMENT), numpys(LABELS, users(PYTHONUTF8="1"), does("labels = open('labels.txt').read().splitlines()")), names="labels.txt", runs=script(), folder=PROJECT),
+    Scene(f"{DRAWN}utf8-and-a-file-of-the-code-page", "numpy", (VALUE, ENVIRONMENT, NOT_INHERITED), numpys(LABELS, users(PYTHONUTF8="1"), does("labels = open('labels.txt').read().splitlines()")), names="labels.txt", runs=script(), folder=PROJECT),
     # https://github.com/openai/openai-python/issues/787, https://github.com/Aider-AI/aider/issues/3243, https://github.com/Pythagora-io/gpt-pilot/issues/475
     Scene(f"{DRAWN}key-in-typographic-quotes", "numpy", (VALUE,), numpys(wheels(*REQUESTS), OPENAI, users(OPENAI_API_KEY="\u201csk-proj-abcdef\u201d"), ASKS), names="OPENAI_API_KEY", runs=script(), folder=PROJECT),
     Scene(f"{DRAWN}program-of-powershells-arrow", "numpy", (VALUE, BROKEN, ENVIRONMENT), numpys(does(encoding="utf-16")), names="train.py", runs=script(), folder=PROJECT),
     Scene(f"{DRAWN}without-docstrings", "numpy", (VALUE,), numpys(HELP, users(PYTHONOPTIMIZE="2"), does("import cliargs")), names="PYTHONOPTIMIZE", runs=script(), folder=PROJECT),
     Scene(f"{DRAWN}sentences-on-a-drive-that-is-gone", "numpy", (VALUE,), numpys(SENTENCES, users(SENTENCE_TRANSFORMERS_HOME="E:\\models\\st"), does("from sentence_transformers import SentenceTransformer", "", "model = SentenceTransformer('all-MiniLM-L6-v2')")), names="SENTENCE_TRANSFORMERS_HOME", runs=script(), folder=PROJECT),
     Scene(f"{DRAWN}socks-proxy-in-windows-settings", "numpy", (VALUE, REQUIREMENT), numpys(wheels(*REQUESTS), registry_proxy("socks=127.0.0.1:10808"), FETCHES), names="ProxyServer", runs=script(), folder=PROJECT),
+    Scene(f"{DRAWN}desktop-in-onedrive", "numpy", (VALUE, NOT_INHERITED, ENVIRONMENT), numpys(text(ONEDRIVE / "Desktop\\data\\rows.npy", ROWS), users(OneDrive=str(ONEDRIVE)), LOADS_ROWS), names="OneDrive", runs=script(), folder=PROJECT),
     # healthy
+    Scene(f"{ODD}desktop-beside-onedrive", "numpy", (), numpys(text(DESKTOP / "data\\rows.npy", ROWS), text(ONEDRIVE / "Desktop\\data\\rows.npy", ROWS), users(OneDrive=str(ONEDRIVE)), LOADS_ROWS), runs=script(), folder=PROJECT),
     Scene(f"{ODD}parts-that-nobody-imports", "numpy", (), numpys(CAIRO, wheels("pyzbar", "openslide", "magic", "pillow"), aside("msvcr120.dll"), PARTITIONS, does("import partition", "import pyzbar")), runs=script(), folder=PROJECT),
     Scene(f"{ODD}opencv", "numpy", (), numpys(OPENCV, wheels("h5py"), CV2), runs=script(), folder=PROJECT),
     Scene(f"{ODD}triton-with-python-h", "numpy", (), then(whole("numpy-1.26"), no_headers, with_headers, TRITON, KERNEL), runs=script(python=WHOLE / "python.exe"), folder=PROJECT),

@@ -20,8 +20,8 @@ from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.model_files import START_OF_ONNX, head_of_onnx
-from core.probes.python.programs.program_calls import is_called, text_that_runs
 from core.probes.python.programs.program_folder import own_programs
+from core.probes.python.text.lines_that_run import is_called, text_that_runs
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
 

@@ -9,27 +9,17 @@ from collections.abc import Iterator
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name
-from core.common.variable_names import variable_in
 from core.loader import read_image
-from core.loader.linux.cache import read_cache
-from core.loader.windows.policy import policy_folders
-from core.loader.windows.search import cpython_policy
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
-from core.model.path_list import searched_entries
 from core.probes.loading.closure_windows import GPU_DLL
-from core.probes.loading.plan import added_folders
-from core.probes.loading.windows import application_folder
 from core.probes.probe import ProbeRequest
-from core.probes.python.installed.unfit_extensions import paths_below
-from core.probes.python.locations import start_folder
-from core.probes.python.programs.program_calls import LIBRARY_FOLDERS
+from core.probes.python.programs.libraries_here import libraries_here
 from core.probes.python.programs.program_folder import Program, own_programs
 from core.probes.python.search.start_code import LOADERS
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.sysroot import Sysroot
 
-DEFAULTS = (*LIBRARY_FOLDERS, "/lib", "/lib64", "/lib/x86_64-linux-gnu", "/lib/aarch64-linux-gnu")
 _NAME = late_pattern(r"lib[\w.+-]+\.so(\.\d+)*\Z")
 _DLL = late_pattern(r"(?i)[\w.+-]+\.dll\Z")
 _SEARCHES = late_pattern(r"\badd_dll_directory\b|\bwinmode\b")
@@ -44,14 +34,13 @@ def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sy
     One that another package brings, or a toolkit, may be opened before by something else: nothing is said of it.
     """
     known: set[str] | None = None
-    names_here = _dlls_here if where.system == "windows" else _names_here
     for program in own_programs(request, where):
         path, text = program.path, program.text
         if not any(loader in text for loader in LOADERS):
             continue
         for file, line in opened(program, request.env.get("HOME", ""), where):
             if known is None and not where.path_module.isabs(file):
-                known = names_here(python, request, where)
+                known = libraries_here(python, request, where)
             state = "absent" if _is_absent(file, known, where) else _unfit(file, python, where)
             if not state or (known is not None and _SEARCHES.search(text)):
                 continue
@@ -109,31 +98,3 @@ def opened(program: Program, home: str, where: Sysroot) -> Iterator[tuple[str, i
             _CHANGES_PLACES.search(line) for line in lines[node.lineno - 1 : node.end_lineno]
         ):
             return
-
-
-def _dlls_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> set[str]:
-    """Return the names of the DLLs that are here, in lower case: Windows' own, Python's, those of packages and toolkits, and those of PATH."""
-    policy = cpython_policy(application_folder(python, where), added=added_folders(python), root=where.root)
-    path = [e.strip('"') for e in searched_entries(variable_in(request.env, "PATH"), "windows")]
-    folders = [*(place.folder for place in policy_folders(policy)), python.prefix, *path]
-    folders += [where.join(python.prefix, *tail) for tail in (("Scripts",), ("Library", "bin"))]
-    folders += [where.join(t.root, *tail) for t in request.seen.toolkits or () for tail in (("bin",), ("bin", "x64"))]
-    folders += [start_folder(request, where)]
-    found = {n.lower() for folder in folders if where.path_module.isabs(folder) for n in where.names(folder) or ()}
-    return found | {where.name(p).lower() for site in python.site_packages for p in paths_below(site, 3, where)}
-
-
-def _names_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> set[str]:
-    """Return the names of the libraries that the loader finds, or that a package or a toolkit has."""
-    found = {e.name for e in read_cache(root=where.root) or ()}
-    sites = [where.join(site, "nvidia") for site in python.site_packages]
-    packages = [where.join(s, n, "lib") for s in sites for n in where.names(s) or ()]
-    packages += [
-        where.join(site, n) for site in python.site_packages for n in where.names(site) or () if n.endswith(".libs")
-    ]
-    packages += [where.join(site, "torch", "lib") for site in python.site_packages]
-    toolkits = [where.join(t.root, n) for t in request.seen.toolkits or () for n in ("lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib")]  # fmt: skip
-    searched = [f for f in request.env.get("LD_LIBRARY_PATH", "").split(":") if f.startswith("/")]
-    for folder in (*DEFAULTS, where.join(python.prefix, "lib"), *searched, *packages, *toolkits):
-        found |= set(where.names(folder) or ())
-    return found

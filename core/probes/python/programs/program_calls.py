@@ -4,17 +4,14 @@ library, a program.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 
 from core.common.requirements import is_in_specifier, parse_requirement
-from core.common.syntax_tree import is_main, parsed
 from core.common.variable_names import variable_in
 from core.common.versions import is_older
 from core.knowledge.tools import Call, known_calls
-from core.loader.linux.cache import read_cache
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
@@ -22,17 +19,11 @@ from core.probes.programs.follow import find_named
 from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.locations import start_folder
+from core.probes.python.programs.libraries_here import libraries_here
 from core.probes.python.programs.program_folder import own_programs
+from core.probes.python.text.lines_that_run import is_called, text_that_runs
 from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
-
-LIBRARY_FOLDERS = (
-    "/usr/lib/x86_64-linux-gnu",
-    "/usr/lib/aarch64-linux-gnu",
-    "/usr/lib64",
-    "/usr/lib",
-    "/usr/local/lib",
-)
 
 
 def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
@@ -130,63 +121,15 @@ def _looked_for(call: Call, python: PythonEnvironment, request: ProbeRequest, wh
             return [first]
         if not path or first:
             return None
-    if call.libraries and any(n.startswith(call.libraries) for n in _libraries_here(python, request, where)):
+    if call.libraries and any(n.startswith(call.libraries) for n in libraries_here(python, request, where)):
         return None
     return looked
-
-
-def _libraries_here(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[str]:
-    """Yield the names of the libraries that a package may find: in the system's folders, in its environment, and on a search path."""
-    if where.system == "windows":
-        own, searched = where.join(python.prefix, "Library\\bin"), variable_in(request.env, "PATH").split(";")
-    else:
-        yield from (e.name for e in read_cache(root=where.root) or ())
-        own, searched = where.join(python.prefix, "lib"), request.env.get("LD_LIBRARY_PATH", "").split(":")
-    usual = () if where.system == "windows" else LIBRARY_FOLDERS
-    for folder in (*usual, own, *searched):
-        yield from (where.names(folder) or ()) if where.path_module.isabs(folder) else ()
 
 
 def _is_empty(path: str, where: Sysroot) -> bool:
     """Whether a file is there and has no content: no system starts it, and none looks further."""
     about = where.stat(path)
     return about is not None and where.is_file(path) and not about.st_size
-
-
-def is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, spelt: str, texts: Collection[str]) -> bool:
-    """Whether some program calls a function beside its definition and such a call, or hands it on; or a decorator does.
-
-    ``spelt``: the pattern of the call.
-    """
-    name = re.escape(function.name)
-    used = re.compile(rf"(?<!def )(?<![\w\"'-]){name}\s*\(|[(,=]\s*(?:\w+\.)*{name}\s*[,)\n]")
-    special = function.name.startswith("__")
-    return special or bool(function.decorator_list) or any(used.search(re.sub(spelt, "", text)) for text in texts)
-
-
-def text_that_runs(text: str, may_run: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> str:
-    """Return a program with empty lines in the place of what stands in conditions, ``try``, comments and functions that do not run; empty
-    where it cannot be parsed.
-    """
-    tree = parsed(text)
-    if tree is None:
-        return ""
-    lines = text.splitlines(keepends=True)
-    for node in ast.walk(tree):
-        open_parts: list[ast.stmt] = []
-        match node:
-            case ast.If(test=test) if not is_main(test):
-                open_parts = [*node.body, *node.orelse]
-            case ast.FunctionDef() | ast.AsyncFunctionDef() if not may_run(node):
-                open_parts = node.body
-            case ast.Try():
-                open_parts = [*node.body, *(s for h in node.handlers for s in h.body), *node.orelse]
-            case ast.Expr(value=ast.Constant()):
-                open_parts = [node]
-        for part in open_parts:
-            for n in range(part.lineno - 1, min(part.end_lineno or part.lineno, len(lines))):
-                lines[n] = "\n"
-    return "".join("\n" if line.lstrip().startswith("#") else line for line in lines)
 
 
 def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:

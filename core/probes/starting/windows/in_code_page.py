@@ -11,12 +11,15 @@ import locale
 import ntpath
 import re
 from collections.abc import Iterator
+from functools import partial
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, last_name, literal_text, nodes_of, statements_of
+from core.common.variable_names import variable_in
 from core.common.versions import version_tuple
 from core.host.startup.state import State
 from core.model.facts import StartedPython, path_text
+from core.model.paths import is_inside
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.lacking_modules import options_of_python, program_file
@@ -127,37 +130,50 @@ SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
 
 
 def unreadable_files(ground: Ground) -> Iterator[Reached]:
-    """Yield the programs of the working folder that open a file without an encoding: one in UTF-8 where the code page cannot read it, or one
-    in the code page where a variable says UTF-8.
+    """Yield the programs of the working folder that open a file without an encoding, in UTF-8 where the code page cannot read it, or in the
+    code page where a variable says UTF-8; and those that open one past the folder to which OneDrive has moved it.
     """
     state = ground.session()
-    encoding = "" if ground.folder in ("", ground.person.home) else _code_page(state, ground)
-    if ground.folder and (value_of(state, "PYTHONUTF8") or "").strip() == "1":
-        encoding = "utf-8"
-    homes = [p for p in ground.pythons if version_tuple(p.version)[:2] < UTF_8_MODE]
-    if not encoding or not homes or len(homes) != len(ground.pythons):
+    if ground.folder in ("", ground.person.home) or not ground.pythons:
         return
+    encoding = "utf-8" if (value_of(state, "PYTHONUTF8") or "").strip() == "1" else _code_page(state, ground)
     if encoding != "utf-8" and any(SETS_UTF_8.search(text) for text in ground.script_texts()):
-        return
+        encoding = ""
+    if any(version_tuple(p.version)[:2] >= UTF_8_MODE for p in ground.pythons):
+        encoding = ""
+    home = ground.pythons[0]
     for path in (ntpath.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, 1 << 19) or ""
-        opens = _opened(text, path, ground) if "open(" in text or "read_text(" in text else ()
-        for line, file in opens:
-            if _needs_another(ground.where.read(file, MOST_BYTES + 1) or b"", encoding):
-                name, python, source = ground.where.name(file), homes[0].executable, f"{path}:{line}"
-                its = ended_start(
-                    homes[0].prefix,
-                    name,
-                    python,
-                    "file not in code page",
-                    source=source,
-                    program=file,
-                    command=encoding,
-                )
-                yield Reached(
-                    kind="script", at=path_text(path), state=ground.session(path), prefix=homes[0].prefix, runs=(its,)
-                )
-                break
+        for node, file in _opened(text, path, ground):
+            its = partial(ended_start, home.prefix, path=home.executable, source=f"{path}:{node.lineno}")
+            if moved := _moved(file, ground):
+                one = its(file, fault="moved by OneDrive", program=moved)
+            elif encoding and _is_read(node) and _needs_another(_content(file, ground), encoding):
+                name = ground.where.name(file)
+                one = its(name, fault="file not in code page", program=file, command=encoding)
+            else:
+                continue
+            yield Reached(
+                kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
+            )
+            break
+
+
+def _content(file: str, ground: Ground) -> bytes:
+    return (ground.where.read(file, MOST_BYTES + 1) or b"") if ground.where.is_file(file) else b""
+
+
+MOVED = ("desktop", "documents", "pictures")
+"""Folders of a home that OneDrive's backup moves into its own (Microsoft, "Back up your folders with OneDrive")."""
+
+
+def _moved(file: str, ground: Ground) -> str:
+    """Return where OneDrive keeps a file, or folder, that is not where a program opens it; empty for none."""
+    inner = file[len(ground.person.home) :].strip("\\") if is_inside("windows", file, ground.person.home) else ""
+    drive = variable_in(ground.env, "OneDrive")
+    if not drive or inner.partition("\\")[0].lower() not in MOVED or ground.where.exists(file):
+        return ""
+    return meant if ground.where.exists(meant := ntpath.join(drive, inner)) else ""
 
 
 def _needs_another(data: bytes, encoding: str) -> bool:
@@ -175,25 +191,35 @@ def _decodes(data: bytes, encoding: str) -> bool:
     return True
 
 
-def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:
-    """Yield the files that a program opens as text for reading, without an encoding and outside ``try``, with their lines."""
-    names = PathNames(path, folder=ground.folder)
-    for statement in statements_of(text):
+OPENS = frozenset(("open", "load", "read_text", "read_bytes", "read_csv", "read_excel", "listdir", "InferenceSession"))
+
+
+def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[ast.Call, str]]:
+    """Yield the calls outside ``try`` by which a program opens what it names, with its path."""
+    names = PathNames(path, folder=ground.folder, home=ground.person.home)
+    for statement in statements_of(text) if any(f"{name}(" in text for name in OPENS) else ():
         names.follow(statement)
     for node in _unguarded(text):
         match node:
-            case ast.Call(func=ast.Name(id="open"), args=[file, *_]) if _is_read(node):
+            case ast.Call(func=ast.Attribute(value=file, attr="read_text" | "read_bytes")):
                 pass
-            case ast.Call(func=ast.Attribute(value=file, attr="read_text"), args=[], keywords=[]):
+            case ast.Call(func=func, args=[file, *_]) if last_name(func) in OPENS:
                 pass
             case _:
                 continue
-        place = names.value_of(file)
-        if place and ground.where.is_file(place := ntpath.normpath(ntpath.join(ground.folder, place))):
-            yield node.lineno, place
+        if place := names.value_of(file):
+            yield node, ntpath.normpath(ntpath.join(ground.folder, place))
 
 
 def _is_read(call: ast.Call) -> bool:
+    """Whether a call opens a file as text for reading, without an encoding."""
+    match call.func:
+        case ast.Attribute(attr="read_text"):
+            return not call.args and not call.keywords
+        case ast.Name(id="open"):
+            pass
+        case _:
+            return False
     mode = literal_text(argument(call, "mode", 1)) if argument(call, "mode", 1) is not None else "r"
     told = {k.arg for k in call.keywords}
     return mode in ("r", "rt") and len(call.args) < 3 and not told & {"encoding", "errors", "opener", None}
