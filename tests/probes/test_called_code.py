@@ -41,6 +41,10 @@ def rotate(angle):
     if not_there is None:
         raise ImportError("rotate needs not_there")
 
+def given_up(size=None):
+    if size is None:
+        raise NotImplementedError("use another one")
+
 def four_bits():
     if importlib.metadata.version("no-such-quantizer") < "0.40":
         raise ValueError
@@ -82,6 +86,14 @@ def other_name():
 def keyword(*, device="cpu"):
     if device != "cpu":
         import silence_runtime
+""",
+    "speech/vectors.py": """
+class Words:
+    def __init__(self, vector_size=3):
+        pass
+
+if __name__ == "__main__":
+    from speech.vectors import Words
 """,
     "speech/models.py": """
 class Base:
@@ -531,6 +543,10 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "its default decides": ("import speech\nspeech.transcribe('a')\n", None),
     "a keyword's default decides": ("import speech\nspeech.keyword()\n", None),
     "a keyword decides": ("import speech\nspeech.keyword(device='cuda')\n", ABSENT),
+    "a function that its package gave up": ("import speech\nspeech.given_up()\n", ("refused", "speech", "NotImplementedError")),
+    "one that works with what it is given": ("import speech\nspeech.given_up(2)\n", None),
+    "one that the program tries": ("import speech\ntry:\n    speech.given_up()\nexcept NotImplementedError:\n    pass\n", None),
+    "a class that its module names again as a program": ("import speech.vectors\nspeech.vectors.Words(size=3)\n", ("no parameter", "speech", "size")),
     "a module that was tried": ("import speech\nspeech.rotate(20)\n", ("absent", "not_there", "")),
     "a distribution that is asked for its release": ("import speech\nspeech.four_bits()\n", ("absent", "no_such_quantizer", "")),
     "a module that is not needed": ("import speech\nspeech.may_do_without()\n", None),

@@ -55,7 +55,25 @@ give("first")
 {}
 """
 
+FINDER = "import importlib.util, json, sys\n\nclass Old:\n    NAMES = {'parts.old': json}\n    def find_spec(self, name, path=None, target=None):\n        return importlib.util.spec_from_loader(name, self) if name in self.NAMES else None\n    def create_module(self, spec):\n        return json\n    def exec_module(self, module):\n        pass\n\nsys.meta_path.insert(0, Old())\n"
+RAISES = "if True:\n    def __getattr__(name):\n        import sys\n        module = sys.modules[__name__]\n        raise AttributeError(f'{module} has no {name}')\n"
+SETS = "def show(block, old):\n    block.__dict__.get('inputs')\n    setattr(block, 'editable', vars(old).copy())\n    exec('1', block.__dict__)\n\nclass Block:\n    def __init__(self):\n        self.inputs = 1\n"
+
 CASES: dict[str, Case] = {
+    "a part that a finder of its own serves": ({"user/__init__.py": "from parts import old\n", "parts/__init__.py": "from . import finder\n", "parts/finder.py": FINDER}, None),
+    "a part that no finder serves": ({"user/__init__.py": "from parts import other\n", "parts/__init__.py": "from . import finder\n", "parts/finder.py": FINDER}, ("no name", "parts", "other")),
+    "an attribute for which __getattr__ only asks for its module": (
+        {"user/__init__.py": "import parts\nKINDS = set([parts.rerun])\n", "parts/__init__.py": RAISES},
+        ("no name", "parts", "rerun"),
+    ),
+    "a name that a package sets on other objects alone": (
+        {"user/__init__.py": "from parts import inputs\n", "parts/__init__.py": "from . import blocks\n", "parts/blocks.py": SETS},
+        ("no name", "parts", "inputs"),
+    ),
+    "a name of a part that the package takes by its own name": (
+        {"user/__init__.py": "import torch\nimport parts\nKINDS = set([parts.ops.update])\n", "parts/__init__.py": "from parts import ops as ops\n", "parts/ops.py": "add = 1\n"},
+        ("no name", "parts.ops", "update"),
+    ),
     "an attribute that expired": (uses("sctypes"), ("no name", "numeric", "sctypes")),
     "an attribute of a table that is made in place": (uses("object"), ("no name", "numeric", "object")),
     "an attribute that nothing spells": (uses("nothing_like_it"), ("no name", "numeric", "nothing_like_it")),

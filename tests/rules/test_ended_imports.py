@@ -669,6 +669,8 @@ CALLS: list[tuple[dict[str, Any], str, str]] = [
       "call": "torchvision.mel", "path": f"{SITE}/torchvision/__init__.py", "owner": "torchvision 0.21.0"},
      "torchvision.mel() of torchvision 0.21.0 does not take arguments without their names (2).",
      "asks for torchvision.mel(..., ...), which torchvision 0.21.0"),
+    ({"wanted": "torch", "kind": "refused", "name": "RuntimeError", "importer": MAIN, "call": "torch.symeig", "path": TORCH, "owner": "torch 2.6.0"},
+     "torch.symeig() of torch 2.6.0 raises RuntimeError.", "asks for torch.symeig(), which torch 2.6.0 does not have"),
     ({"wanted": "torch", "kind": "no parameter", "name": "proxies", "function": "torch.Client", "importer": f"{SITE}/torchvision/io.py",
       "call": "torchvision.load", "path": TORCH, "owner": "torch 2.6.0"},
      "torch.Client() of torch 2.6.0 does not take proxies=.", "torchvision"),

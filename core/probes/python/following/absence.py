@@ -50,7 +50,7 @@ class Absence:
     def is_surely_absent(self, dotted: str) -> bool:
         """Whether nothing can bring a module of this name, as far as the texts that were read tell."""
         parent, dot, name = dotted.rpartition(".")
-        if self._is_filled_in(dotted):
+        if self._found.is_filled_in(dotted):
             return False
         if not dot:
             return not self._search.has_unknown_finders
@@ -73,11 +73,7 @@ class Absence:
         """
         above = self._found.find(dotted.rpartition(".")[0]).folders
         compiled = (n for f in above for n in self._where.names(f) or () if n.endswith((".pyd", ".so")))
-        return self._is_filled_in(dotted) or any(True for _name in compiled)
-
-    def _is_filled_in(self, dotted: str) -> bool:
-        spelt = (f'"{dotted}"', f"'{dotted}'")
-        return any(s in t for t in self._found.texts_that_fill_modules() for s in spelt)
+        return self._found.is_filled_in(dotted) or any(True for _name in compiled)
 
     def is_in_the_way(self, its: Module) -> bool:
         """Whether a module lies in a folder before the packages."""

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import chain_of, children, literal_text, parsed, uncalled, walk
+from core.common.syntax_tree import chain_of, children, is_main, literal_text, parsed, uncalled, walk
 from core.probes.python.following.callees import (
     Callee,
     Class,
@@ -142,7 +142,9 @@ class CalledCode:
                     _forget(scope, *stored_names([node]))
 
     def _bind_branch(self, node: ast.If, scope: Scope) -> None:
-        """Bind what the branch binds that is taken; nothing where that is open."""
+        """Bind what the branch binds that is taken; nothing where that is open, and nothing of what a module does as a program alone."""
+        if is_main(node.test):
+            return
         asked = [n.id for n in walk(node.test) if isinstance(n, ast.Name) and SAYS_WHETHER.search(n.id)]
         imported = {name: value for name in asked if (value := self.availability(scope, name)[0]) is not UNKNOWN}
         its = truth_of(node.test, Values(scope.modules, {**scope.values, **imported}), self._around)
@@ -387,12 +389,12 @@ class CalledCode:
         line = self.bases_in_order(its)
         if line is None or name.startswith("__") or (its.is_base and self._times_defined(its, name)):
             return False
-        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.]){name}\b[ \t]*[:=](?!=)")
+        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.])(?:self\.|cls\.)?{name}\b[ \t]*[:=](?!=)")
         return not any(
             spelt.search(one.scope.text)
             or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
             or any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
-            or any(w.arg == "metaclass" and chain_of(w.value)[-1:] != ("ABCMeta",) for w in one.node.keywords)
+            or _metaclass(one.node)
             or _may_give(_method(one.node, "__init_subclass__"), name)
             or _may_get_more(one)
             or self._found.times_in_package(one.scope.dotted, rf"[\"']{name}[\"']", name)

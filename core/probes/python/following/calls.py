@@ -151,7 +151,12 @@ class Calls:
             if e.what is None or e.what.call or not frame.is_program or top == mine:
                 raise
             at = path_text(f"{frame.path}:{call.lineno}")
-            raise Ended(msgspec.structs.replace(e.what, call=its.name, called_at=at), e.error) from None
+            what = msgspec.structs.replace(e.what, call=its.name, called_at=at)
+            if what.kind == "refused" and what.name:  # by the function itself: it is this line that asks for it
+                what = msgspec.structs.replace(
+                    what, importer=path_text(frame.path), line=call.lineno, asked_by="", called_at=""
+                )
+            raise Ended(what, e.error) from None
         frame.lines[0] = call.lineno
         return True
 

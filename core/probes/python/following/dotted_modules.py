@@ -159,19 +159,19 @@ class DottedModules:
             self.texts[its.path] = data
         return self.texts[its.path]
 
-    def texts_that_fill_modules(self) -> list[str]:
-        """Return the texts read so far that put modules into ``sys.modules`` themselves; each is searched once."""
+    def is_filled_in(self, dotted: str) -> bool:
+        """Whether a text that was read so far makes a module of this name importable itself; each is searched once."""
         searched, filling = self._filling
         new = islice(self.texts.values(), searched, None)
         filling += [text for text in new if fills_modules(text)]
         self._filling = len(self.texts), filling
-        return filling
+        return any(s in text for text in filling for s in (f'"{dotted}"', f"'{dotted}'"))
 
     def binds(self, its: Module, name: str) -> bool:
         """Whether a package's own text binds the name to something other than its submodule of that name."""
         key = its.path, name
         if key not in self._binds:
-            self._binds[key] = binds_name(self.text(its), name)
+            self._binds[key] = binds_name(self.text(its), name, self._where.name(next(iter(its.folders), "")))
         return self._binds[key]
 
     def is_loaded_late(self, module: str, name: str) -> bool:
@@ -274,6 +274,7 @@ class DottedModules:
             found = not (name == "*" or name.startswith("__")) and self.binds_nowhere(dotted, its, name)
             self._lacks[key] = self._is_of_another_release(dotted, its, name) or (
                 found
+                and not self.is_filled_in(f"{dotted}.{name}")
                 and (
                     self._is_lost(its, name)
                     or self._is_gone(dotted, its, name)

@@ -52,8 +52,10 @@ from core.probes.sysroot import Sysroot
 
 
 def _tried_first(again: Ended, e: Ended) -> Ended:
-    """Return an end in the handler of an import, with the whole module that the import does not find."""
-    if again.what is None or e.what is None or e.what.kind != "absent" or "." in e.what.wanted or e.what.path:
+    """Return an end in the handler of an import, with the whole module that the import does not find; one that raises tells of this alone."""
+    if again.what is None or (again.what.kind == "refused" and again.what.name and e.what):
+        return e
+    if e.what is None or e.what.kind != "absent" or "." in e.what.wanted or e.what.path:
         return again
     return Ended(msgspec.structs.replace(again.what, tried_first=e.what.wanted), again.error)
 
@@ -231,7 +233,7 @@ class Statements:
                     self._look_up(value, frame)
                 return False
             case ast.Raise(exc=raised):
-                raise self.refused(frame, frame.refused, name_of_error(raised))
+                raise self._raised(frame, name_of_error(raised))
             case ast.Assert(test=test):
                 self._look_up(test, frame)
                 its, releases = self._judged(test, frame)
@@ -318,6 +320,13 @@ class Statements:
         names = (node.id for node in ast.walk(expression) if isinstance(node, ast.Name)) if frame.releases else ()
         return tuple(dict.fromkeys((*self._asked, *(m for name in names for m in frame.releases.get(name, ())))))
 
+    def _raised(self, frame: Frame, error: str) -> Ended:
+        """Return the end at a statement that raises: in a function of a package that a program calls, it is what became of the function."""
+        if frame.refused or frame.is_program or not frame.depth or not error:
+            return self.refused(frame, frame.refused, error)
+        top = frame.name.partition(".")[0]
+        return self.end("refused", frame, top, self._found.find(top), error, error=error)
+
     def refused(self, frame: Frame, modules: tuple[str, ...], error: str) -> Ended:
         """Return the end at a line that raises; without a release that it is for, nothing is told of it."""
         if not modules:
@@ -399,7 +408,7 @@ class Statements:
                 try:
                     goes_on = yield from self.block(handler.body, frame)
                 except Ended as again:
-                    raise (e if again.what is None else _tried_first(again, e)) from None
+                    raise _tried_first(again, e) from None
                 if e.what is not None:  # what the handler notes says that the module does not fit
                     top = e.what.wanted.partition(".")[0]
                     noted = [name for name in stored_names(handler.body) if name in frame.values]

@@ -111,10 +111,15 @@ def read_names(text: str) -> BoundNames | None:
     if "setattr(" in text:
         members, text = _members_of_enumerations(body, text)
         bound |= members
+    own, factory = own_getattr(body) if "__getattr__" in bound else (None, None)
+    if own and own.serves_spelt_names_only:
+        text = "\n".join(
+            _without_lines(text.split("\n"), [own.function])
+        )  # it may name its module, to say what it lacks
+    quoted, refused = frozenset[str](), frozenset[str]()
     is_open = _makes_names(text) or "*" in bound or put is None
-    own, factory, quoted, refused = None, None, frozenset[str](), frozenset[str]()
+    own, factory = (None, None) if is_open else (own, factory)
     if "__getattr__" in bound and not is_open:
-        own, factory = own_getattr(body)
         is_open = factory is None and (own is None or not own.serves_spelt_names_only)
     if not is_open and (own or factory):
         words = (n.value for n in walk(tree) if isinstance(n, ast.Constant) and isinstance(n.value, str))
@@ -153,10 +158,14 @@ def _members_of_enumerations(body: list[ast.stmt], text: str) -> tuple[set[str],
         if its and its <= set(enumerations):
             found.update(*(enumerations[name] for name in its))
             gone.append(node)
-    lines = text.split("\n")
-    for node in gone if found else ():
+    return found, "\n".join(_without_lines(text.split("\n"), gone if found else []))
+
+
+def _without_lines(lines: list[str], gone: Iterable[ast.stmt]) -> list[str]:
+    """Return the lines of a text, empty where these statements stand."""
+    for node in gone:
         lines[node.lineno - 1 : node.end_lineno] = [""] * ((node.end_lineno or node.lineno) - node.lineno + 1)
-    return found, "\n".join(lines)
+    return lines
 
 
 def _is_this_module(node: ast.expr, names: Collection[str] = ()) -> bool:
@@ -267,14 +276,22 @@ def sets_attribute(text: str, name: str) -> bool:
         return False
     if _assigns(text, name):
         return True
-    return bool(re.search(rf"""["']{name}["']""", text)) and bool(_SETS_BY_NAME.search(text))
+    quoted = rf"""["']{name}["']"""
+    return bool(re.search(quoted, text)) and bool(
+        _SETS_BY_NAME.search(text) or re.search(rf"\bsetattr\([^()]+,\s*{quoted}", text)
+    )
 
 
-_TARGET = late_pattern(r"[ \t]*[\w.]+")
+_TARGET = late_pattern(r"[ \t]*(?!(?:self|cls)\Z)[\w.]+")
+_SPACE = r"(?:(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)[^()\n]*\))"
 _SETS_BY_NAME = late_pattern(
-    r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)|(?<!self)(?<!cls)(?<!type\(self\))\.__dict__|\bvars\((?!self\b)"
+    r"\bsetattr\(\s*(?!self\b|cls\b|[A-Z]\w*[a-z]\w*,)(?![^,()\n]+,[ \t]*[\"'])"
+    rf"|{_SPACE}(?:\.(?:update|setdefault|__setitem__)\b|\[[^\]\n]*\][ \t]*=(?!=))"
+    rf"|(?m:=[ \t]*[\w.]*{_SPACE}[ \t]*(?:#|$)|^(?![^\n]*\bexec\()[^\n]*(?:(?<!\bdict)\(|,)[ \t]*[\w.]*{_SPACE}[ \t]*[,)])"
 )
-"""Calls that set an attribute whose name is not on the same line, except on objects that are surely no modules."""
+"""Calls that set an attribute whose name is not on the same line, or hand on what holds them, except of objects that are surely no modules.
+What ``exec`` puts there no other text quotes.
+"""
 
 
 def puts_back(text: str, module: str, name: str) -> bool:

@@ -21,10 +21,10 @@ EXTENDS_PATH = late_pattern(r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t
 
 FILLS_MODULES = late_pattern(
     r"\bsys\.modules(?:\[[^\]\n]*\][ \t]*=(?!=)|\.(?:setdefault|update|__setitem__)\()"
-    r"|(?<!\bin )\bsys\.modules[ \t]*(?:$|[,;)#])",
+    r"|(?<!\bin )\bsys\.modules[ \t]*(?:$|[,;)#])|\bsys\.meta_path\.(?:insert|append)\(",
     re.MULTILINE,
 )
-"""How a module makes others importable under a name that it spells: by an entry, or by handing the table on."""
+"""How a module makes others importable under a name that it spells: by an entry, by handing the table on, or by a finder."""
 
 MAKES_MODULES = ("sys.modules", "meta_path", "\nexec(", "__path__")
 """How ``import package.module`` finds modules that are not in its folder.
@@ -91,7 +91,7 @@ def has_guard(text: str) -> bool:
 
 def fills_modules(text: str) -> bool:
     """Whether a module makes others importable itself."""
-    return any(FILLS_MODULES.match(text, at) for at in occurrences(text, "sys.modules"))
+    return any(FILLS_MODULES.match(text, at) for at in occurrences(text, "sys.m"))
 
 
 def has_blocks(text: str) -> bool:
@@ -227,8 +227,14 @@ def packages_imported(body: Iterable[ast.stmt]) -> dict[str, int]:
     return found
 
 
-def binds_name(text: str, name: str) -> bool:
-    """Whether a package's own text binds the name to something other than its submodule of that name."""
+def binds_name(text: str, name: str, package: str = "") -> bool:
+    """Whether a package's own text binds the name to something other than its submodule of that name.
+
+    ``package``: the last part of its own name, as ``from jax import ops as ops`` in jax/__init__.py has it.
+    """
+    if f" as {name}" in text:
+        its = rf"(?:\.|(?:[\w.]+\.)?{package or name})"
+        text = re.sub(rf"(?m)^from[ \t]+{its}[ \t]+import[ \t]+{name}[ \t]+as[ \t]+{name}\b", "", text)
     ways = (
         f"def {name}(",
         f"class {name}(",

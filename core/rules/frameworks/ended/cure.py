@@ -278,7 +278,7 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     if other := meant_by(top, ended.name or ended.wanted.removeprefix(f"{top}.").partition(".")[0]):
         return install_instead(home.seen, home.python, name or top, other)
     what = f"{ended.wanted}.{ended.name}" if ended.name else ended.wanted
-    what = call_spelt(ended) if ended.kind == "no parameter" else what
+    what = call_spelt(ended) if ended.kind in ("no parameter", "refused") else what
     owner = ended.owner or ended.path
     if ended.wanted == "numpy" and ended.kind == "no name" and is_given_up(ended.name, ended.owner.partition(" ")[2]):
         name = ""  # it is NumPy, in a release that dropped the name

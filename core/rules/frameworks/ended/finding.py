@@ -190,6 +190,14 @@ def _call_title(ended: EndedImport, values: dict[str, str]) -> str:
             name=ended.name,
             **values,
         )
+    if ended.kind == "refused" and ended.name:
+        return _(
+            "{who} fails with the Python of {prefix}: {call} of {owner} raises {name}.",
+            call=call,
+            owner=ended.owner or ended.wanted,
+            name=ended.name,
+            **values,
+        )
     if ended.kind == "refused":
         return _(
             "{who} fails with the Python of {prefix}: {call} refuses {other}.", call=call, other=ended.owner, **values
@@ -309,13 +317,13 @@ def _cause_and_why(  # noqa: C901, PLR0912 - a flat list of cases
         )
     if ended.path.endswith(".pyc"):
         return "corrupt_or_truncated_file", _why_byte_code(ended)
-    if ended.kind == "refused":
+    if ended.kind == "refused" and not ended.name:
         return "requirement_broken", _(
             "The code compares the release of {package} as it is imported, and stops.", package=package
         )
     if is_of_other_systems(ended):
         return "requirement_broken", _("Python has this name on Linux and macOS, and not on Windows.")
-    if ended.kind in ("no name", "no parameter") or asks_another(home, ended) or is_part_given_up(ended):
+    if ended.kind in ("no name", "no parameter", "refused") or asks_another(home, ended) or is_part_given_up(ended):
         return "requirement_broken", _(
             "The program was written for another release of {package}, or for another project's module of that name.",
             package=package,
