@@ -18,7 +18,21 @@ from core.host.startup.assignments import ASSIGNMENT, ShellAssignments
 from core.host.startup.modulefiles import LOADING, load_modules
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import UNKNOWN, State, at_most
-from core.host.startup.syntax import NAME, Block, Case, Chain, Function, If, Loop, Node, Simple, line_of, parse
+from core.host.startup.syntax import (
+    INPUT,
+    NAME,
+    SHELL_NAMES,
+    Block,
+    Case,
+    Chain,
+    Function,
+    If,
+    Loop,
+    Node,
+    Simple,
+    line_of,
+    parse,
+)
 from core.host.startup.zsh_arrays import AT_A_PLACE
 
 MOST_FILES = 200
@@ -27,6 +41,8 @@ MOST_STEPS = 50_000
 
 OF_CONDA = ("activate", "conda.sh", "mamba.sh", "micromamba.sh")
 """Files of conda's that a shell reads to get its function."""
+TAKE_JOBS = ("sbatch", "qsub", "bsub", "at", "batch")
+"""Programs that read a shell's script from a here-document."""
 _DECLARING = {"export", "declare", "typeset", "readonly", "local"}
 
 
@@ -82,6 +98,7 @@ class ShellReader(ShellAssignments):
                 self._not_understood(text)
                 self.lacks_conda = False
             else:
+                self.state.followed.whole.add(path)
                 self._run(nodes)
         except _Return:
             pass
@@ -260,7 +277,7 @@ class ShellReader(ShellAssignments):
 
     def _simple(self, node: Simple) -> bool | None:
         self._no_source = None
-        words = list(node.words)
+        words = [w for w in node.words if not w.text.startswith(INPUT)]
         given: list[tuple[str, str]] = []
         while words and (found := ASSIGNMENT.match(words[0].text)):
             given.append((found[1], self._assigned(found[1], found[2], found[3])))
@@ -285,6 +302,14 @@ class ShellReader(ShellAssignments):
         else:
             every = (w for word in words[1:] for w in self.words(word.text))
             arguments = [*first[1:], *at_most(every)]
+        for each in (w.text for w in node.words if self.follows and w.text.startswith(INPUT)):
+            read = self.expand(each[1:]) if each[1:2] == '"' else each[1:]
+            called = next((a for a in reversed([name, *arguments]) if not a.startswith("-")), name)
+            if posixpath.basename(called) in SHELL_NAMES:
+                arguments += ["-c", read]
+            elif name in TAKE_JOBS:
+                head = re.match(r"#!.*?([\w.-]+)[ \t]*\n", read)
+                name, arguments = head[1] if head else "sh", ["-c", read]
         return self._command(name, arguments, node.line, given)
 
     def _command(  # noqa: C901, PLR0912, PLR0915 - one case per command
@@ -470,6 +495,7 @@ class ShellReader(ShellAssignments):
     def _source(self, arguments: list[str], line: int) -> bool | None:
         if not arguments or UNKNOWN in arguments[0]:
             self.lacks_conda = False
+            self.state.followed.unclear.add(self._file)
             return None
         path = arguments[0]
         if "/" not in path:

@@ -54,6 +54,20 @@ class Surroundings(msgspec.Struct, frozen=True):
     user: str = ""
 
 
+class Followed(msgspec.Struct):
+    """What reading came to in the scripts of one start."""
+
+    scripts: int = 0
+    whole: set[str] = msgspec.field(default_factory=set)
+    """Files whose text reading understood."""
+    unclear: set[str] = msgspec.field(default_factory=set)
+    """Files with something that reading did not follow, and that may change variables: text that shows only as the script runs."""
+
+    def knows(self, file: str) -> bool:
+        """Whether all that a file does to its shell's variables was followed."""
+        return file in self.whole and file not in self.unclear
+
+
 class State(msgspec.Struct):
     """The variables of a shell at one point of its files."""
 
@@ -71,8 +85,8 @@ class State(msgspec.Struct):
     """Lines that would set a variable, in a form that their reader ignores."""
     separator: str = ":"
     """Separator of the entries of a list: ";" on Windows."""
-    reads: list[int] = msgspec.field(default_factory=lambda: [0])
-    """How many scripts were read for the present start, over all copies of this state."""
+    followed: Followed = msgspec.field(default_factory=Followed)
+    """Of the present start, over all copies of this state."""
 
     def apart(self, *files: str) -> State:
         """Return an independent copy whose files are its own, with further ones: a copy alone notes them for both."""
@@ -93,7 +107,7 @@ class State(msgspec.Struct):
             list(self.gone),
             list(self.ignored),
             self.separator,
-            self.reads,
+            self.followed,
         )
 
     def take(self, its: State) -> None:
@@ -103,12 +117,12 @@ class State(msgspec.Struct):
 
     def begin(self) -> None:
         """Follow another start from here: what was read for an earlier one does not count."""
-        self.reads = [0]
+        self.followed = Followed()
 
     def may_read(self) -> bool:
         """Count a script; return whether it may still be read."""
-        self.reads[0] += 1
-        return self.reads[0] <= MOST_SCRIPTS
+        self.followed.scripts += 1
+        return self.followed.scripts <= MOST_SCRIPTS
 
     def miss(self, path: str, file: str, line: int, *, ends: bool = False) -> None:
         """Record a file of variables that is not there."""

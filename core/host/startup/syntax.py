@@ -13,6 +13,9 @@ import msgspec
 from core.common.late_pattern import late_pattern
 
 NAME = r"[A-Za-z_]\w*"
+SHELL_NAMES = ("sh", "bash", "dash", "zsh", "ksh", "ash")
+INPUT = "\ufdd0"
+"""Stands before the text of a here-document, which is a word of its command; Unicode has no such character."""
 _ASSIGNED = late_pattern(rf"{NAME}\+?=")
 _REDIRECT = late_pattern(r"\d*(<<<|<<-?|[<>]&?\d*-?|&>>?|>>|>\|)")
 _OPERATORS = ("&&", "||", ";;&", ";;", ";&", "|&", ";", "&", "|", "\n", "(", ")")
@@ -41,7 +44,7 @@ def tokens(text: str) -> list[Token]:
         ReadError: a quote is not closed.
     """
     found: list[Token] = []
-    heredocs: list[str] = []
+    heredocs: list[tuple[str, int]] = []
     at, line = 0, 1
     while at < len(text):
         char = text[at]
@@ -57,8 +60,11 @@ def tokens(text: str) -> list[Token]:
             at += len(operator)
             if operator == "\n":
                 line += 1
-                for word in heredocs:
-                    closing = re.compile(rf"^\t*{re.escape(word)}[ \t]*$", re.MULTILINE).search(text, at)
+                for number, (word, place) in enumerate(heredocs):
+                    closing = re.compile(rf"^\t*{re.escape(word.strip(_QUOTES))}[ \t]*$", re.MULTILINE).search(text, at)
+                    body = text[at : closing.start() if closing else len(text)]
+                    quoted = body if word != word.strip(_QUOTES) else f'"{_UNQUOTED.sub(_escaped, body)}"'
+                    found.insert(place + number, Token(INPUT + quoted, line))
                     stop = len(text) if closing is None else closing.end()
                     line += text.count("\n", at, stop)
                     at = stop
@@ -70,7 +76,7 @@ def tokens(text: str) -> list[Token]:
             if redirect[1] in ("<", ">", ">>", "&>", "&>>", ">|", "<<<", "<<", "<<-", ">&", "<&"):
                 end = word_end(text, at) if at < len(text) and text[at] not in "\n;&|()" else at
                 if redirect[1].startswith("<<") and redirect[1] != "<<<":
-                    heredocs.append(text[at:end].strip("'\"\\"))
+                    heredocs.append((text[at:end], len(found)))
                 line += text.count("\n", at, end)
                 at = end
         else:
@@ -80,6 +86,14 @@ def tokens(text: str) -> list[Token]:
             at = end
     found.append(Token("\n", line, operator=True))
     return found
+
+
+_QUOTES = "'\"\\"
+_UNQUOTED = late_pattern(r'(?<!\\)"')
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
 
 
 def word_end(text: str, at: int) -> int:
@@ -261,7 +275,9 @@ class _Parser:
                 return out
             if token.operator and token.text in (")", ";;", ";&", ";;&"):
                 return out
-            out.append(self._chain())
+            node = self._chain()
+            token = self._look()
+            out.append(Block([node], own=True) if token and token.operator and token.text == "&" else node)
 
     def _chain(self) -> Node:
         parts: list[tuple[str, Node]] = [("", self._pipeline())]

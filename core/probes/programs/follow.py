@@ -11,6 +11,7 @@ import msgspec
 from core.common.variable_names import variable_in
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
+from core.host.startup.syntax import SHELL_NAMES
 from core.model.path_list import split_entries
 from core.probes.programs.kernels import is_notebook, kernel_of, read_notebook
 from core.probes.programs.shortcuts import read_shortcut
@@ -18,7 +19,6 @@ from core.probes.sysroot import Sysroot
 
 MOST_LINKS = 12
 MOST_SCRIPT = 1 << 17
-SHELL_NAMES = ("sh", "bash", "dash", "zsh", "ksh", "ash")
 STARTERS = ("exec", "nohup", "nice", "env", "sudo", "setsid", "time", "command", "start", "call", "stdbuf", "taskset")
 """Words before a command that run it."""
 

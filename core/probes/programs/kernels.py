@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
 from core.probes.sysroot import Sysroot
 
@@ -33,8 +34,8 @@ class Notebook(msgspec.Struct, frozen=True):
     """Its cells of code in their order, without IPython's own commands."""
     installs: bool
     """A cell installs packages."""
-    shells: tuple[str, ...] = ()
-    """Commands that its cells hand to a shell, as they stand behind the exclamation mark."""
+    shells: tuple[tuple[str, str], ...] = ()
+    """Shells, each with the commands that a cell hands to it: a line behind an exclamation mark, or a whole cell."""
     moves: bool = False
     """A cell changes the working folder, which a kernel searches."""
 
@@ -65,20 +66,34 @@ def read_notebook(path: str, where: Sysroot, most: int = MOST_NOTEBOOK) -> Noteb
     spec = spec if isinstance(spec, dict) else {}
     if str(spec.get("language", "python")).lower() != "python":
         return None
-    rows = []
+    rows, shells = [], []
     for cell in cells if isinstance(cells := whole.get("cells"), list) else ():
         if isinstance(cell, dict) and cell.get("cell_type") == "code":
             source = cell.get("source")
-            rows += ("".join(map(str, source)) if isinstance(source, list) else str(source or "")).splitlines()
-    plain = ["" if row.lstrip().startswith(("%", "!")) else row for row in rows]
+            its = "".join(map(str, source)) if isinstance(source, list) else str(source or "")
+            magic = _WHOLE_CELL.match(its)
+            if magic and magic[1] in _SHELLS:
+                shells.append((_SHELLS[magic[1]] or magic[2], magic[3]))
+            rows += its.splitlines() if magic is None or magic[1] in _OF_PYTHON else [magic[0].split("\n", 1)[0]]
+    lines = {row: found[1].strip() for row in rows if (found := _TO_A_SHELL.match(row))}
+    shells += [("sh", lines[row]) for row in rows if row in lines]  # IPython's _process_posix.py
+    magics = [row for row in rows if row in lines or row.lstrip().startswith("%")]
     name = spec.get("name")
     return Notebook(
         kernel=name if isinstance(name, str) and name else "python3",
-        code="\n".join(plain),
-        installs=any("install" in row for row in rows if row.lstrip().startswith(("%", "!"))),
-        shells=tuple(row.lstrip()[1:].strip() for row in rows if row.lstrip().startswith("!")),
+        code="\n".join("" if row in magics else row for row in rows),
+        installs=any("install" in row for row in (*magics, *(text for _shell, text in shells))),
+        shells=tuple(shells),
         moves=any(re.match(r"%?cd\s|[^#]*\bchdir\(", row.lstrip()) for row in rows),
     )
+
+
+_WHOLE_CELL = late_pattern(r"\s*%%(\w+|!)[ \t]*(\S*)[^\n]*\n?(.*)", re.DOTALL)
+_SHELLS = {"bash": "bash", "sh": "sh", "system": "sh", "sx": "sh", "!": "sh", "script": ""}
+"""Names behind "%%" that hand a cell to a shell, or to the program that follows (IPython's documentation, "Built-in magic commands")."""
+_OF_PYTHON = ("time", "timeit", "capture", "prun", "debug", "memit", "mprun", "skip")
+"""Those behind which a cell stays Python."""
+_TO_A_SHELL = late_pattern(r"\s*(?:[A-Za-z_][\w, ]*=[ \t]*)?(?:!!?|%sx\s|%system\s)(?!=)(.*)")
 
 
 def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where: Sysroot) -> Kernel | None:

@@ -29,6 +29,11 @@ ENVIRONMENT_FOLDERS = (
 )
 
 
+KEPT_IN = ("", "deploy", "deployment", "systemd", "supervisor", "etc", "conf", "config", "ops", "scripts", "services")
+"""Folders of a project with such files."""
+MOST_KEPT = 40
+
+
 class Person(msgspec.Struct, frozen=True):
     """The person whose start-up files are read."""
 
@@ -76,6 +81,11 @@ class Ground(msgspec.Struct, frozen=True):
     def is_in_project(self) -> bool:
         """Whether the working folder is neither the root nor the person's home, where people keep everything."""
         return self.folder not in ("/", "", self.person.home)
+
+    def kept(self, *endings: str) -> list[str]:
+        """Return the project's files with these endings that people copy to their place in the system: units, tables of jobs, launchers."""
+        folders = [self.where.join(self.folder, f) if f else self.folder for f in KEPT_IN if self.is_in_project]
+        return [self.where.join(f, n) for f in folders for n in self.around.names(f) if n.endswith(endings)][:MOST_KEPT]
 
     def programs(self, most: int) -> list[str]:
         """Return the names of the first programs in Python of the working folder; on Windows in any case, and of those without a window."""

@@ -69,22 +69,22 @@ def launcher_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     """Yield each launcher that starts an environment's Python (Desktop Entry Specification)."""
     data = ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share")
     folders = (f"{data}/applications", ground.at_home("Desktop"), ground.config("autostart"))
-    for folder in (*folders, "/usr/local/share/applications", "/etc/xdg/autostart"):
-        for name in ground.around.names(folder)[:MOST_LAUNCHERS]:
-            path = f"{folder}/{name}"
-            if not name.endswith(".desktop") or (text := ground.read(path)) is None:
-                continue
-            entry = re.search(r"(?m)^Exec\s*=\s*(.+)$", text)
-            if entry is None:
-                continue
-            state = desktop.apart(path)
-            if (place := re.search(r"(?m)^Path\s*=\s*(.+)$", text)) is not None:
-                state.values["PWD"] = place[1].strip()
-            line = Line(path, text.count("\n", 0, entry.start()) + 1)
-            words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
-            found = python_without_shell(words, line, state, ground)
-            way = Reached(kind="launcher", at=path, state=state, argv=tuple(words))
-            yield from program_ways(found, way, ground)
+    every = (*folders, "/usr/local/share/applications", "/etc/xdg/autostart")
+    installed = [f"{folder}/{name}" for folder in every for name in ground.around.names(folder)[:MOST_LAUNCHERS]]
+    for path in dict.fromkeys((*installed, *ground.kept(".desktop"))):
+        if not path.endswith(".desktop") or (text := ground.read(path)) is None:
+            continue
+        entry = re.search(r"(?m)^Exec\s*=\s*(.+)$", text)
+        if entry is None:
+            continue
+        state = desktop.apart(path)
+        if (place := re.search(r"(?m)^Path\s*=\s*(.+)$", text)) is not None:
+            state.values["PWD"] = place[1].strip()
+        line = Line(path, text.count("\n", 0, entry.start()) + 1)
+        words = [w for w in words_of(entry[1].replace("%%", "%")) if not re.fullmatch(r"%\w", w)]
+        found = python_without_shell(words, line, state, ground)
+        way = Reached(kind="launcher", at=path, state=state, argv=tuple(words))
+        yield from program_ways(found, way, ground)
 
 
 def script_ways(ground: Ground, named: tuple[str, ...] = ()) -> Iterator[Reached]:

@@ -170,7 +170,7 @@ def test_a_script_that_starts_itself_often_is_read_some_times(name: str, text: s
     else:
         found = python_of_command(["/work/run.sh"], Line("/work/x", 1), state, ground)
     assert found is None
-    assert 1 < state.reads[0] < 100 * MOST_SCRIPTS
+    assert 1 < state.followed.scripts < 100 * MOST_SCRIPTS
 
 
 # --- data ----------------------------------------------------------------------------------------------------------------

@@ -98,6 +98,17 @@ def test_a_start_that_sources_where_sh_cannot(lines: tuple[str, ...], line: int,
 
 
 START = 'CMD ["python3", "main.py"]'
+BUILDER = (
+    "FROM python:3.11 AS builder",
+    "RUN python -m venv /opt/venv",
+    'ENV PATH="/opt/venv/bin:$PATH"',
+    "RUN pip install -r r.txt",
+)
+COPIES_IT = "FROM python:3.11-slim\nCOPY --from=builder /opt/venv /opt/venv"
+OF_PIP = ("FROM python:3.11 AS builder", "RUN pip install -r r.txt")
+OF_USER = ("FROM python:3.11 AS builder", "RUN pip install --user -r r.txt")
+PACKAGES = "/usr/local/lib/python3.11/site-packages"
+COPIES_PACKAGES = f"COPY --from=builder {PACKAGES} {PACKAGES}"
 
 
 @pytest.mark.parametrize(
@@ -114,6 +125,26 @@ START = 'CMD ["python3", "main.py"]'
         (("FROM python:3.11", "RUN uv sync && uv pip install --system torch", START), ""),
         (("FROM pytorch/pytorch:2.8.0-cuda12.8-cudnn9-runtime", "RUN uv sync", START), ""),
         (("FROM python:3.11", "RUN uv sync", 'CMD ["python3", "other.py"]'), ""),
+        ((*BUILDER, COPIES_IT, START), "pip install"),
+        ((*BUILDER, COPIES_IT, 'ENV PATH="/opt/venv/bin:$PATH"', START), ""),
+        ((*BUILDER, COPIES_IT, 'CMD ["/opt/venv/bin/python", "main.py"]'), ""),
+        (("FROM python:3.11 AS base", 'ENV PATH="/opt/venv/bin:$PATH"', *BUILDER, "FROM base", COPIES_IT.split("\n")[1], START), ""),
+        ((*BUILDER, "FROM builder", START), ""),
+        ((*BUILDER, COPIES_IT, "RUN ./install.sh", START), ""),
+        (("FROM python:3.11-slim", "RUN python -m venv /opt/venv && . /opt/venv/bin/activate && pip install -r r.txt", START), "pip install"),
+        (("FROM python:3.11-slim", "RUN python -m venv /opt/venv && pip install -r r.txt", START), ""),
+        (("FROM python:3.11-slim", "RUN pip install uv && uv venv && uv pip install -r r.txt", START), "uv pip install"),
+        (("FROM python:3.11-slim", "ENV VIRTUAL_ENV=/opt/venv", "RUN uv venv $VIRTUAL_ENV && uv pip install -r r.txt", "ENV PATH=$VIRTUAL_ENV/bin:$PATH", START), ""),
+        (("FROM python:3.11-slim", "RUN uv pip install --system -r r.txt", START), ""),
+        (("FROM continuumio/miniconda3", "RUN conda env create -f environment.yml", START), "conda env create"),
+        (("FROM continuumio/miniconda3", "RUN conda env create -f e.yml", 'CMD ["conda", "run", "-n", "x", "python3", "main.py"]'), ""),
+        (("FROM continuumio/miniconda3", "RUN conda env update -n base -f e.yml", START), ""),
+        ((*OF_PIP, "FROM python:3.12-slim", COPIES_PACKAGES, START), f"COPY --from=builder {PACKAGES} {PACKAGES}"),
+        ((*OF_PIP, "FROM python:3.11-slim", COPIES_PACKAGES, START), ""),
+        ((*OF_USER, "FROM python:3.11-slim", "COPY --from=builder /root/.local /root/.local", "USER app", START), "pip install"),
+        ((*OF_USER, "FROM python:3.11-slim", "COPY --from=builder /root/.local /home/app/.local", "USER app", START), ""),
+        (("FROM python:3.11-slim", "RUN python -m venv /v && /v/bin/pip install torch", 'ENTRYPOINT ["./start.sh"]'), "/v/bin/pip install"),
+        (("FROM python:3.11-slim", "RUN python -m venv /v && /v/bin/pip install torch", 'ENTRYPOINT ["./activates.sh"]'), ""),
     ],
 )  # fmt: skip
 def test_an_environment_of_the_project_that_the_image_does_not_start(
@@ -123,6 +154,8 @@ def test_an_environment_of_the_project_that_the_image_does_not_start(
     (tmp_path / "work/Dockerfile").write_text("\n".join((*lines, "")))
     (tmp_path / "work/main.py").write_text("import torch\n")
     (tmp_path / "work/other.py").write_text("import json\n")
+    (tmp_path / "work/start.sh").write_text("#!/bin/sh\nset -e\nexec python3 main.py\n")
+    (tmp_path / "work/activates.sh").write_text("#!/bin/sh\n. /v/bin/activate\nexec python3 main.py\n")
     torch = Distribution(name="torch", version="2.8.0")
     python = PythonEnvironment(prefix=str(env), kind="venv", distributions=(torch,))
     found = list(image_ways(replace(in_project(tmp_path), pythons=(python,))))

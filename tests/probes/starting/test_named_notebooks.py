@@ -259,6 +259,12 @@ def test_what_lies_in_the_home_is_not_read(home: Path):
         ("!python train.py", {"work/.vscode/settings.json": "{}"}, False),
         ("!python train.py", {"work/.venv/bin/jupyter-lab": ""}, False),
         ("!python train.py", {"work/.venv/bin/jupyter": ""}, True),
+        ("out = !python train.py", {}, True),
+        ("%sx python train.py", {}, True),
+        ("%%bash\nset -e\npython train.py", {}, True),
+        ("%%script bash\npython train.py", {"work/.vscode/settings.json": "{}"}, False),
+        ("%%writefile run.sh\npython train.py", {}, None),
+        ("%%bash\nsource {home}/away/bin/activate\npython train.py", {}, None),
         ("!{sys.executable} train.py", {}, None),
         ("!python other.py", {}, None),
         ("!ls", {}, None),
@@ -271,7 +277,8 @@ def test_a_python_that_a_cell_starts_by_name(home: Path, line: str, files: dict[
         path = home / name.replace("work/.venv", "away")
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
-    notebook(home, "vision", "import sys", line)
+    (home / "away/bin/activate").write_text(f"PATH={home}/away/bin:$PATH\n")
+    notebook(home, "vision", "import sys", line.replace("{home}", str(home)))
     moved = str(home / "away/lib" / VERSION / "site-packages")
     its = replace(
         pythons(home)[1],

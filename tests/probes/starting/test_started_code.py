@@ -521,7 +521,10 @@ WITHOUT_EFFECT: dict[str, tuple[dict[str, str], list[str]]] = {
     "a script that is run": ({"work/run.sh": "#!/bin/bash\nbash setup.sh\npython3 main.py\n", "work/setup.sh": SETUP}, ["./run.sh"]),
     "a script that is run, before": ({"work/Makefile": "train:\n\tsh ./setup.sh\n\tpython3 main.py\n", "work/setup.sh": SETUP}, ["make", "-s", "train"]),
     "a script that is sourced": ({"work/run.sh": "#!/bin/bash\nsource ./setup.sh\npython3 main.py\n", "work/setup.sh": SETUP}, ["./run.sh"]),
-    "conda activate": ({"work/run.sh": "#!/bin/bash\nconda activate train\npython3 main.py\n"}, ["./run.sh"]),
+    "conda activate": (
+        {"work/run.sh": "#!/bin/bash\nconda activate train\npython3 main.py\n", "miniconda3/envs/train/conda-meta/history": ""},
+        ["./run.sh"],
+    ),
     "a program that runs another": (
         {"work/run.sh": "#!/bin/bash\n{home}/work/streamlit run main.py\n", "work/streamlit": "#!{home}/bare/bin/python\nimport runpy, sys\nrunpy.run_path(sys.argv[2])\n"},
         ["./run.sh"],
@@ -576,6 +579,51 @@ def test_an_activation_without_effect(files: dict[str, str], command: list[str],
     assert found == ([(("frame",), True)] if "No module named 'frame'" in real.stderr else [])
 
 
+ACTIVATES = "source {home}/env/bin/activate"
+SCRIPTS: dict[str, tuple[str, bool | None]] = {
+    "in a subshell": (f"({ACTIVATES})\npython3 main.py", True),
+    "with the start in the same subshell": (f"({ACTIVATES}; python3 main.py)", None),
+    "in a pipe": (f"{ACTIVATES} | tee log\npython3 main.py", True),
+    "beside the script": (f"{ACTIVATES} &\nwait\npython3 main.py", True),
+    "in a command's output": (f"x=$({ACTIVATES})\npython3 main.py", True),
+    "in a shell of its own": (f"bash -c '{ACTIVATES}'\npython3 main.py", True),
+    "in what another shell reads": (f"bash <<'END'\n{ACTIVATES}\nEND\npython3 main.py", True),
+    "with the start in what another shell reads": (f"bash <<END\n{ACTIVATES}\npython3 main.py\nEND", None),
+    "in a function that nobody calls": (f"f() {{\n{ACTIVATES}\n}}\npython3 main.py", True),
+    "in a function that is called": (f"f() {{\n{ACTIVATES}\n}}\nf\npython3 main.py", None),
+    "of a folder that is not there": ("if [ -d venv ]; then\n. venv/bin/activate\nfi\npython3 main.py", False),
+    "behind the start": (f"python3 main.py\n{ACTIVATES}", True),
+    "run as a program": ("{home}/env/bin/activate || true\npython3 main.py", True),
+    "taken back": (f"{ACTIVATES}\ndeactivate\npython3 main.py", True),
+    "by an alias, which scripts do not read": ("alias python3={home}/env/bin/python\npython3 main.py", True),
+    "for a shell that a manager opens": ("poetry shell\npython3 main.py", False),
+    "without any variable": ("env -i python3 main.py", True),
+    "that is for people to do": (f"# {ACTIVATES}\necho '{ACTIVATES}'\npython3 main.py", False),
+    "that a help text names": (f"cat <<END\n{ACTIVATES}\nEND\npython3 main.py", False),
+    "for one of the arguments": (f'if [ "$1" = all ]; then\n{ACTIVATES}\nfi\npython3 main.py', False),
+    "of somebody else's machine": ("source /home/else/env/bin/activate\npython3 main.py", False),
+    "in a file that only shows as it runs": (". $(ls -d env*)/bin/activate\npython3 main.py", None),
+}
+"""Whether the start of another Python is told, and as something that no activation before changes."""
+
+
+@pytest.mark.parametrize("case", SCRIPTS)
+def test_an_activation_that_ends_before_the_start(case: str, home: Path):
+    body, sure = SCRIPTS[case]
+    deactivates = 'deactivate() { PATH="$OLD_PATH"; }\n'
+    write(
+        home,
+        {"env/bin/activate": f'OLD_PATH="$PATH"\n{deactivates}{ACTIVATE}', "work/run.sh": f"#!/bin/bash\n{body}\n"},
+    )
+    given = here(home)
+    real = subprocess.run(
+        ["bash", "run.sh"], cwd=home / "work", env=given.env, capture_output=True, text=True, timeout=60, check=False
+    )
+    found = [o.sure for w in script_ways(replace(given, pythons=pythons(home))) for o in w.runs]
+    assert found == ([] if sure is None else [sure])
+    assert ("No module named 'frame'" in real.stderr) == (sure is not None) or "ls -d" in body or "env -i" in body
+
+
 def test_an_installer_that_a_script_runs_activates_for_itself(home: Path):
     write(
         home,
@@ -626,9 +674,14 @@ NAMED: dict[str, tuple[dict[str, str], dict[str, str], bool | None]] = {
         False,
     ),
     "an activation that a shell of its own does not know": (
-        {"Makefile": "train:\n\tbash -c 'conda activate ml; python3 main.py'\n"},
+        {"Makefile": "train:\n\tbash -c 'conda activate ml; python3 main.py'\n", "../miniconda3/envs/ml/conda-meta/history": ""},
         {},
         True,
+    ),
+    "an activation of another machine's, which somebody else's replaces": (
+        {"Makefile": "train:\n\tbash -c 'conda activate ml; python3 main.py'\n"},
+        {},
+        False,
     ),
     "an activation in a line of just's": ({"justfile": "train:\n    . {home}/env/bin/activate\n    python3 main.py\n"}, {}, True),
     "a recipe of just in one shell": (

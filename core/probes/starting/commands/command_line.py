@@ -13,7 +13,8 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.plain import read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
-from core.probes.programs.follow import SHELL_NAMES, find_named
+from core.host.startup.syntax import SHELL_NAMES
+from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands import other_users
 from core.probes.starting.commands.batch import SUBMITTERS, give_job_variables, handed_in
@@ -95,6 +96,8 @@ class StartedFile(msgspec.Struct, frozen=True):
     """Of no shell and no command: the first word, which is no program; of exits: the command that fails, or the file that is not there."""
     passed_over: tuple[tuple[str, int], ...] = ()
     """On Windows: the lines of batch files that a jump leaves out, by file and number."""
+    without: str = ""
+    """The environment manager that is to run it, and that nothing in PATH has; a person's session may have it."""
     launcher: str = ""
     """On Windows: the program of a package's command, which starts this Python."""
     relative: str = ""
@@ -181,7 +184,11 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
         elif name in ALONE and (alone := _with_own_environment(words, state, ground)):
             return alone
         elif name in RUNNERS:
-            words = run_behind(name, words[1:], state, ground, (at.file, at.number))
+            known = "/" not in word and "PATH" not in state.open and UNKNOWN not in _searched(state)
+            is_there = not known or find_named(word, {"PATH": _searched(state)}, ground.where, "/")
+            behind = run_behind(name, words[1:], state, ground, (at.file, at.number))
+            found_by = _follow(behind, at, state, ground, depth + 1)
+            return found_by if is_there or not found_by else msgspec.structs.replace(found_by, without=name)
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
             words = inner
         elif name in SUBMITTERS and (job := handed_in(words, state.values.get("PWD", "/"), ground.where)):
@@ -296,7 +303,7 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     if UNKNOWN in words[0] or depth >= MOST_STEPS:
         return None
     where = ground.where
-    path = find_named(words[0], {"PATH": state.values.get("PATH", "")}, where, state.values.get("PWD", "/"))
+    path = find_named(words[0], {"PATH": _searched(state)}, where, state.values.get("PWD", "/"))
     if not path or not where.is_file(path):
         return _absent(words, state)
     head = where.read(path, 256) or b""
@@ -331,11 +338,16 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     return _read(text, path, state, ground, depth, arguments=tuple(words[1:]), shell=script or "bash")
 
 
+def _searched(state: State) -> str:
+    """Return the folders in which a command is searched: without PATH, those of the C library (execvp(3), confstr(3))."""
+    return state.values.get("PATH", "/bin:/usr/bin")
+
+
 def _absent(words: list[str], state: State) -> StartedFile | None:
     """Return the Python that a command names and that is not there: by its path, or by a name that nothing in PATH has. A launcher that
     nothing in PATH has stands for its Python, and is the first of its arguments.
     """
-    searched = state.values.get("PATH", "")
+    searched = _searched(state)
     by_name, launches = "/" not in words[0], False
     if by_name:
         launches = words[0] in LAUNCHERS
@@ -418,6 +430,8 @@ def _read(  # noqa: PLR0917 - what a script is given
     reader.lacks_conda = not knows_conda and not any(_GIVES_CONDA.search(r) for r in text.splitlines())
     reader.ends_on_error = bool(_errexit(text.partition("\n")[0])) if text.startswith("#!") else False
     reader.read_files(own)
+    if knows_conda or (shell == "bash" and state.values.get("BASH_ENV")):
+        state.followed.unclear.add(own)  # start-up files may have defined functions
     found = _last_started(reader, own, path, line, ground, depth)
     if found is None:
         return None

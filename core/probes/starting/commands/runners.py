@@ -13,7 +13,8 @@ import msgspec
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import State, is_name
-from core.probes.programs.follow import SHELL_NAMES, find_named
+from core.host.startup.syntax import SHELL_NAMES
+from core.probes.programs.follow import find_named
 from core.probes.python.environment import prefix_of
 from core.probes.python.locations import CONDAS_FOLDERS
 from core.probes.starting.machine import Ground, folders_upward
@@ -302,8 +303,9 @@ def run_behind(
         state.values |= {"VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{state.values.get('PATH', '')}"}
         state.exported |= {"VIRTUAL_ENV", "PATH"}
     rest = command_behind(words, state, ground)
-    if not rest and any(w.endswith(".py") for w in words):
-        return [f"{prefix}/bin/python"]
+    program = next((n for n, w in enumerate(words) if w.endswith(".py")), None)
+    if not rest and program is not None:
+        return [f"{prefix}/bin/python", *words[program:]]
     return rest
 
 

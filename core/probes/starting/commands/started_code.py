@@ -63,6 +63,8 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
     """Yield a way that starts an environment, or a Python that lacks what the program imports; nothing for any other."""
     if found is None:
         return
+    if found.without and (way.kind in STARTED_BY_NOBODY or way.apart):
+        found = replace(found, path=found.without, prefix="", real="", is_gone=True, by_name=True)
     prefix = own_prefix(found, ground.pythons)
     if not found.ended_at:
         runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))

@@ -7,21 +7,38 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Iterable, Iterator
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.modulefiles import has_modules
-from core.probes.starting.commands.command_line import LETS_CONDA_ACTIVATE, StartedFile, language
+from core.host.startup.state import State
+from core.host.startup.syntax import INPUT, SHELL_NAMES, Block, Case, Chain, Function, If, Loop, Node, Simple, parse
+from core.probes.starting.commands.command_line import LETS_CONDA_ACTIVATE, StartedFile
 from core.probes.starting.commands.dead_activations import called_activation, dead_call
 from core.probes.starting.commands.runners import condas_places, environment_of_conda
 from core.probes.starting.machine import Ground
-from core.probes.starting.shells import family
 from core.probes.starting.ways import Reached
 
 ACTIVATES = late_pattern(
     r"\bactivate\b|\b(?:conda|mamba|micromamba)\s+(?!\s|run\b)|\b(?:module|ml|workon|pyenv|mise|asdf|direnv)\s"
 )
 """Words of commands that may lead to another Python in a way that reading did not follow."""
+OF_FUNCTIONS = late_pattern(r"\b(?:conda|mamba|micromamba)\s+(?!\s|run\b)|\b(?:module|ml)\s")
+"""Of these, commands that may be functions of a shell which a program starts: of conda, or handed on by a cluster's log-in. A program that is
+called by its name leaves its caller's variables as they are.
+"""
+OF_A_PERSONS_SHELL = late_pattern(OF_FUNCTIONS.pattern + r"|\b(?:workon|pyenv|mise|asdf|direnv)\s")
+"""Those that may be functions of a shell into which a person sources a script."""
+ACTIVATION = late_pattern(
+    r"(?:^|[\s;&|('\"])(?:[\"']?([^\s'\"]*)/bin/activate\b|(?:workon|(?:conda|mamba|micromamba)\s+activate)\s+[\"']?([^\s'\";&|)]+)"
+    r"|python[\d.]*=[\"']?([^\s'\"]*)/bin/python|(?:poetry|pipenv|hatch|pixi)\s+shell\b)"
+)
+RUN_IT = frozenset((
+    ".", "source", "conda", "mamba", "micromamba", "workon", "alias", "poetry", "pipenv", "hatch", "pixi", *SHELL_NAMES,
+))  # fmt: skip
+"""What activates an environment, or means to: no shell of a script reads its aliases, or goes on in the shell of a manager."""
+BY_ARGUMENTS = late_pattern(r"\$\{?[@*#1-9]|\bgetopts\b|\bshift\b|\bexpand_aliases\b")
+"""What a script does by its arguments, or by aliases."""
 OF_SERVERS = ("package.json", "Procfile")
 """Tasks that servers and other programs start, where nobody activates an environment first."""
 RUN_BY_CONDA = late_pattern(r"(?i)\b(?:conda|mamba|micromamba)(?:\.bat|\.exe)?[ \t]{1,9}run\b")
@@ -42,21 +59,22 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     # of a unit's files, ``argv`` has what it starts; another command of the unit ends with its shell
     if way.kind == "service":
         names = [f for f in names if not f.endswith((".service", ".conf"))]
-    whole = [(" ".join(way.argv), way.shell), *((_reached(f, found, ground), "") for f in names if f not in followed)]
-    by_shell = language(way.argv[0], ground) if way.argv and family(way.argv[0]) else ""
-    for text, shell in [(way.text, way.shell)] if way.text else whole:
+    own = f"{way.at.partition(': ')[0]}\0"
+    whole = [(" ".join(way.argv), own), *((_reached(f, found, ground), f) for f in names if f not in followed)]
+    for text, file in [(way.text, own)] if way.text else whole:
         head = re.match(r"#!\s*(/\S+)", text)
-        spoken = shell or by_shell or (language(head[1], ground) if head else "")
+        by_itself = way.kind != "script" or head is not None
+        of_functions = OF_FUNCTIONS if by_itself else OF_A_PERSONS_SHELL
+        leads = of_functions if way.state.followed.knows(file) else ACTIVATES
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
             if windows and RUN_BY_CONDA.search(row):
                 continue  # followed to its environment
             if dead_call(row, way, ground) or called_activation(row, way, ground).lower().removesuffix(".bat") in calls:
                 continue
-            by_itself = way.kind != "script" or head is not None
-            left = _without_effect(row, text, spoken, by_itself=by_itself, without_conda=found.without_conda)
+            left = _without_effect(row, text, by_itself=by_itself, without_conda=found.without_conda)
             if found.without_conda and "m" in left and _is_of_this_machine_without_modules(text, way, ground):
                 left = LOADS_MODULES.sub(" ", left)
-            if ACTIVATES.search(_without_followed(left, followed)):
+            if leads.search(left):
                 return True
     return False
 
@@ -68,7 +86,6 @@ def _reached(file: str, found: StartedFile, ground: Ground) -> str:
     return "\n".join(row for number, row in enumerate(text.splitlines(), 1) if number not in over) if over else text
 
 
-SOURCES = late_pattern(r"(?:^|(?<=[;&|({'\"]))[ \t]{0,40}source[ \t]{1,9}[^\s;&|]{1,400}")
 CONDA_ACTIVATES = late_pattern(
     r"(?:^|[;&|({'\"])[ \t]{0,40}(?:conda|mamba|micromamba)[ \t]{1,9}(?:de)?activate\b[^;&|]{0,200}"
 )
@@ -91,33 +108,14 @@ def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground)
     return any(environment_of_conda(found[1], way.state, ground, roots) for found in ASKS_CONDA.finditer(text))
 
 
-def _without_effect(row: str, text: str, shell: str, *, by_itself: bool, without_conda: bool = False) -> str:
-    """Return a line without the commands that do nothing in its shell.
+def _without_effect(row: str, text: str, *, by_itself: bool, without_conda: bool = False) -> str:
+    """Return a line without ``conda activate``, where its shell does not have conda's function.
 
-    These are ``source`` in dash, and ``conda activate`` where the shell does not have conda's function.
     ``by_itself``: no person's shell runs the line. ``without_conda``: the script was followed, and nothing defined
     the function.
     """
-    if shell == "dash":
-        row = SOURCES.sub(" ", row)
-    if "conda" in row or "mamba" in row:
-        lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
-        given = not by_itself or lets
-        row = row if given else CONDA_ACTIVATES.sub(" ", row)
-    return row
-
-
-SOURCED = late_pattern(r"(?:^|(?<=[;&|({]))\s*(?:\.|source)\s+([^\s;&|]+)")
-
-
-def _without_followed(row: str, followed: Collection[str]) -> str:
-    """Return a line without the activations of environments that reading followed: PATH shows to which Python those led."""
-
-    def put(found: re.Match[str]) -> str:
-        end = found[1].strip("\"'").rpartition("$")[2].partition("/")[2]
-        return "" if end and any(f.endswith(f"/{end}") for f in followed) else found[0]
-
-    return SOURCED.sub(put, row)
+    lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
+    return CONDA_ACTIVATES.sub(" ", row) if by_itself and not lets and ("conda" in row or "mamba" in row) else row
 
 
 def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool:
@@ -132,10 +130,55 @@ def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool
         return True
     if ground.env.get("VIRTUAL_ENV") or ground.env.get("CONDA_PREFIX"):
         return True
-    if any(ACTIVATES.search(row) for row in (*own_rows(way, ground), *_rows_of_scripts(way, ground))):
-        return True  # it means to activate an environment by itself, which has no effect
+    if means_to_activate(way, ground):
+        return True  # by itself, which has no effect
     leads = any(ground.around.kind(f"{ground.folder}/{n}") == "file" for n in (".envrc", ".mise.toml", "mise.toml"))
     return not leads and posixpath.basename(way.at.partition(": ")[0]) in OF_SERVERS
+
+
+def means_to_activate(way: Reached, ground: Ground) -> bool:
+    """Whether a script or a task has an activation of its own, whose run does not depend on the arguments that it gets."""
+    texts = ["\n".join(own_rows(way, ground)), *_scripts(way, ground)]
+    return any(_activates(parse(text) or [], ground) and not BY_ARGUMENTS.search(text) for text in texts)
+
+
+def _activates(nodes: Iterable[Node], ground: Ground) -> bool:
+    """Whether a command of a script, wherever it stands, activates an environment that this machine has, or the project."""
+    for node in nodes:
+        inner: list[Iterable[Node]] = []
+        match node:
+            case Simple(words=words):
+                first = words[0].text
+                given = (w.text for w in words if first not in ("cat", "tee"))
+                inner = [parse(text[1:].strip('"')) or [] for text in given if text.startswith(INPUT)]
+                told = ACTIVATION.search(" ".join(w.text for w in words if not w.text.startswith(INPUT)))
+                if (
+                    told
+                    and (first in RUN_IT or "$(" in first or first.endswith("/activate"))
+                    and _is_here(told[1] or told[3], told[2], ground)
+                ):
+                    return True
+            case If(arms=arms) | Case(arms=arms):
+                inner = [body for _test, body in arms]
+            case Chain(parts=parts):
+                inner = [[part for _operator, part in parts]]
+            case Loop(body=body) | Function(body=body) | Block(body=body):
+                inner = [body]
+        if any(_activates(each, ground) for each in inner):
+            return True
+    return False
+
+
+def _is_here(place: str | None, name: str | None, ground: Ground) -> bool:
+    """Whether an activation can mean an environment of this machine, by its folder or its name; a relative folder, one of the project."""
+    prefixes = [p.prefix for p in ground.pythons]
+    told = place or name or ""
+    if "$" in told or (name and environment_of_conda(name, State(dict(ground.env)), ground, condas_places(ground))):
+        return True
+    if not name and not told.startswith("/"):
+        return any(p.startswith(f"{ground.folder}/") for p in prefixes)
+    real = ground.where.real_path(told)
+    return any(told == posixpath.basename(p) or real == ground.where.real_path(p) for p in prefixes)
 
 
 def is_double_clicked(way: Reached, ground: Ground) -> bool:
@@ -154,11 +197,11 @@ def own_rows(way: Reached, ground: Ground) -> Iterator[str]:
         yield from (*way.before, way.text)
 
 
-def _rows_of_scripts(way: Reached, ground: Ground) -> Iterator[str]:
-    """Yield the lines of the scripts that a task comes through."""
+def _scripts(way: Reached, ground: Ground) -> Iterator[str]:
+    """Yield the texts of the scripts that a task comes through."""
     for file in way.state.files:
         text = ground.read(file) if file.endswith(".sh") and not file.startswith("/etc/") else None
-        yield from (text or "").splitlines()
+        yield text or ""
 
 
 def no_environment_is_active(ground: Ground) -> bool:

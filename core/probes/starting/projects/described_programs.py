@@ -20,9 +20,9 @@ from core.host.startup.described import Described, described
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import StartKind
-from core.probes.starting.commands.command_line import Line, python_of_text
+from core.probes.starting.commands.command_line import Line, StartedFile, python_of_text
 from core.probes.starting.commands.containers import OF_A_ROOT
-from core.probes.starting.commands.started_code import own_prefix
+from core.probes.starting.commands.started_code import lacking_pythons, own_prefix
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.server_steps import activates_here, server_steps
 from core.probes.starting.services.systemd import MACHINES_PATH
@@ -129,6 +129,8 @@ _STARTS_PYTHON = late_pattern(
     r"(?:^|[\s'\"=;&|(/])(?:python[\d.]*|torchrun|accelerate|deepspeed|uv|poetry|pdm|pixi|conda|mamba|micromamba|hatch|pipenv|rye)(?=[\s'\";&|)]|$)"
 )
 
+_STARTS_PROGRAM = late_pattern(r"/python[\d.]*[\"', ]+(?:-\w+[\"', ]+)*[\w./-]+\.py\b")
+
 
 def described_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the programs that files of the working folder, of the person and of the machine describe, and that are an environment's."""
@@ -174,6 +176,7 @@ def _may_name(text: str, path: str, ground: Ground) -> bool:
     if (
         activates_here(text, path, ground)
         or _RUNS.search(text)
+        or (_STARTS_PROGRAM.search(text) and ground.is_in_project)
         or any(_leads_to_a_script(n, above, ground) for n in _SCRIPT.findall(text)[:MOST_PROGRAMS])
     ):
         return True
@@ -202,11 +205,15 @@ def _programs(path: str, text: str, kind: StartKind, start: State, ground: Groun
     state = start.copy()
     state.files = [path]
     reader = _Reader(path, text, ground)
-    for name, its, prefix in reader.programs(whole, "", state):
+    for name, its, prefix, found in reader.programs(whole, "", state):
         reader.count += 1
         if reader.count > MOST_PROGRAMS:
             return
-        yield Reached(kind=kind, at=f"{path}: {name}" if name else path, state=its, prefix=prefix)
+        way = Reached(kind=kind, at=f"{path}: {name}" if name else path, state=its, prefix=prefix)
+        lacking = lacking_pythons(found, way, ground) if found else ()
+        runs = tuple(one for one in lacking if one.sure)
+        if prefix or runs:
+            yield replace(way, runs=runs)
 
 
 _QUOTED = late_pattern(r"\"[^\"]*\"|'[^']*'")
@@ -221,8 +228,10 @@ class _Reader:
         self.count = 0
         self.compose = bool(COMPOSE.fullmatch(posixpath.basename(path)))
 
-    def programs(self, node: Described, name: str, above: State) -> Iterator[tuple[str, State, str]]:
-        """Yield name, variables and environment of each program in a part of the file."""
+    def programs(
+        self, node: Described, name: str, above: State
+    ) -> Iterator[tuple[str, State, str, StartedFile | None]]:
+        """Yield name, variables and environment of each program in a part of the file; of another Python, what it starts."""
         if isinstance(node, list):
             for each in node:
                 called = next(
@@ -232,13 +241,14 @@ class _Reader:
         if not isinstance(node, dict) or (self._is_contained(node) and not (self._mounts(node) or self._names(node))):
             return
         state = self._given(node, above)
-        seen: dict[str, State] = {}
+        seen: dict[str, tuple[State, StartedFile | None]] = {}
         for command in _commands(node):
             its = state.apart()
-            if prefix := self._environment(command, its):
-                seen.setdefault(prefix, its)
-        for prefix, its in seen.items():
-            yield name, its, prefix
+            prefix, found = self._environment(command, its)
+            if prefix or (found and found.prefix):
+                seen.setdefault(prefix, (its, found))
+        for prefix, (its, found) in seen.items():
+            yield name, its, prefix, None if prefix else found
         for key, inner in node.items():
             if (
                 _plain(key) not in (*OF_VARIABLES, "volumes")
@@ -273,15 +283,15 @@ class _Reader:
         words = command if isinstance(command, list) else str(command or "").split()
         return any(str(words[0]).startswith(f"{p.prefix}/bin/python") for p in self.ground.pythons) if words else False
 
-    def _environment(self, command: str, state: State) -> str:
+    def _environment(self, command: str, state: State) -> tuple[str, StartedFile | None]:
         """Return the environment that a text leads to: it is the folder itself, or the Python that runs is in it."""
         bare = _at_home(command.strip(), self.ground)
         place = state.place(bare) if bare else ""
         named = next((p.prefix for p in self.ground.pythons if place == p.prefix), "")
         if named or not ("/" in bare or _STARTS_PYTHON.search(bare) or _SCRIPT.search(bare)):
-            return named
+            return named, None
         found = python_of_text(bare, Line(self.path, self._line(command.partition("\n")[0][:40])), state, self.ground)
-        return own_prefix(found, self.ground.pythons) if found is not None else ""
+        return own_prefix(found, self.ground.pythons) if found is not None else "", found
 
     def _given(self, node: dict[str, Described], above: State) -> State:
         """Return the variables that the members of a mapping give its programs."""

@@ -23,10 +23,10 @@ from core.probes.programs.kernels import (
 )
 from core.probes.python.environment import prefix_of
 from core.probes.python.text.module_text import packages_imported
-from core.probes.starting.commands.command_line import Line, StartedFile, python_of_text
+from core.probes.starting.commands.command_line import Line, StartedFile, language, python_of_text
 from core.probes.starting.commands.lacking_modules import has_module, modules_of
-from core.probes.starting.commands.started_code import lacking_pythons, own_prefix, unsearched
-from core.probes.starting.commands.unseen_activations import no_environment_is_active
+from core.probes.starting.commands.started_code import lacking_pythons, own_prefix, program_ways, unsearched
+from core.probes.starting.commands.unseen_activations import means_to_activate, no_environment_is_active
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, notebook_ways, settings_files
 
@@ -68,9 +68,9 @@ def named_notebook_ways(ground: Ground, terminal: State, named: tuple[str, ...])
             # an editor is started with that environment; one without cannot
             asked = notebook.kernel.lower() not in NATIVE
             runs = [
-                replace(one, sure=one.sure and (asked or not has_kernel(one.seems, ground.where)))
+                replace(one, sure=one.sure and (asked or bool(one.command) or not has_kernel(one.seems, ground.where)))
                 for one in way.runs
-                if one.fault or (kernel.file and frameworks.intersection(one.lacks))
+                if one.fault or (one.command and one.sure) or (kernel.file and frameworks.intersection(one.lacks))
             ]
             if runs:
                 yield replace(way, runs=tuple(runs))
@@ -130,11 +130,25 @@ def _started_by_cells(notebook: Notebook, way: Reached, ground: Ground) -> Itera
         return
     alone = no_environment_is_active(ground) and not has_server(way.prefix, ground.where)
     alone = alone and not ground.where.is_folder(ground.where.join(ground.folder, ".vscode"))
-    for command in notebook.shells:
-        its = replace(way, state=way.state.apart(), text=command)
-        found = None if "{" in command else python_of_text(command, Line(way.at, 1), its.state, ground)
-        for one in lacking_pythons(found, its, ground) if found and found.by_name else ():
-            yield replace(one, sure=alone, named_by=(), command=path_text(command))
+    before: list[str] = []
+    for shell, command in notebook.shells:
+        state = way.state.apart()
+        its = Reached(
+            kind="task",
+            at=way.at,
+            state=state,
+            text=command,
+            shell=language(shell, ground),
+            apart=True,
+            before=tuple(before),
+        )
+        before.append(command)
+        found = None if "{" in command else python_of_text(command, Line(way.at, 1), state, ground, shell=shell)
+        runs = next((w.runs for w in program_ways(found, its, ground)), ()) if found and found.by_name else ()
+        if runs:
+            yield replace(
+                runs[0], sure=alone or means_to_activate(its, ground), named_by=(), command=path_text(command)
+            )
             return
 
 

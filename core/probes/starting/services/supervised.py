@@ -27,7 +27,8 @@ def supervised_ways(ground: Ground) -> Iterator[Reached]:
     """Yield each supervisord program that starts an environment's Python."""
     near = (ground.folder, posixpath.join(ground.folder, "etc"), ground.person.home)
     own = [f"{folder}/supervisord.conf" for folder in near if folder != "/"]
-    for path in dict.fromkeys((*own, "/etc/supervisord.conf", "/etc/supervisor/supervisord.conf")):
+    kept = [p for p in ground.kept(".conf", ".ini") if "[program:" in (ground.read(p) or "")]
+    for path in dict.fromkeys((*own, *kept, "/etc/supervisord.conf", "/etc/supervisor/supervisord.conf")):
         if (text := ground.read(path)) is None:
             continue
         if path in own:

@@ -37,6 +37,16 @@ def service_ways(ground: Ground) -> Iterator[Reached]:
     for folders, further, own in ((user, packaged, True), (system, machines, False)):
         for name, path in (*_units(ground, folders), *_packaged(ground, folders, further)):
             yield from _service(name, path, (*folders, *further), ground, own=own)
+    installed = {n for folder in (*user, *system) for n in ground.around.names(folder)}
+    for path in ground.kept(".service"):
+        name = posixpath.basename(path)
+        own = bool(_OF_A_PERSON.search(ground.read(path) or ""))
+        its = _service(name, path, (posixpath.dirname(path),), ground, own=own) if name not in installed else ()
+        yield from (way for way in its if way.runs)
+
+
+_OF_A_PERSON = late_pattern(r"%h\b|default\.target")
+"""In a unit that a project keeps: it is for systemd's user manager."""
 
 
 def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]]:
