@@ -139,6 +139,8 @@ def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool
 def means_to_activate(way: Reached, ground: Ground) -> bool:
     """Whether a script or a task has an activation of its own, whose run does not depend on the arguments that it gets."""
     texts = ["\n".join(own_rows(way, ground)), *_scripts(way, ground)]
+    if ground.where.system == "windows":
+        return any(ACTIVATES.search(text) for text in texts)
     return any(_activates(parse(text) or [], ground) and not BY_ARGUMENTS.search(text) for text in texts)
 
 
