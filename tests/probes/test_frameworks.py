@@ -18,6 +18,7 @@ from core.probes.python import probe
 from core.probes.python.environment import describe_environment
 from core.probes.python.installed.distributions import find_distributions, recorded_module
 from core.probes.python.locations import FIND_STEPS, Candidate
+from core.probes.python.search.search_path import python_search_path, read_interpreter
 from core.probes.sysroot import Sysroot
 from tests.probes.request import link, request, write
 
@@ -278,6 +279,35 @@ def test_windows_layouts(tmp_path: Path):
         r"C:\Python311\Lib\site-packages",
     )
     assert [d.name for d in found[3].distributions] == ["torch"]
+
+
+@pytest.mark.parametrize(
+    ("pth", "line", "takes"),
+    [
+        ("import site\n", r".\python_embeded\python.exe ComfyUI\main.py --fast", True),
+        ("import site\n", r".\python_embeded\python.exe -s ComfyUI\main.py", False),
+        ("import site\n", r".\python_embeded\python.exe -m pip install -r requirements.txt", False),
+        ("import site\n", r"rem .\python_embeded\python.exe ComfyUI\main.py", False),
+        ("", r".\python_embeded\python.exe ComfyUI\main.py", False),
+    ],
+)
+def test_a_portable_python_that_a_batch_file_starts_with_the_persons_packages(
+    pth: str, line: str, takes: bool, tmp_path: Path
+) -> None:
+    """Its ._pth file keeps PYTHONNOUSERSITE from it, and site adds these packages unless -s is given (seen in CPython 3.11)."""
+    prefix, users = r"C:\comfy\python_embeded", r"C:\Users\ada\AppData\Roaming\Python\Python312\site-packages"
+    for file in ("python.exe", "python312.dll", r"Lib\site-packages\x"):
+        write(tmp_path, f"{prefix}\\{file}".replace("\\", "/"), b"MZ")
+    write(tmp_path, "C:/comfy/python_embeded/python312._pth", f"../ComfyUI\npython312.zip\n.\n{pth}")
+    write(tmp_path, f"{users}\\x".replace("\\", "/"))
+    write(tmp_path, "C:/comfy/run.bat", f"{line}\r\n")
+    env = {"APPDATA": r"C:\Users\ada\AppData\Roaming"}
+    where = Sysroot("windows", str(tmp_path))
+    found = describe_environment(prefix, rf"{prefix}\python.exe", env, where, every=True)
+    interpreter = read_interpreter(prefix, rf"{prefix}\python.exe", where)
+    assert interpreter is not None
+    searched = {e.origin for e in python_search_path(interpreter, env, "", where).entries}
+    assert (users in found.site_packages, "user site" in searched) == (takes, takes)
 
 
 def test_what_a_package_of_the_person_requires_may_be_the_machines(tmp_path: Path):

@@ -229,13 +229,37 @@ def _package_folders(
     alone = kind == "venv" and settings.get("include-system-site-packages", "false").lower() != "true"
     runs = settings.get("home") or prefix if kind == "venv" else prefix
     of_user = user_folder(runs, version, env, where) if version and not env.get("PYTHONNOUSERSITE") else ()
-    if kind not in ("venv", "embedded"):  # a ._pth file isolates its Python from the person's packages, too
+    if kind not in ("venv", "embedded") or (kind == "embedded" and takes_persons_packages(prefix, where)):
         yield from of_user
     yield from _own_folders(prefix, version, where)
     if kind == "venv" and not alone and (home := settings.get("home")):
         yield from of_user
         base = home if where.system == "windows" else where.parent(where.real_path(home))
         yield from _own_folders(base, version, where)
+
+
+_STARTS_A_PROGRAM = (
+    r"(?im)^[ \t]*(?!rem\b|::)[^\r\n]*\b{name}\\pythonw?\.exe\"?((?:[ \t]+-\w+)*)[ \t]+\"?[^\s\"-][^\s\"]*\.pyw?\b"
+)
+
+
+def takes_persons_packages(prefix: str, where: Sysroot) -> bool:
+    """Whether a Python whose ._pth file imports site runs a program with the person's own packages: a batch file beside it starts one without ``-s``.
+
+    PYTHONNOUSERSITE is not read with such a file; portable programs come with ``-s`` in their batch files.
+    """
+    join, text = where.join, where.text
+    pths = [text(join(prefix, n), 4096) or "" for n in where.names(prefix) or () if n.lower().endswith("._pth")]
+    if not any(re.search(r"(?m)^import site\b", its) for its in pths):
+        return False
+    starts = re.compile(_STARTS_A_PROGRAM.replace("{name}", re.escape(where.name(prefix))))
+    beside = where.parent(prefix)
+    files = [n for n in where.names(beside) or () if n.lower().endswith(".bat")][:MOST_BATCH_FILES]
+    found = (m for n in files for m in starts.finditer(text(join(beside, n), 1 << 16) or ""))
+    return any(not re.search(r"-\w*[sI]", m[1]) for m in found)
+
+
+MOST_BATCH_FILES = 40
 
 
 def _own_folders(prefix: str, version: tuple[int, int] | None, where: Sysroot) -> Iterator[str]:

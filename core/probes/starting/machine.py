@@ -70,7 +70,7 @@ class Ground(msgspec.Struct, frozen=True):
 
     def at_home(self, *parts: str) -> str:
         """Return a path below the person's home folder."""
-        return posixpath.join(self.person.home, *parts)
+        return self.where.join(self.person.home, *parts)
 
     def upward(self, name: str, folder: str) -> str:
         """Return the file of this name in a folder or the nearest one above; empty if there is none."""

@@ -35,13 +35,12 @@ MOST_FOLDERS = 24
 
 def ipython_ways(ground: Ground) -> Iterator[Reached]:
     """Yield IPython, which runs a person's files in every terminal and notebook of its own; else it has what this session has."""
-    folder = ground.env.get("IPYTHONDIR") or ground.at_home(".ipython")
-    profile = f"{folder}/profile_default"
-    startup = [
-        f"{profile}/startup/{n}" for n in ground.around.names(f"{profile}/startup") if n.endswith((".py", ".ipy"))
-    ]
+    join = ground.where.join
+    profile = join(ground.env.get("IPYTHONDIR") or ground.at_home(".ipython"), "profile_default")
+    of_start = join(profile, "startup")
+    startup = [join(of_start, n) for n in ground.around.names(of_start) if n.endswith((".py", ".ipy"))]
     settings = [
-        f"{place}/{name}"
+        join(place, name)
         for place in ("/etc/ipython", profile)
         for name in ("ipython_config.py", "ipython_kernel_config.py")
     ]
@@ -92,13 +91,16 @@ def start_code_ways(ground: Ground) -> Iterator[Reached]:
 
 
 def _having(package: str, ground: Ground) -> list[PythonEnvironment]:
-    return [p for p in ground.pythons if any(ground.around.kind(f"{s}/{package}") == "folder" for s in p.site_packages)]
+    return [
+        p for p in ground.pythons if any(ground.where.is_folder(ground.where.join(s, package)) for s in p.site_packages)
+    ]
 
 
 def _run(text: str, path: str, state: State, ground: Ground, line: int = 0) -> None:
     """Let a state have what a file's code does to sys.path and to variables that are not too late."""
     for at, place, number in path_changes(text, path, ground.person.home):
-        add_to_sys_path(state, posixpath.normpath(posixpath.join(ground.folder, place)), path, line or number, at)
+        paths = ground.where.path_module
+        add_to_sys_path(state, paths.normpath(paths.join(ground.folder, place)), path, line or number, at)
     for name, value, number in variable_lines(text, PathNames(path, home=ground.person.home, env=ground.env)):
         if is_name(name) and not name.startswith(TOO_LATE):
             state.export_variable(name, value, path, line or number, "python")

@@ -65,6 +65,8 @@ def mine(machine: Path) -> PythonEnvironment:
         (("if exist x (set PATH=%PATH%;C:\\x)", f"{PYTHON} train.py"), "bracket", "PATH", ":2"),
         (("if exist x (", '  set "PATH=%PATH%;C:\\x"', ")", f"{PYTHON} train.py"), "", "", ""),
         (("set PATH=%PATH%;C:\\x", f"{PYTHON} train.py"), "", "", ""),
+        (("set X=a (b)", "if exist x (", "  set Y=%X%", ")", f"{PYTHON} train.py"), "", "", ""),
+        ((rf"for %%s in (1 2 3) do {OTHER}\python.exe train.py --seed %%s",), "imports", "python.exe", ""),
         ((f"{PYTHON} train.py", "if exist x (", "  echo %PATH%", ")"), "", "", ""),
         ((f"'{PYTHON}' train.py",), "no command", f"'{PYTHON}'", ":2"),
         ((r"~\ml\Scripts\python.exe train.py",), "no command", r"~\ml\Scripts\python.exe", ":2"),
@@ -89,6 +91,9 @@ def test_what_cmd_makes_of_a_line(lines: tuple[str, ...], fault: str, name: str,
         ((f'& "{PYTHON}" train.py',), "", ""),
         (('"all.exe" -replace "a", "b"', f"{PYTHON} train.py"), "", ""),
         ((f'& "{PYTHON} train.py"',), "no command", f"{PYTHON} train.py"),
+        (("<#", "train.py \\", "  --epochs 3", "#>", f"{PYTHON} train.py"), "", ""),
+        (('ssh host "train.py \\', '  --epochs 3"', f"{PYTHON} train.py"), "", ""),
+        (("Start-Process `", f'  "{PYTHON}" "train.py"'), "", ""),
         ((r"& %USERPROFILE%\ml\Scripts\python.exe train.py",), "no command", r"%USERPROFILE%\ml\Scripts\python.exe"),
     ],
 )  # fmt: skip
@@ -200,6 +205,7 @@ BAR = "import torch\nfrom tqdm import tqdm\n{first}for n in tqdm(range(3){more})
         (BAR.format(first="import sys\nsys.stderr = sys.stdout = open('log', 'w')\n", more=""), "pythonw.exe", ""),
         ("import torch\nimport voices\n", "pythonw.exe", "sys.stdout"),
         ("import torch\nprint('ready')\n", "pythonw.exe", ""),
+        ("import torch\nimport sys\nCOLOUR = sys.stdout.isatty() if sys.stdout else False\n", "pythonw.exe", ""),
         ("import torch\nimport sys\n\ndef say():\n    sys.stdout.write('a')\n", "pythonw.exe", ""),
         ("import torch\nimport sys\nsys.stdout.reconfigure(encoding='utf-8')\n", "pythonw.exe", "sys.stdout"),
     ],
@@ -226,6 +232,62 @@ def test_a_python_that_windows_starts_as_a_service(text: str, itself: bool, faul
     key, command = r"HKLM\SYSTEM\CurrentControlSet\Services\Captions", f"{PYTHON} {PROJECT}\\train.py"
     service = RegisteredStart(kind="service", key=key, command=command, itself=itself)
     assert told(machine, registered=(service,)) == ([(fault, "train.py", "Captions")] if fault else [])
+
+
+def test_a_service_whose_class_lies_beside_its_program(machine: Path) -> None:
+    put(machine, PROJECT + r"\train.py", "import torch\nimport serving\n")
+    put(machine, PROJECT + r"\serving.py", "import win32serviceutil\n")
+    key, command = r"HKLM\SYSTEM\CurrentControlSet\Services\Captions", f"{PYTHON} {PROJECT}\\train.py"
+    assert not told(machine, registered=(RegisteredStart(kind="service", key=key, command=command, itself=True),))
+
+
+@pytest.mark.parametrize(
+    ("line", "lacks"),
+    [
+        (rf"Set-Alias python {OTHER}\python.exe", True),
+        (rf"function python {{ & {OTHER}\python.exe @args }}", True),
+        (f"Set-Alias -Name python -Value {PYTHON}", False),
+        (rf"Set-Alias python3 {OTHER}\python.exe", False),
+    ],
+)
+def test_what_a_profile_names_python(line: str, lacks: bool, machine: Path) -> None:
+    put_other_python(machine)
+    put(machine, r"C:\Users\ada\Documents\WindowsPowerShell\profile.ps1", f"{line}\r\n")
+    put(machine, PROJECT + r"\run.ps1", "python train.py\r\n")
+    seen = told(machine, r"C:\ml\Scripts;" + ENV["Path"])
+    assert [f for f, _name, _source in seen] == (["imports"] if lacks else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "lacks"),
+    [
+        ("Makefile", "PY = C:/Other/python.exe\n\ntrain:\n\t$(PY) train.py\n", True),
+        ("Makefile", "PY = C:/ml/Scripts/python.exe\n\ntrain:\n\t$(PY) train.py\n", False),
+        ("Makefile", "train:\n\tsource venv/bin/activate && C:/Other/python.exe train.py\n", False),
+        ("justfile", "train:\n    C:/Other/python.exe train.py\n", True),
+        ("app.code-workspace", '{"settings": {"python.defaultInterpreterPath": "C:\\\\Other\\\\python.exe"}}', True),
+        ("app.code-workspace", '{"settings": {"python.defaultInterpreterPath": "C:\\\\ml\\\\Scripts\\\\python.exe"}}', False),
+        ("run.bat", "for /f \"delims=\" %%i in ('where python') do set PY=%%i\r\n\"%PY%\" train.py\r\n", True),
+    ],
+)  # fmt: skip
+def test_files_that_name_another_python(name: str, text: str, lacks: bool, machine: Path) -> None:
+    put_other_python(machine)
+    put(machine, PROJECT + r"\train.py", "import torch\n\nprint(torch.ones(3))\n")
+    put(machine, rf"{PROJECT}\{name}", text)
+    assert [f for f, _name, _source in told(machine, rf"C:\ml\Scripts;{OTHER}")] == (["imports"] if lacks else [])
+
+
+def test_what_ipython_and_flask_read_counts_on_windows(machine: Path) -> None:
+    for package in ("IPython", "flask", "dotenv"):
+        put(machine, rf"{ML.site_packages[0]}\{package}\__init__.py", "")
+    start = r"C:\Users\ada\.ipython\profile_default\startup\00-gpu.py"
+    put(machine, start, "import os\nos.environ['CUDA_VISIBLE_DEVICES'] = '-1'\n")
+    put(machine, PROJECT + r"\.flaskenv", "CUDA_VISIBLE_DEVICES=-1\n")
+    its = request(machine, system="windows", env={**ENV, **HOME})
+    its = replace(its, seen=replace(its.seen, machine=replace(its.seen.machine, home=HOME["USERPROFILE"])))
+    ground = replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,))
+    seen = {w.kind: w.at for w in windows_ways(ground) if w.state.values.get("CUDA_VISIBLE_DEVICES") == "-1"}
+    assert seen == {"ipython": start, "task": PROJECT + r"\.flaskenv: flask"}
 
 
 def test_a_script_in_the_startup_folder_is_opened_by_the_launcher(machine: Path) -> None:

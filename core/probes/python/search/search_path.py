@@ -18,7 +18,7 @@ from core.common.syntax_tree import last_name, statements_of
 from core.common.versions import all_numbers, whole_number
 from core.model.facts import SearchEntry, SearchOrigin, StartCode, path_text
 from core.probes.driver.libraries import is_driver_stub
-from core.probes.python.environment import find_interpreter, read_settings, user_folder
+from core.probes.python.environment import find_interpreter, read_settings, takes_persons_packages, user_folder
 from core.probes.python.search.other_library import is_library
 from core.probes.python.search.pep582 import is_of_pdm, with_own_packages
 from core.probes.python.search.pth_text import MAX_PTH_BYTES, pth_text
@@ -260,7 +260,7 @@ def python_search_path(
     if where.system == "windows":
         env = {n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):
-            return msgspec.structs.replace(search_of_pth(python, pth, where), any_protobuf=takes_all(env))
+            return msgspec.structs.replace(search_of_pth(python, pth, where, env), any_protobuf=takes_all(env))
     path = _Path(where, python.version, env)
     for text in env.get("PYTHONPATH", "").split(";" if where.system == "windows" else ":"):
         if env.get("PYTHONPATH") and (text or folder):
@@ -471,8 +471,8 @@ def own_pth(python: Interpreter, where: Sysroot) -> str:
     return ""
 
 
-def search_of_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearch:
-    """Return the search that a ._pth file defines: its lines only, and site-packages if it imports site."""
+def search_of_pth(python: Interpreter, file: str, where: Sysroot, env: Mapping[str, str] | None = None) -> PythonSearch:
+    """Return the search that a ._pth file defines: its lines only, and if it imports site, site-packages, and the person's own with ``env``."""
     path, folder, with_site = _Path(where, python.version), where.parent(file), False
     for number, line in enumerate((where.text(file, MAX_PTH_BYTES) or "").lstrip("\ufeff").splitlines(), 1):
         text = line.partition("#")[0].strip()
@@ -481,6 +481,9 @@ def search_of_pth(python: Interpreter, file: str, where: Sysroot) -> PythonSearc
         elif text and not text.startswith("import "):
             path.add(path.absolute(folder, text), "._pth", file, number)
     if with_site:
+        if env and not _is_on(env.get("PYTHONNOUSERSITE", "")) and takes_persons_packages(python.prefix, where):
+            for site in user_folder(python.base, python.version, env, where):
+                path_add(path, site, "user site", where)
         for site in _site_folders(python, python.prefix, where):
             path_add(path, site, "site-packages", where)
     return PythonSearch(tuple(path.entries), tuple(path.code))

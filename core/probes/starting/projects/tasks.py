@@ -45,24 +45,6 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the tasks of the working folder; they get this session's variables."""
     if ground.folder in ("/", ""):
         return
-    readers = (
-        (("GNUmakefile", "makefile", "Makefile"), _make),
-        (("justfile", "Justfile", ".justfile"), _just),
-        (("package.json",), npm_scripts),
-        (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
-        (("Procfile",), _procfile),
-        (("dvc.yaml",), _dvc),
-        (("pyproject.toml",), pyproject_tasks),
-        (("pixi.toml",), pixi_tasks),
-        (("hatch.toml",), hatch_tasks),
-        (("tox.ini",), _tox),
-        (("Snakefile", "workflow/Snakefile"), _snakemake),
-        (("tasks.py",), invoke_tasks),
-        (("noxfile.py",), nox_sessions),
-        (("Jenkinsfile",), jenkins_tasks),
-        ((".vscode/tasks.json",), _editor_tasks),
-        ((".idea/workspace.xml",), _run_configurations),
-    )
     shared = [
         ((f"{folder}/{name}",), _run_configurations)
         for folder in SHARED_FOLDERS
@@ -79,7 +61,7 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
     ]
     launching += [((n,), node_calls) for n in node_files(ground)]
     launching += [((n,), sweep_commands) for n in sweep_files(ground)]
-    for names, read in (*readers, *shared, *further[:MOST_TASKS], *launching):
+    for names, read in (*TASK_FILES, *_OF_LINUX, *shared, *further[:MOST_TASKS], *launching):
         path = next((p for n in names if ground.around.kind(p := posixpath.join(ground.folder, n)) == "file"), "")
         text = ground.read(path) if path else None
         if text is None:
@@ -492,3 +474,26 @@ def _editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
 def _run_configurations(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
     for its in run_configurations(text, path, state, ground):
         yield its.name, its.line, shlex.join(its.words), its.state
+
+
+TASK_FILES: tuple[tuple[tuple[str, ...], Reader], ...] = (
+    (("GNUmakefile", "makefile", "Makefile"), _make),
+    (("justfile", "Justfile", ".justfile"), _just),
+    (("package.json",), npm_scripts),
+    (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
+)
+"""Files with tasks that are read on every system, the first of each row that is there."""
+_OF_LINUX: tuple[tuple[tuple[str, ...], Reader], ...] = (
+    (("Procfile",), _procfile),
+    (("dvc.yaml",), _dvc),
+    (("pyproject.toml",), pyproject_tasks),
+    (("pixi.toml",), pixi_tasks),
+    (("hatch.toml",), hatch_tasks),
+    (("tox.ini",), _tox),
+    (("Snakefile", "workflow/Snakefile"), _snakemake),
+    (("tasks.py",), invoke_tasks),
+    (("noxfile.py",), nox_sessions),
+    (("Jenkinsfile",), jenkins_tasks),
+    ((".vscode/tasks.json",), _editor_tasks),
+    ((".idea/workspace.xml",), _run_configurations),
+)

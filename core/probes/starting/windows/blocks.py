@@ -12,6 +12,7 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
+from core.model.facts import LineForm
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import expanded_line, value_of
 
@@ -28,6 +29,12 @@ class Place(msgspec.Struct, frozen=True):
     def shown(self) -> str:
         """The file with its line, if it has one."""
         return f"{self.file}:{self.line}" if self.line else self.file
+
+
+def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
+    """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
+    kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
+    state.export_variable(name, value, at.file, at.line, kind)
 
 
 DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
@@ -122,7 +129,9 @@ def bracket_of_a_value(line: str, state: State, *, inside: bool) -> str:
     head = None if inside else _BEGINS_A_BLOCK.match(line)
     for found in _NAMED.finditer(line, head.end() if head else 0) if inside or head else ():
         value = value_of(state, found[1]) or ""
-        if ")" in value and '"' not in value and line.count('"', 0, found.start()) % 2 == 0:
+        _before, ends, behind = value.partition(")")
+        behind += line[found.end() :]
+        if ends and behind.strip(" )") and '"' not in value and line.count('"', 0, found.start()) % 2 == 0:
             return found[1]
     return ""
 

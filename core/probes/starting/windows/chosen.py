@@ -122,13 +122,16 @@ def _lacking(
 def _chosen(ground: Ground) -> Iterator[Chosen]:
     """Yield the interpreters that were chosen for the working folder, or in an editor that has one for all."""
     path = ntpath.join(ground.folder, ".vscode", "settings.json")
-    text = ground.read(path) or ""
-    told = json_value(text) if text else None
-    for key in ("python.defaultInterpreterPath", "python.pythonPath"):
-        value = told.get(key) if isinstance(told, dict) else None
-        if isinstance(value, str) and value.strip().lower() not in NOT_YET:
-            yield Chosen(path, _python(_filled(value, ground), ground), json_line(text, key))
-            break
+    told, text = _settings(path, ground)
+    workspaces = [
+        ntpath.join(ground.folder, n) for n in ground.around.names(ground.folder) if n.endswith(".code-workspace")
+    ]
+    for file, settings, content in ((path, told, text), *((w, *_settings(w, ground, "settings")) for w in workspaces)):
+        for key in ("python.defaultInterpreterPath", "python.pythonPath"):
+            value = settings.get(key)
+            if isinstance(value, str) and value.strip().lower() not in NOT_YET:
+                yield Chosen(file, _python(_filled(value, ground), ground), json_line(content, key))
+                break
     yield from _by_code_runner(told, path, text, ground)
     home = variable_in(ground.env, "USERPROFILE") or ground.person.home
     config = variable_in(ground.env, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
@@ -137,6 +140,14 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
     yield from chosen_in_pycharm(
         ntpath.join(ground.folder, ".idea", "misc.xml"), ntpath.join(config, "JetBrains"), home, ground
     )
+
+
+def _settings(path: str, ground: Ground, key: str = "") -> tuple[dict[str, object], str]:
+    """Return the settings in a file, those under ``key`` where one is given, and the file's text."""
+    text = ground.read(path) or ""
+    told = json_value(text) if text else None
+    told = told.get(key) if key and isinstance(told, dict) else told
+    return (told if isinstance(told, dict) else {}), text
 
 
 def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Iterator[Chosen]:

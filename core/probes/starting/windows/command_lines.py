@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value
 from core.host.startup.state import State
-from core.model.facts import LineForm, PythonEnvironment
+from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
 from core.probes.starting.commands.command_line import StartedFile, python_started
 from core.probes.starting.commands.lacking_modules import options_of_python
@@ -26,6 +26,7 @@ from core.probes.starting.windows.blocks import (
     Place,
     bracket_of_a_value,
     expanded,
+    give,
     holds,
     open_and_close,
     opens,
@@ -49,10 +50,11 @@ from core.probes.starting.windows.conda import (
     run_by_conda,
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
-from core.probes.starting.windows.jumps import HAS_JUMP, MOST_LINES, Rows
+from core.probes.starting.windows.jumps import HAS_JUMP, Rows
 from core.probes.starting.windows.launcher import is_launched, launched_python
 from core.probes.starting.windows.launchers import behind_shim, is_store_alias, python_of_launcher
 from core.probes.starting.windows.localized import localized, lose_what_is_local
+from core.probes.starting.windows.loops import sets_each
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.meant import meant_words
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
@@ -70,12 +72,6 @@ SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
 MOST_BLANKS = 12
 """Words that a path without quotation marks may fall into."""
-
-
-def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
-    """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
-    kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
-    state.export_variable(name, value, at.file, at.line, kind)
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
@@ -303,15 +299,19 @@ def commands_of_line(
     """
     before = block or State(dict(state.values), separator=";")
     in_block = block is not None
-    if (reads := _SETS_EACH.match(line)) and sure:
-        _set_each(reads, before, at, state, ground)
+    if sure and sets_each(line, before, at, state, ground):
         return None
     for divided in commands_between(line):
         part = divided.lstrip().lstrip("@").lstrip()
         if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
             sure = sure and not IS_CONDITION.match(part)
             continue
-        command = re.sub(r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+)?\(?\s*@?", "", part, flags=re.IGNORECASE)
+        command = re.sub(
+            r"^(?:if\s+(?:not\s+)?exist\s+(?:\"[^\"]*\"|\S+)\s+|for\s+(?:/l\s+)?%%\w\s+in\s*\([^()]*\)\s*do\s+)?\(?\s*@?",
+            "",
+            part,
+            flags=re.IGNORECASE,
+        )
         command_as_it_stands, named = command, re.findall(r"%(\w+)%", command)
         doubtful = command != part or any(n in state.open or not value_of(before, n) for n in named)
         written = expanded(command.rstrip(), before, at, state)
@@ -350,26 +350,6 @@ def _read_too_early(  # noqa: PLR0917 - a command, and where it stands
 
 _TITLE = late_pattern(r"(?i)start\s+(?:/\w\S*\s+)*\"([^\"]*\\[^\"]+)\"\s+\S")
 """A program in quotation marks that ``start`` takes for the title of a window, and opens what stands behind it."""
-_SETS_EACH = late_pattern(
-    r"(?i)for\s+/f\s+(\"[^\"]*\"\s+)?%%(\w)\s+in\s+\(\s*(?:type\s+)?[\"']?([^)\"'%]+|%~dp0[^)\"'%]+)[\"']?\s*\)\s+do\s+\(?\s*@?(set\s.*?)\)?\s*\Z"
-)
-"""Reads a file of variables, and sets each line of it: ``for /f "tokens=1,* delims==" %%a in (.env) do set %%a=%%b``."""
-
-
-def _set_each(reads: re.Match[str], before: State, at: Place, state: State, ground: Ground) -> None:
-    """Set what the lines of a file say, in the way that the command behind ``do`` says it."""
-    letter, told = reads[2], reads[4].strip()
-    path = within(expanded(reads[3].strip(), before, at), state, ground)
-    comment = re.search(r"(?i)\beol=(.)", reads[1] or "")
-    for number, row in enumerate((ground.read(path) or "").splitlines()[:MOST_LINES], 1):
-        name, sign, value = row.partition("=")
-        if not sign or row.startswith(comment[1] if comment else ";") or not re.fullmatch(r"\s*\w+\s*", name):
-            continue
-        text = told.replace(f"%%{chr(ord(letter) + 1)}", value).replace(
-            f"%%{letter}", name if "%%" in told.partition("=")[2] else row
-        )
-        if its := assignment(text):
-            give(state, its.name, its.value, Place(path, number))
 
 
 def _command(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> StartedFile | None:

@@ -14,8 +14,8 @@ from core.host.startup.plain import json_line, json_value
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, filled_by_editor
 from core.probes.starting.windows.batch_variables import value_of
-from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import give, python_of_words
+from core.probes.starting.windows.blocks import Place, give
+from core.probes.starting.windows.command_lines import python_of_words
 from core.probes.starting.windows.starters import way_to
 
 SERVERS = ("mcpServers", "servers", "context_servers")

@@ -99,10 +99,17 @@ _NO_CALL = late_pattern(
 
 def _refused_line(text: str) -> tuple[int, str] | None:
     """Return number and first word of a line for which every PowerShell refuses the whole script; None for none."""
-    found = _LOST.search(text) or _NO_CALL.search(text)
-    return (text.count("\n", 0, found.start(1)) + 1, found[1]) if found else None
+    plain = fill(_NO_CODE, lambda m: "\n" * m[0].count("\n"), text)
+    for found in (*_LOST.finditer(plain), *_NO_CALL.finditer(plain)):
+        before = plain[: found.start()]
+        goes_on = found[1].startswith(("'", '"')) and before.rstrip()[-1:] in ("`", ",", "|", "=", "+", "(")
+        if before.count('"') % 2 == 0 and not goes_on:
+            return plain.count("\n", 0, found.start(1)) + 1, found[1]
+    return None
 
 
+_NO_CODE = late_pattern(r"(?s)<#.*?#>|@(['\"])[ \t]*\r?\n.*?\r?\n\1@")
+"""Comments of several lines, and texts of several lines."""
 PREFERENCE = "PSExecutionPolicyPreference"
 """The variable by which a PowerShell hands its policy on to those that it starts."""
 
@@ -244,6 +251,9 @@ _HOOK = late_pattern(r"(?i)conda[^\n]{0,60}\bhook\b")
 _CONDA = late_pattern(r"(?i)[a-z]:[^\"'\n]{0,400}?\\conda\.exe")
 _OPENS_ALL = ("invoke-expression", "iex", "import-module", "ipmo", "workon", "enter-vsdevshell", "refreshenv")
 _MOVES = ("set-location", "cd", "sl", "chdir", "push-location", "pushd")
+_NAMES = ("set-alias", "sal", "new-alias", "nal")
+_PASSES_ON = late_pattern(r"(?is)(?:&\s*)?(\"[^\"]*\"|'[^']*'|\S+)\s+(?:@args|\$args)\s*")
+"""The body of a function that stands for a program."""
 _ENDS = ("exit", "return", "throw", "break")
 _COMMANDS_OF_OTHERS = ("set", "set-variable", "sv", "export", "setenv")
 
@@ -319,6 +329,8 @@ class _Follower:
         if word in ("function", "filter"):
             name = (head.split(None, 1)[1:] or [""])[0].partition("(")[0].strip()
             self.functions[name] = block.body or ()
+            if len(block.body or ()) == 1 and (passed := _PASSES_ON.fullmatch(self.functions[name][0].text)):
+                self.state.aliases[name] = (next(iter(self._words(passed[1])), ""), "", block.line)
             return False, chosen
         if word in ("catch", "trap", "param"):
             return False, chosen
@@ -389,6 +401,7 @@ class _Follower:
         rest = words[1:] if called else list(words)
         if not rest:
             return None
+        rest[0] = self.state.aliases.get(rest[0].lower(), rest)[0]
         name, arguments = rest[0].lower(), rest[1:]
         if UNKNOWN in name:
             self.ended = sure  # which program this starts is not known
@@ -404,6 +417,9 @@ class _Follower:
         elif name in _MOVES and arguments:
             folder = next((a for a in arguments if not a.startswith("-")), "")
             self.state.values["PWD"] = self.within(folder) if sure and UNKNOWN not in folder else UNKNOWN
+        elif name in _NAMES and len(arguments) > 1:
+            short, meant = [a for a in arguments if a.lower() not in ("-name", "-value", "-option")][:2]
+            self.state.aliases |= {short.lower(): (meant, file, each.line)} if sure else {}
         elif name in _ENDS:
             self.ended = sure
         elif name in _COMMANDS_OF_OTHERS:

@@ -11,14 +11,14 @@ import ntpath
 from collections.abc import Iterator
 from functools import partial
 
-from core.host.startup.state import State
+from core.host.startup.state import UNKNOWN, State
 from core.probes.python.environment import read_settings
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.editor_tasks import SHARED_FOLDERS, Configured, editor_tasks, run_configurations
 from core.probes.starting.projects.launching_code import Reader, launching_calls, launching_files, named_pythons_started
 from core.probes.starting.projects.launching_node import node_calls, node_files
-from core.probes.starting.projects.tasks import npm_scripts
+from core.probes.starting.projects.tasks import TASK_FILES
 from core.probes.starting.services.deployed import pm2_apps
 from core.probes.starting.ways import Reached
 from core.probes.starting.windows.blocks import Place
@@ -50,16 +50,17 @@ def project_ways(ground: Ground) -> Iterator[Reached]:
 
 
 def launching_ways(ground: Ground) -> Iterator[Reached]:
-    """Yield what the folder's own programs, and npm's scripts, start."""
+    """Yield what the folder's own programs start, and its tasks: npm's scripts, and the recipes of make, just and Task."""
     if not ground.folder or ground.folder == ground.person.home:
         return
     own = ground.pythons[0].executable if len(ground.pythons) == 1 else ""
     readers: list[tuple[str, Reader]] = [(n, partial(launching_calls, own_python=own)) for n in launching_files(ground)]
     readers += [(n, node_calls) for n in node_files(ground)]
-    readers.append(("package.json", npm_scripts))
+    there = {n.lower(): n for n in ground.around.names(ground.folder)}
+    readers += [(next((there[n.lower()] for n in names if n.lower() in there), ""), read) for names, read in TASK_FILES]
     for name, read in readers:
         path = ntpath.join(ground.folder, name)
-        text = ground.read(path)
+        text = ground.read(path) if name else None
         if text is None:
             continue
         state = ground.session()
@@ -69,7 +70,10 @@ def launching_ways(ground: Ground) -> Iterator[Reached]:
             if number >= MOST_TASKS:
                 break
             its.begin()
-            found = commands_of_line(command, Place(path, line), its, ground)
+            follows = UNKNOWN not in command and (
+                "activate" not in command or name.endswith((".py", ".js", ".ts", ".json"))
+            )
+            found = commands_of_line(command, Place(path, line), its, ground) if follows else None
             if found is not None and not found.is_gone:
                 yield from way_to(found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground)
         if name.endswith(".py"):

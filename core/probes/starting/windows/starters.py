@@ -26,8 +26,8 @@ from core.probes.starting.commands.lacking_modules import program_file
 from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
-from core.probes.starting.windows.blocks import Place
-from core.probes.starting.windows.command_lines import give, prefix_among, python_of_line
+from core.probes.starting.windows.blocks import Place, give
+from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.starting.windows.ended import faults_of_start
 
 MOST_TASKS, MOST_FOLDERS = 400, 80
@@ -101,11 +101,19 @@ ANSWERS = re.compile(r"servicemanager|win32service|StartServiceCtrlDispatcher", 
 
 def _no_service(way: Reached, ground: Ground) -> Iterator[StartedPython]:
     program = program_file(StartedFile("", "", arguments=way.argv[1:]))
-    text = ground.read(ntpath.normpath(ntpath.join(ground.here(way.state), program))) if program else None
-    if text is not None and not ANSWERS.search(text):
-        yield ended_start(
-            way.prefix, ntpath.basename(program), way.argv[0], "no service", source=way.at, program=program
-        )
+    place = ntpath.normpath(ntpath.join(ground.here(way.state), program)) if program.endswith(".py") else ""
+    folder = ntpath.dirname(place)
+    beside = (
+        [n for n in ground.around.names(folder) if n.endswith(".py")][:MOST_BESIDE]
+        if ground.where.is_file(place)
+        else []
+    )
+    if beside and not any(ANSWERS.search(ground.read(ntpath.join(folder, n)) or "") for n in beside):
+        name, source = ntpath.basename(program), way.at
+        yield ended_start(way.prefix, name, way.argv[0], "no service", source=source, program=program)
+
+
+MOST_BESIDE = 40
 
 
 def _environment_of_system(variables: tuple[Variable, ...]) -> dict[str, str]:

@@ -22,13 +22,13 @@ from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.refused_settings import refused_settings
+from core.probes.starting.started_programs import flask_ways, ipython_ways
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
-from core.probes.starting.windows.blocks import Place
+from core.probes.starting.windows.blocks import Place, give
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import (
     activate,
-    give,
     prefix_among,
     python_of_batch,
     python_of_ps1,
@@ -76,6 +76,8 @@ def windows_ways(
         lambda: posix_variables(ground),
         lambda: starter_ways(ground, registered, variables),
         lambda: double_click_ways(ground, registered),
+        lambda: ipython_ways(ground),
+        lambda: flask_ways(ground),
         lambda: misnamed_settings(ground),
         lambda: refused_settings(ground),
         lambda: forbidden_settings(ground),

@@ -54,7 +54,9 @@ def _asks(node: ast.stmt) -> Iterator[tuple[str, int]]:
         case _:
             parts = []
     for part in parts:
-        for each in ast.walk(part):
+        guarded = (n for n in ast.walk(part) if isinstance(n, ast.IfExp | ast.BoolOp | ast.Lambda))
+        later = {id(n) for its in guarded for n in ast.walk(its)}
+        for each in (n for n in ast.walk(part) if id(n) not in later):
             match each:
                 case ast.Attribute(value=ast.Attribute(value=ast.Name(id="sys"), attr=stream)) if stream in STREAMS:
                     yield f"sys.{stream}", each.lineno
