@@ -29,6 +29,8 @@ class Tool(Frozen, frozen=True, kw_only=True):
     """The variable that names another one."""
     demanded: bool = False
     """Without it the reader fails, whether a package brought it or not. Else it is missed only where a package did."""
+    spared: tuple[str, str] = ("", "")
+    """With ``demanded``: the reader's module, and a pattern of the names that a program may take of it without coming to the file."""
     source: str = ""
 
 

@@ -343,6 +343,25 @@ def test_what_compiles_and_who_asks_for_it(tmp_path: Path, text: str, user: str,
     assert [(t.name, t.asked_by) for t in rows if t.builds] == [("Python.h", asked_by)]
 
 
+@pytest.mark.parametrize(
+    ("text", "lacks"),
+    [
+        ("import os\nimport jax\nimport jax.numpy as jnp\nprint(jax.devices(), jnp.ones(2))\n", False),
+        ("import jax\njax.numpy.sqrt(2.0)\n", True),
+        ("import jax\nprint(jax.numpy.ones(2) ** 2.5)\n", True),
+        ("import jax\nimport flax\n", True),
+        ("from jax.nn import gelu\n", True),
+        ("print()\n", True),
+    ],
+)
+def test_what_jax_does_without_libdevice(tmp_path: Path, text: str, lacks: bool):
+    """As a card with JAX 0.11.2 and no libdevice did; where no program uses JAX, the next one may ask for it."""
+    write(tmp_path, "/work/main.py", text)
+    its = Distribution(name="jax-cuda12-plugin", version="0.7.2", location=SITE)
+    wanted = request(tmp_path, {}, pythons=(python(prefix="/env", site_packages=(SITE,), distributions=(its,)),))
+    assert ("libdevice.10.bc" in [t.name for t in tools.look(replace(wanted, script_folder="/work"))]) is lacks
+
+
 def test_what_triton_runs_and_reads(tmp_path: Path):
     assert told(triton(tmp_path)) == []
 

@@ -21,6 +21,7 @@ from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.probes.loading.asked_parts import is_asked_for
 from core.probes.noexec import is_noexec
 from core.probes.probe import ProbeRequest
+from core.probes.python.following.dotted_modules import STANDARD
 from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
@@ -30,6 +31,7 @@ from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.python.programs.program_folder import texts_of_programs
 from core.probes.python.search.search_path import read_interpreter
+from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.wheel_record import record_rows
 
@@ -59,7 +61,7 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
         for tool in map(_of_windows, known_tools()) if where.system == "windows" else known_tools():
-            if reader := _reader(tool.reader, python):
+            if (reader := _reader(tool.reader, python)) and not _is_spared(tool, request, where):
                 yield from _unfit_tool(tool, reader, python, _of_its_cuda(reader, roots, request, where), where)
     yield from unfit_models(request, where)
 
@@ -232,6 +234,19 @@ def _unfit_tool(
             :12
         ],
         source=tool.source,
+    )
+
+
+def _is_spared(tool: Tool, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether the programs of the folder take nothing of the reader that comes to a file: ``jax.devices()`` alone, say."""
+    module, names = tool.spared
+    texts = [t for t in texts_of_programs(request, where) if module and re.search(rf"\b{module}\b", t)]
+    taken = re.compile(rf"\b(?:{module}|jnp)((?:\.\w+)+)")
+    return bool(texts) and all(
+        not {*packages_spelt(text)} - STANDARD - {module, "numpy"}
+        and not re.search(rf"\bfrom[ \t]+{module}\b|\*\*|%", text)
+        and all(re.fullmatch(rf"(?:\.(?:{names}))+", its) for its in taken.findall(text))
+        for text in texts
     )
 
 
