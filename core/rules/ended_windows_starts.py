@@ -45,13 +45,13 @@ def _file_not_in_code_page(_home: EnvironmentView, _start: Start, one: StartedPy
         file=one.program,
         encoding=one.command,
     )
-    if one.command == "utf-8":
+    if one.command.startswith("utf-8"):
         why = _(
-            "The variable PYTHONUTF8 lets Python open every text in UTF-8, and the file is in the code page of Windows. The program ends with UnicodeDecodeError."
+            "The file is in another encoding, such as a code page of Windows, and nothing says so. The program ends with UnicodeDecodeError."
         )
         fix = manual_fix(
             _("Save the file as UTF-8"),
-            _("Or write its encoding into the call in {source}, such as cp1252.", source=one.source),
+            _('Or write its encoding into the call in {source}, such as encoding="cp1252".', source=one.source),
         )
         return title, why, fix
     why = _(

@@ -26,6 +26,7 @@ from core.probes.starting.forbidden_settings import forbidden_settings
 from core.probes.starting.given_inside import given_inside_ways
 from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.misnamed_settings import misnamed_settings
+from core.probes.starting.opened_files import files_opened_in_vain
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.projects.chosen_pythons import chosen_python_ways
 from core.probes.starting.projects.described_programs import described_ways
@@ -136,6 +137,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: described_ways(ground),
         lambda: misnamed_settings(ground),
         lambda: refused_settings(ground),
+        lambda: files_opened_in_vain(ground),
         lambda: forbidden_settings(ground),
         lambda: own_settings_ways(ground),  # of two ways of one program, the first counts
         lambda: given_inside_ways(ground),

@@ -623,7 +623,7 @@ def test_a_file_in_the_code_page_that_a_program_opens_in_utf_8(machine: Path, pr
     for name, data in (("german.txt", b"Stra\xdfe\n"), ("data.bin", b"\0\xdf\n")):
         write(machine, f"{PROJECT}\\{name}".replace("\\", "/"), data)
     seen = [(one.fault, one.name, one.command) for one in ended(machine, PYTHONUTF8="1")]
-    assert seen == ([("file not in code page", "german.txt", "utf-8")] if told else [])
+    assert seen == ([("file not in code page", "german.txt", "utf-8 (PYTHONUTF8)")] if told else [])
 
 
 MOVED = r"C:\Users\ada\OneDrive - Uni\Desktop\data\net.npy"

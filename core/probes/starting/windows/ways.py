@@ -20,6 +20,7 @@ from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.forbidden_settings import forbidden_settings
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import misnamed_settings
+from core.probes.starting.opened_files import files_opened_in_vain
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.refused_settings import refused_settings
 from core.probes.starting.started_programs import flask_ways, ipython_ways
@@ -36,7 +37,6 @@ from core.probes.starting.windows.command_lines import (
 from core.probes.starting.windows.described import server_ways
 from core.probes.starting.windows.double_click import double_click_ways
 from core.probes.starting.windows.ended import faults_of_start, folder_of_another_drive
-from core.probes.starting.windows.in_code_page import unreadable_files
 from core.probes.starting.windows.kept_blanks import with_kept_blanks
 from core.probes.starting.windows.not_of_windows import posix_variables
 from core.probes.starting.windows.other_files import other_files
@@ -72,7 +72,7 @@ def windows_ways(
         lambda: server_ways(ground),
         lambda: pm2_ways(ground),
         lambda: other_files(ground),
-        lambda: unreadable_files(ground),
+        lambda: files_opened_in_vain(ground),
         lambda: posix_variables(ground),
         lambda: starter_ways(ground, registered, variables),
         lambda: double_click_ways(ground, registered),
