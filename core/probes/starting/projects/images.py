@@ -271,8 +271,10 @@ _OF_TOOLS = frozenset(("uv", "poetry", "pdm", "pipenv", "pip", "setuptools", "wh
 _MANAGERS = {"uv": ("sync",), "poetry": ("install",), "pdm": ("sync", "install"), "pipenv": ("sync", "install")}
 """Managers, and their commands that install into the project's environment."""
 _CONDAS = ("conda", "mamba", "micromamba")
-_CALLS_MORE = late_pattern(r"(?:.*\.sh|make|cmake|ansible\S*|curl|wget|ba?sh|dash)")
-"""Programs that may install more than reading shows."""
+_CALLS_MORE = late_pattern(
+    r"(?i)(?!\S*(?:conda|forge|mamba))\S*\.sh(?: .*)?|(?:make|cmake|ansible\S*)\b.*|(?:ba)?sh (?!\S*(?:conda|forge|mamba)).*"
+)
+"""Commands that may install more than reading shows; conda's installer makes an environment without packages."""
 _PACKAGES = late_pattern(r"/(?:lib(?:/python[\d.]+(?:/(?:site|dist)-packages)?)?)?")
 _OF_THE_SYSTEM = (*SECURE_PATH.split(":"), "/opt/conda/bin")
 _HAS_NO_PYTHON = late_pattern(r"cuda|nvidia|/\.(?:local|cargo)/|node|/sbin$")
@@ -346,6 +348,8 @@ class Build(msgspec.Struct):
             case "COPY" if found := re.match(r"(?:--\S+\s+)*--from=(\S+)\s+(?:--\S+\s+)*(.*)", told):
                 for source in shlex.split(found[2])[:-1] if found[1] in stages else ():
                     self._copy(stages[found[1]], source.rstrip("/") or "/", shlex.split(found[2])[-1], (told, line))
+            case "SHELL" if re.search(r"conda|mamba", told):
+                self.unclear = True  # each command runs in an environment
             case "RUN":
                 self._run(re.sub(r"^(?:--\S+\s+)+", "", told), line)
             case _:
@@ -420,7 +424,9 @@ class Build(msgspec.Struct):
             )
             makes = "create" in words[1:3]
             self.installed[OWN if named == "base" or not (named or makes) else f"conda {named}"] = spelt
-        elif (name == "poetry" and "virtualenvs.create" in words) or _CALLS_MORE.fullmatch(name):
+        elif (name == "poetry" and "virtualenvs.create" in words) or _CALLS_MORE.fullmatch(
+            " ".join([name, *words[1:]])
+        ):
             self.unclear = True
         elif name.startswith("apt") and any(w.startswith("python3-") for w in words):
             self.installed[OWN] = spelt

@@ -33,23 +33,14 @@ def uv_ways(ground: Ground) -> Iterator[Reached]:
     if not folder or not ours:
         return
     prefix = posixpath.join(folder, ground.env.get("UV_PROJECT_ENVIRONMENT") or ".venv")
-    python = f"{prefix}/bin/python"
     made_by_uv = re.search(r"(?m)^uv\s*=", ground.read(f"{prefix}/pyvenv.cfg") or "")
-    if not ground.where.is_file(python) or not (made_by_uv or ground.around.kind(f"{folder}/uv.lock") == "file"):
+    if not (made_by_uv or ground.around.kind(f"{folder}/uv.lock") == "file"):
         return
     state = ground.session()
-    state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix, "PATH": f"{prefix}/bin:{ground.env.get('PATH', '')}"}
-    real = ground.where.real_path(prefix)
-    for name in ground.programs(MOST_PROGRAMS):
-        if NO_PROGRAM.fullmatch(name):
-            continue
-        found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
-        way = Reached(kind="task", at=f"{folder}/pyproject.toml: uv run {name}", state=state, argv=("uv", "run", name))
-        runs = tuple(lacking_pythons(found, way, replace(ground, pythons=tuple(ours))))
-        if runs:
-            stays = not any(may_come(m, folder, ground) for one in runs for m in one.lacks)
-            yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in runs))
-            return
+    state.values |= {"PWD": ground.folder, "VIRTUAL_ENV": prefix}
+    for way in _lacking("uv", prefix, f"{folder}/pyproject.toml", state, replace(ground, pythons=tuple(ours))):
+        stays = not any(may_come(m, folder, ground) for one in way.runs for m in one.lacks)
+        yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in way.runs))
 
 
 def saved_python_ways(ground: Ground) -> Iterator[Reached]:
@@ -59,21 +50,22 @@ def saved_python_ways(ground: Ground) -> Iterator[Reached]:
             continue
         state = State({**ground.env, "PWD": ground.folder}, set(ground.env))
         prefix = environment_of_project(runner, {}, state, ground)
-        python = f"{prefix}/bin/python"
-        rows = state.lines.get("VIRTUAL_ENV")
-        if not rows or not ground.where.is_file(python):
+        if rows := state.lines.get("VIRTUAL_ENV"):
+            yield from _lacking(name, prefix, rows[-1].file, state, ground)
+
+
+def _lacking(manager: str, prefix: str, file: str, state: State, ground: Ground) -> Iterator[Reached]:
+    """Yield the first program of the working folder that an environment lacks packages for, as its manager runs it."""
+    python, real = f"{prefix}/bin/python", ground.where.real_path(prefix)
+    state.values["PATH"] = f"{prefix}/bin:{ground.env.get('PATH', '')}"
+    for name in ground.programs(MOST_PROGRAMS) if ground.where.is_file(python) else ():
+        if NO_PROGRAM.fullmatch(name):
             continue
-        state.values["PATH"] = f"{prefix}/bin:{ground.env.get('PATH', '')}"
-        for file in ground.programs(MOST_PROGRAMS):
-            if NO_PROGRAM.fullmatch(file):
-                continue
-            found = StartedFile(
-                python, prefix_of(python, ground.where, ground.env), ground.where.real_path(prefix), (file,)
-            )
-            way = Reached(kind="task", at=f"{rows[-1].file}: {name} run {file}", state=state, argv=(name, "run", file))
-            if runs := tuple(lacking_pythons(found, way, ground)):
-                yield replace(way, runs=runs)
-                return
+        found = StartedFile(python, prefix_of(python, ground.where, ground.env), real, (name,))
+        way = Reached(kind="task", at=f"{file}: {manager} run {name}", state=state, argv=(manager, "run", name))
+        if runs := tuple(lacking_pythons(found, way, ground)):
+            yield replace(way, runs=runs)
+            return
 
 
 def _project(ground: Ground) -> str:
