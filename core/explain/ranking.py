@@ -45,6 +45,8 @@ BEHIND_MANY = frozenset({"upstream_packaging_bug", "requirement_broken", "progra
 """Causes whose messages are those of many others: a release that lacks a file says what a lost file says."""
 GAIN_OF_MANY = 0.7
 """Log-odds that they gain behind the first cause: 1.0 was best in cross-validation by sets; with less, bare symptoms keep their likely causes among five."""
+GAIN_BEHIND_NAMED = 1.5
+"""The same where an exact message names causes, which are often twins of one another (a library that is missing, or not searched), or where the text's history speaks for one of them."""
 
 
 def rank_causes(
@@ -60,7 +62,7 @@ def rank_causes(
     words = believe_words(reading, table).odds
     words = words if by_words else dict.fromkeys(words, 0.0)
     if not matching_clues(reading):
-        ranked = _in_order(max(words, key=lambda cause: words[cause]), words, by_words)
+        ranked = _in_order(max(words, key=lambda cause: words[cause]), words, GAIN_OF_MANY if by_words else 0.0)
         return tuple((cause, MAX_WORD_BELIEF * share, ()) for cause, share in zip(ranked, shares(words), strict=True))
     belief = believe_clues(reading, words)
     said = belief.said
@@ -72,7 +74,8 @@ def rank_causes(
     leader = first if alone and lead >= CLEAR_LEAD else best
     # Where words speak for another one, both are about equally likely.
     odds[leader] = max(odds.values())
-    order = _in_order(leader, odds, by_words)
+    gain = GAIN_BEHIND_NAMED if belief.named or belief.beside else GAIN_OF_MANY
+    order = _in_order(leader, odds, gain if by_words else 0.0)
     parts = shares(odds)
     sure = leader == first and alone and lead >= SURE_LEAD and leader not in OF_THE_MACHINE
     belief_of_all = MAX_TEXT_BELIEF if sure else min(MAX_TEXT_BELIEF, MAX_UNCLEAR_BELIEF / parts[0])
@@ -86,9 +89,8 @@ def rank_causes(
     )
 
 
-def _in_order(leader: str, odds: dict[str, float], by_words: bool) -> list[str]:
-    """Return the causes with the leader first; behind it, by their odds there."""
-    gain = GAIN_OF_MANY if by_words else 0.0
+def _in_order(leader: str, odds: dict[str, float], gain: float) -> list[str]:
+    """Return the causes with the leader first; behind it by their odds, to which ``BEHIND_MANY`` have ``gain`` added."""
     return sorted(odds, key=lambda c: (c != leader, -odds[c] - (gain if c in BEHIND_MANY else 0.0)))
 
 

@@ -104,6 +104,7 @@ TAKEN_FOR = {
     "linux\nCUDA_ERROR_NO_DEVICE on every partitioned H100 card; a whole one works": ("mig_misconfigured", ""),
     "Windows\nERROR: No matching distribution found for tensorflow-gpu==2.12": ("tf_native_windows_unsupported", ""),
     "Windows\nAssertionError: Torch not compiled with XPU enabled": ("framework_cpu_only_build", ""),
+    "I ran python in the clone of PyTorch\nModuleNotFoundError: No module named 'torch._C'": ("module_shadowed", ""),
     "Windows\nAssertionError: Torch not compiled with CUDA enabled\nIntel(R) Iris(R) Xe Graphics": (
         "other_maker_gpu",
         "",
@@ -575,3 +576,12 @@ def test_the_backends_that_xla_tries_are_no_maker() -> None:
         "xla_bridge.py:895] Unable to initialize backend 'rocm'\nCUDA_ERROR_NO_DEVICE: no CUDA-capable device"
     )
     assert "other_maker_gpu" not in {r.cause for r in told.causes[:3]}
+
+
+@pytest.mark.parametrize(
+    "line", ["/bin/sh: 1: g++: not found", "bash: gcc-12: command not found", "make: cc: not found"]
+)
+def test_a_shell_that_does_not_find_the_compiler_says_so(line: str) -> None:
+    told = explain(f"OS: linux\n{line}\nRuntimeError: Error building extension 'fused'")
+    assert told.causes[0].cause == "build_tools_missing"
+    assert "A compiler or header was not found." in told.causes[0].because

@@ -26,7 +26,7 @@ from tests.explain.threads import all_threads
 from tests.machines import wheel_machine
 
 TABLE = Path(resources.__path__[0], "knowledge", "words.json")
-MAX_BYTES = 1_300_000
+MAX_BYTES = 1_400_000
 UNSEEN_NOISE = (
     "Peel the potatoes, cut them into slices and put them into a buttered dish. Pour the cream over them.",
     "Wir treffen uns am Samstag um drei am Bahnhof und gehen dann zusammen in den Zoo.",
