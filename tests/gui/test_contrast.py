@@ -32,9 +32,9 @@ def colours(image: QImage, area: QRect) -> list[str]:
 
 
 def picture(window: QWidget) -> QImage:
-    """Return what a person sees."""
+    """Return what a person sees, a pixel for each point whatever the screen's scale."""
     QApplication.processEvents()
-    return window.grab().toImage()
+    return window.grab().toImage().scaled(window.size())
 
 
 def place(widget: QWidget) -> QRect:
