@@ -22,8 +22,9 @@ from core.probes.starting.projects.described_programs import described_ways
 from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.projects.uv_runs import uv_ways
 from core.probes.starting.services.scheduled import cron_ways
+from core.probes.starting.services.supervised import supervised_ways
 from core.probes.starting.services.systemd import service_ways
-from core.probes.starting.starters import first_line_ways, script_ways
+from core.probes.starting.starters import first_line_ways, launcher_ways, script_ways
 from tests.probes.starting.shells import ground
 
 PROGRAM = "import sys\nimport frame\nprint(frame)\n"
@@ -506,6 +507,65 @@ def test_a_table_of_jobs_in_the_working_folder(name: str, job: str, lacks: bool,
         assert ("No module named 'frame'" in real.stderr) is lacks
 
 
+MANAGED: dict[str, tuple[str, str]] = {
+    "uv is not there": ("PATH=/nowhere uv run main.py", "uv"),
+    "Poetry is not there, and its environment neither": ("PATH=/nowhere poetry run python main.py", "poetry"),
+    "by its own path": ("{home}/.local/bin/uv run main.py", ""),
+    "in a folder of PATH": ("PATH={home}/.local/bin uv run main.py", ""),
+}
+
+
+@pytest.mark.parametrize("case", MANAGED)
+def test_a_manager_that_the_path_of_a_job_lacks(case: str, home: Path):
+    start, name = MANAGED[case]
+    (home / "env").rename(home / "work/.venv")
+    write(
+        home,
+        {
+            "work/crontab": f"15 2 * * * cd {{home}}/work && {start}\n",
+            "work/pyproject.toml": "[project]\nname = 'x'\n",
+            ".local/bin/uv": "#!/bin/sh\n",
+        },
+    )
+    (home / ".local/bin/uv").chmod(0o755)
+    env, bare = pythons(home)
+    site = str(home / "work/.venv/lib" / VERSION / "site-packages")
+    env = replace(env, prefix=str(home / "work/.venv"), site_packages=(site,))
+    runs = [one for way in cron_ways(replace(here(home), pythons=(env, bare))) for one in way.runs]
+    assert [(one.name, one.path, one.lacks) for one in runs] == ([(name, "", ("frame",))] if name else [])
+
+
+BARE_START = "{home}/bare/bin/python main.py"
+KEPT: dict[str, tuple[dict[str, str], bool]] = {
+    "a unit": ({"work/deploy/x.service": UNIT.replace("{start}", BARE_START)}, True),
+    "a unit of another machine": ({"work/deploy/x.service": "[Service]\nExecStart=/usr/bin/python3 /app/main.py\n"}, False),
+    "a unit that is installed": (
+        {"work/deploy/x.service": UNIT.replace("{start}", BARE_START), ".config/systemd/user/x.service": UNIT.replace("{start}", "{home}/env/bin/python main.py")},
+        False,
+    ),
+    "a program of Supervisor": ({"work/deploy/x.conf": f"[program:x]\ncommand={BARE_START}\ndirectory={{home}}/work\n"}, True),
+    "settings of something else": ({"work/deploy/x.conf": f"[other]\ncommand={BARE_START}\n"}, True),
+    "a launcher": ({"work/x.desktop": f"[Desktop Entry]\nType=Application\nPath={{home}}/work\nExec={BARE_START}\n"}, True),
+    "a command of a data file": ({"work/jobs.yaml": f"nightly:\n  command: {BARE_START}\n"}, True),
+    "one of a container": ({"work/jobs.yaml": f"nightly:\n  image: x\n  command: {BARE_START}\n"}, False),
+    "one by its name": ({"work/jobs.yaml": "nightly:\n  command: python3 main.py\n"}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", KEPT)
+def test_what_a_project_keeps_for_its_place_in_the_system(case: str, home: Path):
+    files, lacks = KEPT[case]
+    write(home, files)
+    given = replace(here(home), pythons=pythons(home))
+    ways = (
+        *service_ways(given),
+        *supervised_ways(given),
+        *launcher_ways(given, given.session()),
+        *described_ways(given),
+    )
+    assert [one.lacks for way in ways for one in way.runs] == ([("frame",)] if lacks else [])
+
+
 ACTIVATE = (
     'VIRTUAL_ENV={home}/env\nexport VIRTUAL_ENV\nPATH="$VIRTUAL_ENV/bin:$PATH"\nexport PATH\n# source bin/activate\n'
 )
@@ -597,6 +657,8 @@ SCRIPTS: dict[str, tuple[str, bool | None]] = {
     "taken back": (f"{ACTIVATES}\ndeactivate\npython3 main.py", True),
     "by an alias, which scripts do not read": ("alias python3={home}/env/bin/python\npython3 main.py", True),
     "for a shell that a manager opens": ("poetry shell\npython3 main.py", False),
+    "by the name of its folder alone": ("export VIRTUAL_ENV={home}/env\npython3 main.py", True),
+    "that the next start asks for": ("if [ ! -d env ]; then\necho '. env/bin/activate'\nfi\npython3 main.py", False),
     "without any variable": ("env -i python3 main.py", True),
     "that is for people to do": (f"# {ACTIVATES}\necho '{ACTIVATES}'\npython3 main.py", False),
     "that a help text names": (f"cat <<END\n{ACTIVATES}\nEND\npython3 main.py", False),

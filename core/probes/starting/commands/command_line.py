@@ -184,11 +184,7 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
         elif name in ALONE and (alone := _with_own_environment(words, state, ground)):
             return alone
         elif name in RUNNERS:
-            known = "/" not in word and "PATH" not in state.open and UNKNOWN not in _searched(state)
-            is_there = not known or find_named(word, {"PATH": _searched(state)}, ground.where, "/")
-            behind = run_behind(name, words[1:], state, ground, (at.file, at.number))
-            found_by = _follow(behind, at, state, ground, depth + 1)
-            return found_by if is_there or not found_by else msgspec.structs.replace(found_by, without=name)
+            return _by_manager(words, at, state, ground, depth)
         elif name in ENGINES and (inner := run_in_container(words[1:], (at.file, at.number), state, ground)):
             words = inner
         elif name in SUBMITTERS and (job := handed_in(words, state.values.get("PWD", "/"), ground.where)):
@@ -205,6 +201,19 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
                 _read_by_itself(words, at, state, ground)
             return ended
     return None
+
+
+def _by_manager(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Return what an environment manager runs, which nothing in PATH may have."""
+    name, path = posixpath.basename(words[0]), _searched(state)
+    known = "/" not in words[0] and "PATH" not in state.open and UNKNOWN not in path
+    is_there = not known or find_named(name, {"PATH": path}, ground.where, "/")
+    behind = run_behind(name, words[1:], state, ground, (at.file, at.number))
+    found = _follow(behind, at, state, ground, depth + 1)
+    program = next((n for n, w in enumerate(words) if w.endswith(".py")), None)
+    if not found and not is_there and program and words[1] == "run":
+        found = StartedFile(name, "", arguments=tuple(words[program:]), is_gone=True, by_name=True)
+    return msgspec.structs.replace(found, without=name) if found and not is_there else found
 
 
 def _with_own_environment(words: list[str], state: State, ground: Ground) -> StartedFile | None:

@@ -31,12 +31,12 @@ OF_A_PERSONS_SHELL = late_pattern(OF_FUNCTIONS.pattern + r"|\b(?:workon|pyenv|mi
 """Those that may be functions of a shell into which a person sources a script."""
 ACTIVATION = late_pattern(
     r"(?:^|[\s;&|('\"])(?:[\"']?([^\s'\"]*)/bin/activate\b|(?:workon|(?:conda|mamba|micromamba)\s+activate)\s+[\"']?([^\s'\";&|)]+)"
-    r"|python[\d.]*=[\"']?([^\s'\"]*)/bin/python|(?:poetry|pipenv|hatch|pixi)\s+shell\b)"
+    r"|(?:python[\d.]*=(?=\S*/python)|VIRTUAL_ENV=)[\"']?([^\s'\"]+)|(?:poetry|pipenv|hatch|pixi)\s+shell\b)"
 )
 RUN_IT = frozenset((
-    ".", "source", "conda", "mamba", "micromamba", "workon", "alias", "poetry", "pipenv", "hatch", "pixi", *SHELL_NAMES,
+    ".", "source", "conda", "mamba", "micromamba", "workon", "alias", "export", "poetry", "pipenv", "hatch", "pixi", *SHELL_NAMES,
 ))  # fmt: skip
-"""What activates an environment, or means to: no shell of a script reads its aliases, or goes on in the shell of a manager."""
+"""What activates an environment, or means to: its name alone does nothing; no shell of a script reads its aliases, or goes on in the shell of a manager."""
 BY_ARGUMENTS = late_pattern(r"\$\{?[@*#1-9]|\bgetopts\b|\bshift\b|\bexpand_aliases\b")
 """What a script does by its arguments, or by aliases."""
 OF_SERVERS = ("package.json", "Procfile")
@@ -60,7 +60,10 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     if way.kind == "service":
         names = [f for f in names if not f.endswith((".service", ".conf"))]
     own = f"{way.at.partition(': ')[0]}\0"
-    whole = [(" ".join(way.argv), own), *((_reached(f, found, ground), f) for f in names if f not in followed)]
+    whole = [
+        (" ".join(w for w in way.argv if w not in names), own),
+        *((_reached(f, found, ground), f) for f in names if f not in followed),
+    ]
     for text, file in [(way.text, own)] if way.text else whole:
         head = re.match(r"#!\s*(/\S+)", text)
         by_itself = way.kind != "script" or head is not None
@@ -177,10 +180,11 @@ def _is_here(place: str | None, name: str | None, ground: Ground) -> bool:
     told = place or name or ""
     if "$" in told or (name and environment_of_conda(name, State(dict(ground.env)), ground, condas_places(ground))):
         return True
-    if not name and not told.startswith("/"):
-        return any(p.startswith(f"{ground.folder}/") for p in prefixes)
-    real = ground.where.real_path(told)
-    return any(told == posixpath.basename(p) or real == ground.where.real_path(p) for p in prefixes)
+    place = ground.where.join(ground.folder, told) if not name else told
+    if not told.startswith("/") and not name and any(p.startswith(f"{ground.folder}/") for p in prefixes):
+        return True
+    places, folders = (place, ground.where.real_path(place)), {*prefixes, *map(ground.where.real_path, prefixes)}
+    return any(told == posixpath.basename(f) or f"{p}/".startswith(f"{f}/") for p in places for f in folders)
 
 
 def is_double_clicked(way: Reached, ground: Ground) -> bool:

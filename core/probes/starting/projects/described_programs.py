@@ -152,7 +152,8 @@ def described_ways(ground: Ground) -> Iterator[Reached]:
         for folder in folders:
             for path in _files(folder, ground):
                 text = ground.where.text(path, MOST_BYTES + 1)
-                if text is not None and len(text) <= MOST_BYTES and _may_name(text, path, ground):
+                its_own = text is not None and len(text) <= MOST_BYTES and "[program:" not in text  # else Supervisor's
+                if text is not None and its_own and _may_name(text, path, ground):
                     yield from _programs(path, text, kind, state, ground)
 
 
@@ -231,7 +232,7 @@ class _Reader:
     def programs(
         self, node: Described, name: str, above: State
     ) -> Iterator[tuple[str, State, str, StartedFile | None]]:
-        """Yield name, variables and environment of each program in a part of the file; of another Python, what it starts."""
+        """Yield name, variables and environment of each program in a part of the file, and what it starts."""
         if isinstance(node, list):
             for each in node:
                 called = next(
@@ -248,7 +249,7 @@ class _Reader:
             if prefix or (found and found.prefix):
                 seen.setdefault(prefix, (its, found))
         for prefix, (its, found) in seen.items():
-            yield name, its, prefix, None if prefix else found
+            yield name, its, prefix, found
         for key, inner in node.items():
             if (
                 _plain(key) not in (*OF_VARIABLES, "volumes")
