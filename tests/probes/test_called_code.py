@@ -95,6 +95,30 @@ class Words:
 if __name__ == "__main__":
     from speech.vectors import Words
 """,
+    "speech/steps.py": """
+from speech import choice
+
+if choice.backend() == "no_such_backend":
+    from speech.other_steps import OtherStep as Own
+elif choice.backend() == "json":
+    from speech.own_steps import OwnStep as Own
+else:
+    class Own:
+        pass
+
+class Adam(Own):
+    def __init__(self, rate=0.1, name=None, **kwargs):
+        super().__init__(name=name, **kwargs)
+""",
+    "speech/choice.py": "def backend():\n    return ''.join(('js', 'on'))\n",
+    "speech/own_steps.py": """
+class OwnStep:
+    def __init__(self, name=None, **kwargs):
+        if kwargs.pop("decay", None) is not None:
+            print("decay has no effect")
+        if kwargs:
+            raise ValueError(f"not recognized: {kwargs}")
+""",
     "speech/models.py": """
 class Base:
     def prepare(self):
@@ -547,6 +571,9 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "one that works with what it is given": ("import speech\nspeech.given_up(2)\n", None),
     "one that the program tries": ("import speech\ntry:\n    speech.given_up()\nexcept NotImplementedError:\n    pass\n", None),
     "a class that its module names again as a program": ("import speech.vectors\nspeech.vectors.Words(size=3)\n", ("no parameter", "speech", "size")),
+    "a keyword that is left": ("from speech.steps import Adam\nAdam(lr=0.1)\n", ("no parameter", "speech", "lr")),
+    "one that is taken out": ("from speech.steps import Adam\nAdam(decay=0.1, name='a')\n", None),
+    "one that the program catches": ("from speech.steps import Adam\ntry:\n    Adam(lr=0.1)\nexcept ValueError:\n    Adam(0.1)\n", None),
     "a module that was tried": ("import speech\nspeech.rotate(20)\n", ("absent", "not_there", "")),
     "a distribution that is asked for its release": ("import speech\nspeech.four_bits()\n", ("absent", "no_such_quantizer", "")),
     "a module that is not needed": ("import speech\nspeech.may_do_without()\n", None),

@@ -168,6 +168,20 @@ def test_a_package_that_a_program_imports_reads_variables_of_other_names(
     assert tuple(v for r in vocabulary.look(asking) for v in r.unknown) == refused
 
 
+@pytest.mark.parametrize(("program", "refused"), [("import lightning\n", ("node0",)), ("import json\n", ())])
+def test_so_does_one_whose_own_variables_are_in_the_table(tmp_path: Path, program: str, refused: tuple[str, ...]):
+    write(
+        tmp_path,
+        f"{SITE}/lightning/fabric/ranks.py",
+        "import os\ndef rank():\n    return int(os.environ['NODE_RANK'])\n",
+    )
+    write(tmp_path, f"{SITE}/lightning/__init__.py", "")
+    write(tmp_path, f"{SITE}/lightning-2.5.dist-info/RECORD", "lightning/__init__.py,,\nlightning/fabric/ranks.py,,\n")
+    write(tmp_path, "/work/train.py", program)
+    asking = replace(asked(tmp_path, {"NODE_RANK": "node0"}, "lightning"), script_folder="/work")
+    assert tuple(v for r in vocabulary.look(asking) for v in r.unknown) == refused
+
+
 @pytest.mark.parametrize(
     ("value", "refused"), [("/lib/a.so", ()), ("/gone/a.so", ("/gone/a.so",)), ("/lib", ("/lib",)), ("a.so", ())]
 )

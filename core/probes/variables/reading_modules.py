@@ -60,18 +60,16 @@ def reading_modules(
     owned |= {n for _reader, names in wanted.values() for n in names}
     for reader, path, name in _named_as_a_folder([n for n in given if n not in owned], python, where):
         wanted.setdefault(path, (reader, set()))[1].add(name)
-    for reader, path, name in _of_imported(
-        {n for n in given if n not in owned}, {r for r, _n in wanted.values()}, python, request, where
-    ):
+    for reader, path, name in _of_imported({n for n in given if n not in owned}, python, request, where):
         wanted.setdefault(path, (reader, set()))[1].add(name)
     yield from ((reader, path, frozenset(names)) for path, (reader, names) in wanted.items())
 
 
 def _of_imported(
-    names: set[str], known: set[str], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
+    names: set[str], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the modules of packages that programs of the working folder import and that have another package's, or nobody's, variable in their
-    text, as (distribution, file, variable): rembg reads U2NET_HOME. ``known``: distributions whose modules are read anyway.
+    text, as (distribution, file, variable): rembg reads U2NET_HOME.
     """
     asked = {
         n for n in names if "_" in n and (PLACE.search(n) or not n.startswith(tuple(f"{s}_" for s in OF_THE_SYSTEM)))
@@ -80,7 +78,7 @@ def _of_imported(
     imported = {m.partition(".")[0].upper() for p in programs for node in p.statements for m in modules_imported(node)}
     owners = dict(_folders(imported, python, where))
     frameworks = {row.module for row in module_table().modules}  # large, and their variables are in the table
-    mine = [m for m in owners if m not in frameworks and owners[m] not in known and not _is_in_table(owners[m])]
+    mine = [m for m in owners if m not in frameworks]
     for module in mine[:MOST_IMPORTED]:
         request.watch.check()
         for path in (
@@ -88,10 +86,6 @@ def _of_imported(
         ):
             text = where.text(path, MOST_RECORD) or ""
             yield from ((owners[module], path, n) for n in sorted(asked) if n in text)
-
-
-def _is_in_table(reader: str) -> bool:
-    return any(re.fullmatch(source.readers, reader) for source in code_sources())
 
 
 def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> tuple[tuple[str, str, str], ...]:

@@ -148,6 +148,10 @@ class CalledCode:
         asked = [n.id for n in walk(node.test) if isinstance(n, ast.Name) and SAYS_WHETHER.search(n.id)]
         imported = {name: value for name in asked if (value := self.availability(scope, name)[0]) is not UNKNOWN}
         its = truth_of(node.test, Values(scope.modules, {**scope.values, **imported}), self._around)
+        match node.test:
+            case ast.Compare(left=ast.Call(args=[]), ops=[ast.Eq()], comparators=[ast.Constant(value=str(word))]):
+                # Keras takes the parts of the backend that it is told; all of them have one form, and what is not installed has none
+                its = self._around.is_installed(word) if its is None and word.isidentifier() else its
         if its is None:
             _forget(scope, *stored_names([node]))
         else:

@@ -26,7 +26,7 @@ from core.probes.python.following.callees import (
     too_many_places,
 )
 from core.probes.python.following.followed_frame import Ended, Frame, Steps
-from core.probes.python.following.handed_on import takes_out
+from core.probes.python.following.handed_on import taken_out
 from core.probes.python.text.bound_names import stored_names
 from core.probes.python.text.evaluation import truth_of, value_of
 
@@ -152,9 +152,11 @@ class Calls:
                 raise
             at = path_text(f"{frame.path}:{call.lineno}")
             what = msgspec.structs.replace(e.what, call=its.name, called_at=at)
-            if what.kind == "refused" and what.name:  # by the function itself: it is this line that asks for it
+            if (
+                what.name and not what.function and what.kind in ("refused", "no parameter")
+            ):  # by the function itself: this line asks for it
                 what = msgspec.structs.replace(
-                    what, importer=path_text(frame.path), line=call.lineno, asked_by="", called_at=""
+                    what, function=its.name, importer=path_text(frame.path), line=call.lineno, asked_by="", called_at=""
                 )
             raise Ended(what, e.error) from None
         frame.lines[0] = call.lineno
@@ -200,8 +202,8 @@ class Calls:
             made.values |= {name: value} if missing else {}
             made.releases |= {name: (missing,)} if missing else {}
         made.forget(own)
-        if args.kwarg and not takes_out(its.node, args.kwarg.arg):
-            left = [word for word in _keywords(call, frame) if word not in names]
+        if args.kwarg and (out := taken_out(its.node, args.kwarg.arg)) is not None:
+            left = [word for word in _keywords(call, frame) if word not in names and word not in out]
             made.passed_on[args.kwarg.arg] = tuple(left)
         made.values |= given_values(its, call, lambda node: value_of(node, frame.known, self._doing))
         if its.of is not None and its.is_bound and (args.args or its.fields):

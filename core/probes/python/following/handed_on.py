@@ -7,6 +7,7 @@ Source: https://docs.python.org/3/reference/compound_stmts.html#function-definit
 from __future__ import annotations
 
 import ast
+from collections.abc import Container
 
 from core.common.syntax_tree import chain_of, walk
 from core.probes.python.text.evaluation import swallows_errors
@@ -83,10 +84,25 @@ def _gives_all_places(call: ast.Call, by: ast.FunctionDef) -> bool:
     return False
 
 
-def takes_out(node: ast.FunctionDef, name: str, *, but_adds: bool = False) -> bool:
+def taken_out(node: ast.FunctionDef, name: str) -> frozenset[str] | None:
+    """Return the keywords that a function takes out of what its ``**`` parameter got by spelling them; None where it may take out others."""
+    spelt = {
+        n.func.value: n.args[0].value
+        for n in walk(node)
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and chain_of(n.func) == (name, "pop")
+        and n.args
+        and isinstance(n.args[0], ast.Constant)
+        and isinstance(n.args[0].value, str)
+    }
+    return None if takes_out(node, name, spelt=spelt) else frozenset(spelt.values())
+
+
+def takes_out(node: ast.FunctionDef, name: str, *, but_adds: bool = False, spelt: Container[ast.expr] = ()) -> bool:
     """Whether a function may take something out of what its ``**`` parameter got, or put another in its place.
 
-    ``but_adds``: a new value that is made of all that it has (``dict(list(more.items()) + list(kwargs.items()))``) is none.
+    ``spelt``: where it takes out what it spells. ``but_adds``: a new value that is made of all that it has (``dict(list(more.items()) + list(kwargs.items()))``) is none.
     """
     kept = {id(n) for top in walk(node) if but_adds and _adds(top, name) for n in walk(top)}
     for n in walk(node):
@@ -95,7 +111,9 @@ def takes_out(node: ast.FunctionDef, name: str, *, but_adds: bool = False) -> bo
                 return True
             case ast.Subscript(value=ast.Name(id=its), ctx=ast.Del()) if its == name:
                 return True
-            case ast.Attribute(value=ast.Name(id=its), attr="pop" | "popitem" | "clear") if its == name:
+            case ast.Attribute(value=ast.Name(id=its) as place, attr="pop" | "popitem" | "clear") if (
+                its == name and place not in spelt
+            ):
                 return True
             case ast.Call(args=several) if any(isinstance(a, ast.Name) and a.id == name for a in several):
                 return True  # another function may

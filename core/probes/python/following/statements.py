@@ -300,6 +300,10 @@ class Statements:
         yield from self._called(node.test, frame)
         self._look_up(node.test, frame)
         its, releases = self._judged(node.test, frame)
+        words = frame.passed_on.get(node.test.id, ()) if isinstance(node.test, ast.Name) else ()
+        if words and ends_with_raise(node.body):  # it takes no keyword that is left
+            top = frame.name.partition(".")[0]
+            raise self.end("no parameter", frame, top, self._found.find(top), words[0], "ValueError")
         if its is None:
             frame.forget(stored_names([node]))
             return not may_return(node)
