@@ -70,6 +70,8 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = 
     check = CHECK_OF_ANY_PROGRAM if OTHER_PROGRAM in marks and _CHECK_OF_PYTHON.search(check) else check
     # a page whose cause has no check in the table ends with its own
     chosen, page = _page(r.cause, marks, bool(first), [] if check else rest)
+    if OTHER_PROGRAM in marks and page and _CHECK_OF_PYTHON.search(page[-1]):
+        page = page[:-1]
     steps = "\n".join(
         part for part in (*chosen, *first, *page, *(rest if check else ()), _(check) if check else "") if part
     )

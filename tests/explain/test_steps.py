@@ -79,6 +79,8 @@ def test_the_first_cause_has_the_exact_step(text: str, step: str) -> None:
         ("OS: linux\nRuntimeError: Failed to find C compiler. Please specify via CC", "1. C compiler and headers on Linux", "triton-windows"),
         ("I have an M2 mac\nAssertionError: Torch not compiled with CUDA enabled", "1. Apple", "Intel"),
         ("Unable to initialize backend 'cuda': Unexpected PJRT_Client_Create_Args size: expected 88, got 72.", "JAX, all parts", "NAME"),
+        ("_pickle.UnpicklingError: Weights only load failed.", "A model: compare", "NAME"),
+        ("OS: linux\nERROR: Could not install packages due to an OSError: [Errno 28] No space left on device", "First remove what stopped it", "NAME"),
         ("ERROR: No matching distribution found for torchao==0.6", "If pip finds no package", "PACKAGE"),
         ("error loading model: unknown model architecture: 'qwen3moe'", "Take the newest release of the program that loads the model", "Device-side assert"),
         ("ImportError: cannot import name 'numpy_support' from 'numba' (numba/__init__.py)", "See the release of what is called: python -m pip show numba", "NAME"),
@@ -165,6 +167,7 @@ def test_an_answer_ranks_its_cause_first_and_leads_on() -> None:
     [
         ("System.EntryPointNotFoundException in Microsoft.ML.OnnxRuntime.dll", "Microsoft.ML.OnnxRuntime.Gpu", "pip"),
         ("ollama 0.5 runs on the CPU, its package was built without CUDA", "ollama-cuda", "pip"),
+        ("ollama, RX 6600: amdgpu is not supported, gpu_type=gfx1032; the model runs on the CPU", "/dev/kfd", r"torch\."),
         ("ollama in Python: import torch; AssertionError: Torch not compiled with CUDA enabled", "pip install", "cargo build"),
     ],
 )  # fmt: skip
