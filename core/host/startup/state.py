@@ -63,6 +63,9 @@ class Followed(msgspec.Struct):
     unclear: set[str] = msgspec.field(default_factory=set)
     """Files with something that reading did not follow, and that may change variables: text that shows only as the script runs."""
 
+    with_functions: set[str] = msgspec.field(default_factory=set)
+    """Files whose shell may have functions of start-up files."""
+
     def knows(self, file: str) -> bool:
         """Whether all that a file does to its shell's variables was followed."""
         return file in self.whole and file not in self.unclear

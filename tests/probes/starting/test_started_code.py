@@ -647,6 +647,11 @@ SCRIPTS: dict[str, tuple[str, bool | None]] = {
     "beside the script": (f"{ACTIVATES} &\nwait\npython3 main.py", True),
     "in a command's output": (f"x=$({ACTIVATES})\npython3 main.py", True),
     "in a shell of its own": (f"bash -c '{ACTIVATES}'\npython3 main.py", True),
+    "in a shell that a wrapper starts": (f"timeout 9 bash -c '{ACTIVATES}'\npython3 main.py", True),
+    "before a log-in shell, whose files may have functions": (
+        f"{ACTIVATES}\nbash -lc 'PATH={{home}}/bare/bin:/usr/bin; python3 main.py'",
+        True,
+    ),
     "in what another shell reads": (f"bash <<'END'\n{ACTIVATES}\nEND\npython3 main.py", True),
     "with the start in what another shell reads": (f"bash <<END\n{ACTIVATES}\npython3 main.py\nEND", None),
     "in a function that nobody calls": (f"f() {{\n{ACTIVATES}\n}}\npython3 main.py", True),

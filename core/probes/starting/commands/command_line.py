@@ -440,7 +440,7 @@ def _read(  # noqa: PLR0917 - what a script is given
     reader.ends_on_error = bool(_errexit(text.partition("\n")[0])) if text.startswith("#!") else False
     reader.read_files(own)
     if knows_conda or (shell == "bash" and state.values.get("BASH_ENV")):
-        state.followed.unclear.add(own)  # start-up files may have defined functions
+        state.followed.with_functions.add(own)
     found = _last_started(reader, own, path, line, ground, depth)
     if found is None:
         return None

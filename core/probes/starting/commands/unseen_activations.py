@@ -67,7 +67,8 @@ def may_lead_elsewhere(found: StartedFile, way: Reached, ground: Ground) -> bool
     for text, file in [(way.text, own)] if way.text else whole:
         head = re.match(r"#!\s*(/\S+)", text)
         by_itself = way.kind != "script" or head is not None
-        of_functions = OF_FUNCTIONS if by_itself else OF_A_PERSONS_SHELL
+        without_functions = by_itself and file not in way.state.followed.with_functions
+        of_functions = OF_FUNCTIONS if without_functions else OF_A_PERSONS_SHELL
         leads = of_functions if way.state.followed.knows(file) else ACTIVATES
         for row in (r for r in text.splitlines() if not r.lstrip().startswith("#")):
             if windows and RUN_BY_CONDA.search(row):
@@ -153,7 +154,8 @@ def _activates(nodes: Iterable[Node], ground: Ground) -> bool:
         inner: list[Iterable[Node]] = []
         match node:
             case Simple(words=words):
-                first = words[0].text
+                shells = [w.text for w in words if w.text in SHELL_NAMES and words[0].text not in ("echo", "printf")]
+                first = next(iter(shells), words[0].text)
                 given = (w.text for w in words if first not in ("cat", "tee"))
                 inner = [parse(text[1:].strip('"')) or [] for text in given if text.startswith(INPUT)]
                 told = ACTIVATION.search(" ".join(w.text for w in words if not w.text.startswith(INPUT)))
