@@ -154,8 +154,8 @@ def _reached(started: StartedFile, tried: list[StartedFile], rows: Rows, ends: E
     """Return a start with what a batch file does to it."""
     first = next((t for t in tried if t.is_gone), None)
     its = replace(first, arguments=started.arguments) if first else started
-    lost_row = rows.lost_behind()
-    its = _no_command(its, lost_row[1], Place(path, lost_row[0])) if lost_row and not its.ended_at else its
+    number, option = rows.lost_behind()
+    its = _no_command(its, option, Place(path, number)) if option and not its.ended_at else its
     its = replace(its, passed_over=(*its.passed_over, *((path, n) for n in rows.passed_over)))
     return replace(its, **ends.found) if ends.found else its
 

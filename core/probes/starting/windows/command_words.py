@@ -63,6 +63,18 @@ def words_of_line(text: str) -> list[str]:
     return [*words, word] if there else words
 
 
+_GOES_ON = {
+    "^": late_pattern(r"[ \t](?:[\\`][ \t]*|\^[ \t]+)\r?\Z"),
+    "`": late_pattern(r"[ \t](?:[\\^][ \t]*|`[ \t]+)\r?\Z"),
+}
+"""The sign with which a shell joins lines -> how a line would go on in another shell, or ends with a blank behind that sign."""
+
+
+def option_left_behind(line: str, following: str, sign: str) -> str:
+    """Return the first word of the next line, if it is an option that a line should go on with, and does not; else nothing."""
+    return following.split(maxsplit=1)[0] if following.lstrip().startswith("-") and _GOES_ON[sign].search(line) else ""
+
+
 def without_outer_marks(line: str, is_program: Callable[[str], bool]) -> str:
     """Return what ``cmd /c`` runs of a line: it takes the first and the last quotation mark away, unless there are two alone, and the name of a
     program between them that has a blank and none of cmd.exe's signs (``cmd /?``).

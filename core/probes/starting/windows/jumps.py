@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from core.common.late_pattern import late_pattern
+from core.probes.starting.windows.command_words import option_left_behind
 from core.probes.starting.windows.giving_up import ASKS_FOR_A_FILE, ASKS_WHETHER_IT_FAILED
 
 MOST_LINES = 2000
 _CONTINUED = late_pattern(r"(?:[^\"^\r\n]|\"[^\"\r\n]*\"|\^.)*\^")
 """A line that goes on in the next one: its last letter is a caret outside quotation marks that no other caret escapes."""
-_MEANT_TO = late_pattern(r"[ \t](?:[\\`][ \t]*|\^[ \t]+)\Z")
-"""How a line would go on in bash or PowerShell, and one whose caret stands before a blank."""
 _JUMP = late_pattern(r"(?i)(?:(if\s.*?)\s*\(?\s*)?\bgoto\s*:?(?!eof\b)([\w.-]+)\s*\)?\s*\Z")
 _SUCCEEDED = late_pattern(r"(?i)if\s+\"?[%!]errorlevel[%!]\"?\s*(?:==|equ)\s*\"?0\"?\s*")
 
@@ -36,12 +35,10 @@ class Rows:
             self._next += 1
             yield self._rows[self._next - 1]
 
-    def lost_behind(self) -> tuple[int, str] | None:
-        """Return number and first word of the line behind this one, if it holds options that this one should go on with, and does not."""
-        if not _MEANT_TO.search(self._rows[self._next - 1][1]) or self._next >= len(self._rows):
-            return None
-        number, row = self._rows[self._next]
-        return (number, row.split()[0]) if row.lstrip().startswith("-") else None
+    def lost_behind(self) -> tuple[int, str]:
+        """Return number and first word of the line behind this one, if it holds options that this one should go on with; no word if it does not."""
+        number, row = self._rows[self._next] if self._next < len(self._rows) else (0, "")
+        return number, option_left_behind(self._rows[self._next - 1][1], row, "^")
 
     def jumps(
         self,

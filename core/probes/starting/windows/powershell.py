@@ -21,6 +21,7 @@ from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, fill
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import value_of
+from core.probes.starting.windows.command_words import option_left_behind
 
 POWERSHELL = re.compile(r"(powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
 SCRIPT = ".ps1"
@@ -70,42 +71,39 @@ def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run
     if profile and not refuses:
         apply_profiles(EDITIONS[edition[1].lower()], state, ground)
     follower = _Follower(state, ground, run)
+    follower.unknown = JOIN if edition[1].lower() == "powershell" else ()
     if named == "-file":
         place = follower.within(rest[0])
         found = follower.script(rest[0])
-        if found and edition[1].lower() == "powershell" and (joined := _joined(ground.read(place) or "")):
-            return msgspec.structs.replace(
-                found, ended_at=f"{place}:{joined[0]}", ended_by="no command", first=joined[1]
-            )
         return _refused(found, place) if refuses else found
     follower.refuses = refuses
     found = follower.text(" ".join(rest), "", 0)
     return _refused(found, follower.refused) if follower.refused else found
 
 
-def _joined(text: str) -> tuple[int, str] | None:
-    """Return the first line of a script that joins commands as PowerShell 7 does, and by what: Windows PowerShell refuses the whole script."""
-    pieces = _PIECE.finditer(text[:MOST_CHARACTERS])
-    return next(((text.count("\n", 0, p.start()) + 1, p[0]) for p in pieces if p["end"] in JOIN), None)
-
-
-_LOST = late_pattern(r"(?m)[ \t](?:[\\^][ \t]*|`[ \t]+)\r?\n[ \t]*(-[\w-]+)")
-"""How a command would go on in other shells, and behind a blank; what stands in the next line begins with an option."""
 _NO_CALL = late_pattern(
     r"(?im)^[ \t]*((['\"])[^'\"\r\n]+\.(?:exe|bat|cmd|ps1)\2)[ \t]+(?:[\w$.\\'\"]|--|-(?:m|c|u|[BIEsSWX])(?![\w-]))"
 )
 """A program in quotation marks without ``&``, and its arguments."""
 
 
-def _refused_line(text: str) -> tuple[int, str] | None:
-    """Return number and first word of a line for which every PowerShell refuses the whole script; None for none."""
-    plain = fill(_NO_CODE, lambda m: "\n" * m[0].count("\n"), text)
-    for found in (*_LOST.finditer(plain), *_NO_CALL.finditer(plain)):
+def _refused_line(text: str, joins: tuple[str, ...] = ()) -> tuple[int, str] | None:
+    """Return number and first word of a line for which PowerShell refuses the whole script; None for none.
+
+    ``joins``: as of ``_Follower.unknown``.
+    """
+    plain = fill(_NO_CODE, lambda m: "\n" * m[0].count("\n"), text[:MOST_CHARACTERS])
+    lines = plain.split("\n")
+    for number, (line, following) in enumerate(pairwise(lines), 2):
+        option = option_left_behind(line, following, "`")
+        if option and "\n".join(lines[: number - 1]).count('"') % 2 == 0:
+            return number, option
+    for found in _NO_CALL.finditer(plain):
         before = plain[: found.start()]
-        goes_on = found[1].startswith(("'", '"')) and before.rstrip()[-1:] in ("`", ",", "|", "=", "+", "(")
-        if before.count('"') % 2 == 0 and not goes_on:
+        if before.count('"') % 2 == 0 and before.rstrip()[-1:] not in ("`", ",", "|", "=", "+", "("):
             return plain.count("\n", 0, found.start(1)) + 1, found[1]
-    return None
+    joined = (p for p in _PIECE.finditer(plain) if p["end"] in joins) if joins else ()
+    return next(((plain.count("\n", 0, p.start()) + 1, p[0]) for p in joined), None)
 
 
 _NO_CODE = late_pattern(r"(?s)<#.*?#>|@(['\"])[ \t]*\r?\n.*?\r?\n\1@")
@@ -267,6 +265,8 @@ class _Follower:
         self.functions: dict[str, tuple[Statement, ...]] = {}
         self.ended = False
         self.depth = 0
+        self.unknown: tuple[str, ...] = ()
+        """Signs between commands that this edition does not know."""
         self.refuses = False
         """Whether scripts are refused: what they start is only looked for."""
         self.refused = ""
@@ -281,7 +281,7 @@ class _Follower:
         if text is None:
             return None
         self.state.files += [place] if place not in self.state.files else []
-        found, refused = self.text(text, place, 1), _refused_line(text)
+        found, refused = self.text(text, place, 1), _refused_line(text, self.unknown)
         if found is None or not refused:
             return found
         return msgspec.structs.replace(found, ended_at=f"{place}:{refused[0]}", ended_by="no command", first=refused[1])
