@@ -168,6 +168,22 @@ def test_a_package_that_a_program_imports_reads_variables_of_other_names(
     assert tuple(v for r in vocabulary.look(asking) for v in r.unknown) == refused
 
 
+@pytest.mark.parametrize(
+    ("code", "refused"),
+    [
+        ("SIZE = int(os.environ.get('SIZE', '8'))\n", ("8 # few",)),
+        ("os.environ['SIZE'] = '8'\nSIZE = int(os.environ['SIZE'])\n", ()),
+        ("try:\n    SIZE = int(os.environ['SIZE'])\nexcept ValueError:\n    SIZE = 8\n", ()),
+        ("print(os.environ.get('SIZE'))\n", ()),
+    ],
+)
+def test_what_the_persons_own_program_makes_of_a_variable(tmp_path: Path, code: str, refused: tuple[str, ...]):
+    write(tmp_path, "/work/train.py", f"import os\n{code}")
+    its = python(prefix="/env", site_packages=(SITE,), ways=("--python",))
+    found = vocabulary.look(replace(request(tmp_path, {"SIZE": "8 # few"}, pythons=(its,)), script_folder="/work"))
+    assert [(r.unknown, r.sure) for r in found] == ([(refused, False)] if refused else [])
+
+
 @pytest.mark.parametrize(("program", "refused"), [("import lightning\n", ("node0",)), ("import json\n", ())])
 def test_so_does_one_whose_own_variables_are_in_the_table(tmp_path: Path, program: str, refused: tuple[str, ...]):
     write(

@@ -40,6 +40,7 @@ from core.probes.driver.libraries import search_folders
 from core.probes.probe import ProbeRequest
 from core.probes.python.locations import working_folder
 from core.probes.python.programs.own_programs import idle_distributions, is_part_idle
+from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.search.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
@@ -271,6 +272,23 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
         for row in ended_by_variables(rows, python, request, where, asked):
             if (row.variable, row.unknown[0]) not in told_values:
                 yield row
+    yield from _by_programs(given, request, where)
+
+
+def _by_programs(given: Mapping[str, dict[str, None]], request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the values that the person's own programs cannot accept: ``int(os.environ["BATCH_SIZE"])``. One that a program sets itself
+    counts as right.
+    """
+    python = next((p for p in request.seen.pythons or () if p.is_wanted), None)
+    for program in own_programs(request, where) if python and given else ():
+        its = {
+            n: v
+            for n, v in given.items()
+            if n in program.text
+            and not re.search(rf"[\"']{n}[\"'](?:\][ \t]*=(?!=)|[ \t]*:)|override[ \t]*=[ \t]*True", program.text)
+        }
+        if its and python:
+            yield from (replace(row, sure=False) for row in _of_module(program.path, "", its, python, where))
 
 
 NOT_ASKED = (
