@@ -60,7 +60,6 @@ assert sys.platform == "win32"
 DRAWN, ODD, LATE = "drawn-", "drawn-healthy-", "drawn-late-"
 PUBLISHED = "upstream_packaging_bug"
 TOOLS = "build_tools_missing"
-PATH_WRONG = "cuda_path_env_wrong"
 GONE = (BROKEN, HALF)
 LIBS = HOME / "pylibs"
 MODELS = HOME / "models"
@@ -359,8 +358,6 @@ LAST: tuple[Scene, ...] = (
     Scene(f"{LATE}encoding-misspelt", "numpy", (VALUE,), numpys(users(PYTHONIOENCODING="uft-8"), does()), names="PYTHONIOENCODING", runs=script(), folder=PROJECT),
     Scene(f"{LATE}hf-home-is-a-file", "numpy", (VALUE,), numpys(HUBS, text(MODELS / "hf", "x"), users(HF_HOME=str(MODELS / "hf")), HUB), names="HF_HOME", runs=script(), folder=PROJECT),
     Scene(f"{LATE}warnings-are-errors", "numpy", (VALUE,), numpys(WARNS, users(PYTHONWARNINGS="error"), does("import librosaish")), names="PYTHONWARNINGS", runs=script(), folder=PROJECT),
-    # https://github.com/pytorch/pytorch/issues/13870: a value of Linux
-    Scene(f"{LATE}cuda-home-of-linux", "torch", (PATH_WRONG, VALUE, NOT_INHERITED), torch_of_pip(users(CUDA_HOME="/usr/local/cuda"), does("import os", "import subprocess", "from torch.utils.cpp_extension import CUDA_HOME", "", "print(subprocess.check_output([os.path.join(CUDA_HOME, 'bin', 'nvcc'), '--version']))")), names="CUDA_HOME", runs=script(), folder=PROJECT),
     Scene(f"{LATE}healthy-warnings-that-are-hidden", "numpy", (), numpys(WARNS, users(PYTHONWARNINGS="ignore", PYTHONIOENCODING="utf-8", HF_HOME="%USERPROFILE%\\hf"), HUBS, does("import librosaish", "# -*- Größe")), runs=script(), folder=PROJECT),
     Scene(f"{LATE}healthy-program-with-its-encoding", "numpy", (), numpys(text(PROJECT / "train.py", ("# -*- coding: cp1252 -*-\n# Größe\n" + STARTED).encode("cp1252")), pth(f"{LIBS}\n"), project("check.py", "import mytools\n")), runs=script(), folder=PROJECT),
     Scene(f"{LATE}healthy-checkpoint-with-arguments", "torch", (), torch_of_pip(checkpoint(ARGUMENTS), loads(", weights_only=False")), runs=script(), folder=PROJECT),
