@@ -391,6 +391,12 @@ def test_a_program_in_an_encoding_that_python_does_not_read(tmp_path: Path, data
     assert refused == bool(encoding) or b"import os" in data
 
 
+def test_an_old_script_beside_other_programs(tmp_path: Path):
+    lay_out(tmp_path, {"main.py": "import clip\n"}, INSTALLED)
+    (tmp_path / "work/old.py").write_bytes("import clip  # Größe\n".encode("cp1252"))
+    assert [(e.name, e.others_find_theirs) for e in ends_in(tmp_path)] == [("?", True)]
+
+
 def test_a_module_with_odd_letters_that_another_program_imports(tmp_path: Path):
     lay_out(tmp_path, {"main.py": "import clip\nimport parts\n"}, INSTALLED)
     (tmp_path / "work/parts.py").write_bytes("import clip  # Größe\n".encode("cp1252"))

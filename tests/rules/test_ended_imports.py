@@ -159,6 +159,7 @@ def test_a_program_that_python_cannot_read(encoding: str, why: str, advice: str)
     assert found.fix
     assert "UTF-8" in found.fix.title
     assert advice in found.fix.advice
+    assert card(seen(replace(end, others_find_theirs=True))).severity == Severity.NOTE
 
 
 def test_a_package_of_an_unknown_name_is_not_guessed():

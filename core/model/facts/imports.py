@@ -142,7 +142,8 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     lacks_package: bool = False
     """absent: a program asks for a package that its environment does not have; nothing installed asks for it."""
     others_find_theirs: bool = False
-    """With ``lacks_package``: other programs in that folder use the environment's packages, and find all that they import."""
+    """With ``lacks_package``: other programs in that folder use the environment's packages, and find all that they import. damaged, with an
+    encoding: others there use the packages, too."""
     elsewhere: tuple[str, ...] = ()
     """With ``lacks_package``: environments of this machine that have the package; or the line of a .pth file ("C:\\libs\\a.pth:2") in a folder
     of PYTHONPATH, where Python reads none."""

@@ -165,7 +165,17 @@ def _in_other_encodings(folder: str, search: ModuleSearch, where: Sysroot) -> It
         text = data.decode("utf-16" if encoding == "UTF-16" else "latin-1", "replace") if encoding else ""
         if encoding and _uses_packages(text, search):
             path = path_text(one.path)
-            yield EndedImport(starts=(path,), importer="", line=0, wanted=one.name, kind="damaged", name=encoding, path=path)  # fmt: skip
+            others = any(_uses_packages(p.text, search) for p in programs if p.path != one.path)
+            yield EndedImport(
+                starts=(path,),
+                importer="",
+                line=0,
+                wanted=one.name,
+                kind="damaged",
+                name=encoding,
+                path=path,
+                others_find_theirs=others and encoding != "UTF-16",
+            )
 
 
 def _followed(

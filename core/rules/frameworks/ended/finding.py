@@ -150,6 +150,8 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
         may_belong_elsewhere(home, ended) or (ended.others_find_theirs and not ended.elsewhere)
     ):
         return NOTE
+    if ended.kind == "damaged" and ended.others_find_theirs:
+        return NOTE  # a script of Python 2, say, that nobody runs any more
     if is_of_programs(home, ended):
         return home.severity if ended.kind == "damaged" and not ended.name else min(home.severity, WARNING)
     worked = any(t.framework in consumers and t.reached != "nothing" and not t.problem for t in home.trials)
