@@ -5,10 +5,11 @@ from __future__ import annotations
 from core.common.i18n import _
 from core.common.shell import shell_command, shell_of
 from core.common.versions import version_tuple
+from core.knowledge.frameworks import framework_tables
 from core.model.facts import PythonEnvironment
 from core.model.findings import Finding, Fix, Report
 from core.model.steps import Severity, Step
-from core.rules.frameworks.fit import choose_torch, framework_tables, gpu_side
+from core.rules.frameworks.fit import choose_torch, gpu_side
 
 FOLDER = "gpu"
 """Of the new environment, in the folder where the person is."""

@@ -181,7 +181,7 @@ def _other_toolkit(tf: Version, cuda: Version) -> bool:
     """Whether a TensorFlow that brings no CUDA looks for another one than the text names: up to 10 each release counts, then the major number alone."""
     if tf >= (2, 14) or not cuda or cuda[0] not in range(7, 14):
         return False
-    from core.rules.frameworks.fit import framework_tables  # few texts ask for it
+    from core.knowledge.frameworks import framework_tables  # few texts ask for it
 
     row = next((r for r in framework_tables().tensorflow if version_tuple(r.tensorflow) == tf[:2]), None)
     wanted = version_tuple(row.cuda) if row else cuda

@@ -16,8 +16,8 @@ from core.common.late_pattern import late_pattern
 from core.common.versions import version_tuple
 from core.explain.reading import ParsedText
 from core.knowledge.causes import Cause
+from core.knowledge.frameworks import framework_tables
 from core.model.findings import Evidence
-from core.rules.frameworks.fit import framework_tables
 
 _SMI_HEAD = late_pattern(
     r"NVIDIA-SMI (\d{3}[\d.]*)[^\n]{0,60}?Driver Version: (\d{3}[\d.]*)(?:[^\n]{0,30}?CUDA Version: (\d{1,2}\.\d))?"

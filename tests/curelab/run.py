@@ -26,13 +26,13 @@ from core.doctor.verify import activated_environment
 from core.host.interface import Host
 from core.host.this_host import this_host
 from core.host.with_environment import HostWithEnvironment
+from core.knowledge.frameworks import framework_tables
 from core.model.changes import Change
 from core.model.findings import Finding, Report
 from core.model.scan_options import ScanOptions
 from core.model.steps import Severity
 from core.probes.probe import Probe
 from core.rules.frameworks import advice
-from core.rules.frameworks.fit import framework_tables
 from core.transaction.journal import Journal
 from core.transaction.variable_store import LinuxVariables
 from tests.curelab import environments

@@ -21,10 +21,10 @@ from core.doctor.examine import diagnose_snapshot
 from core.doctor.scan import take_snapshot
 from core.host.interface import Host
 from core.host.this_host import this_host
+from core.knowledge.frameworks import framework_tables
 from core.model.findings import Report
 from core.model.scan_options import ScanOptions
 from core.rules.frameworks import advice
-from core.rules.frameworks.fit import framework_tables
 from gui.window.app import make_application
 from installer.by_hand import by_hand
 from tests.curelab.environments import Environment

@@ -8,13 +8,14 @@ import pytest
 from msgspec.structs import replace
 
 from core.doctor.examine import diagnose_snapshot
+from core.knowledge.frameworks import framework_tables
 from core.model.changes import SetVariable
 from core.model.facts import Distribution, FrameworkBuild, Frameworks, FrameworkTrial, Gpu, Mapped, Snapshot, Variable
 from core.model.findings import Finding, GridCell
 from core.model.steps import Severity
 from core.report.grid import as_lines
 from core.rules.frameworks import environments
-from core.rules.frameworks.fit import choose_torch, framework_tables, gpu_side, takes_python
+from core.rules.frameworks.fit import choose_torch, gpu_side, takes_python
 from core.rules.root_cause import diagnose
 from tests import machines as m
 

@@ -7,6 +7,7 @@ import re
 from core.common.i18n import _
 from core.common.shell import shell_of
 from core.common.versions import is_older, version_tuple
+from core.knowledge.frameworks import framework_tables
 from core.knowledge.horizon import Family, horizon_of, is_beyond_horizon
 from core.knowledge.modules import module_table
 from core.model.facts import EndedImport, FrameworkBuild, PythonEnvironment, Snapshot
@@ -14,7 +15,7 @@ from core.model.findings import Fix
 from core.model.remedies import InstallPackages
 from core.rules.advice import install_command, python_of_environment
 from core.rules.frameworks.environment_view import EnvironmentView, is_trusted_name
-from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, framework_tables, gpu_side, takes_python
+from core.rules.frameworks.fit import GpuSide, TorchChoice, choose_torch, gpu_side, takes_python
 from core.rules.wording import manual_fix
 
 

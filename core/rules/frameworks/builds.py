@@ -11,6 +11,7 @@ from core.common.i18n import _, join_sentences
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.frameworks import framework_tables
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import FrameworkBuild, Gpu, Snapshot
 from core.model.findings import Evidence, Finding, Fix
@@ -23,7 +24,7 @@ from core.rules.frameworks.advice import (
     tensorflow_on_windows,
 )
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import PASSES_OVER, build_fits, framework_tables, gpu_side, torch_code
+from core.rules.frameworks.fit import PASSES_OVER, build_fits, gpu_side, torch_code
 from core.rules.snapshot_queries import capability_number
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
 

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from core.common.i18n import _, format_number
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.frameworks import RequiredInstructions, framework_tables
 from core.knowledge.horizon import is_beyond_horizon, release_family
 from core.model.facts import Distribution, Snapshot
 from core.model.findings import Finding
 from core.rules.frameworks.builds import on_gpu
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
-from core.rules.frameworks.fit import RequiredInstructions, framework_tables
 from core.rules.wording import ERROR, WARNING, make_finding, manual_fix, observation
 
 BYTES_PER_GIB = 1 << 30

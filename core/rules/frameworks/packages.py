@@ -8,13 +8,14 @@ from collections.abc import Iterable, Iterator
 from core.common.i18n import _, n_
 from core.common.text import join_names
 from core.common.versions import version_tuple
+from core.knowledge.frameworks import framework_tables
 from core.knowledge.modules import module_table
 from core.model.facts import Distribution, OverwrittenPackage, Snapshot
 from core.model.findings import Evidence, Finding, Fix
 from core.model.remedies import InstallPackages, Remedy
 from core.rules.frameworks.advice import framework_pip_command, gpu_onnxruntime
 from core.rules.frameworks.environment_view import FRAMEWORKS, EnvironmentView, environment_views, is_asked_for
-from core.rules.frameworks.fit import framework_tables, gpu_side
+from core.rules.frameworks.fit import gpu_side
 from core.rules.wording import NOTE, WARNING, concern_row, make_finding, manual_fix, observation
 
 SHARED_FOLDERS = (

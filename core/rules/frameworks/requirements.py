@@ -11,6 +11,7 @@ from core.common.requirements import is_in_specifier
 from core.common.text import join_names
 from core.common.versions import is_older, version_tuple
 from core.knowledge.causes import Cause
+from core.knowledge.frameworks import framework_tables
 from core.knowledge.modules import CheckedRequirement, NumpyTwo, followed_distributions, module_table, needed_at_start
 from core.model.facts import BuiltForNumpy1, Distribution, Snapshot
 from core.model.findings import Evidence, Finding, Fix
@@ -26,7 +27,7 @@ from core.rules.frameworks.environment_view import (
     first_of_each,
     unmet_requirements,
 )
-from core.rules.frameworks.fit import framework_tables, gpu_side, minor_version
+from core.rules.frameworks.fit import gpu_side, minor_version
 from core.rules.frameworks.imports import removal_remedy, stop_shadowing
 from core.rules.wording import ERROR, NOTE, WARNING, make_finding, manual_fix, observation
 
