@@ -78,6 +78,7 @@ class Zlibwapi(Frozen, frozen=True, kw_only=True, rename={"first": "from"}):
 class CudnnKnowledge(Frozen, frozen=True, kw_only=True):
     """resources/knowledge/cudnn.json."""
 
+    known_until: str
     checks: tuple[RollCallCheck, ...]
     statuses: tuple[CheckStatus, ...]
     zlibwapi: Zlibwapi

@@ -82,6 +82,7 @@ class TorchIndex(SourcedRow, frozen=True, kw_only=True):
 class FrameworkTables(Frozen, frozen=True, kw_only=True):
     """frameworks.json."""
 
+    known_until: str
     processors: tuple[str, ...]
     """The processors that the table covers."""
     torch_index: TorchIndex

@@ -11,6 +11,9 @@ import re
 from typing import Literal
 
 from core.common.versions import version_tuple
+from core.knowledge.cudnn import cudnn_knowledge
+from core.knowledge.frameworks import framework_tables
+from core.knowledge.releases import Gpus, compatibility_table
 from core.knowledge.tables import read_table
 from core.model.facts import Frozen
 
@@ -37,60 +40,6 @@ class Horizon(Frozen, frozen=True, kw_only=True):
     """The listed releases, if only these are known, whatever their numbers: GPUs' compute capabilities are not assigned in order."""
 
 
-class _Table(Frozen, frozen=True, kw_only=True):
-    """The header of every table about releases."""
-
-    known_until: str
-
-
-class _Check(Frozen, frozen=True, kw_only=True):
-    major: int
-
-
-class _Framework(Frozen, frozen=True, kw_only=True):
-    distribution: str
-    newest: str = ""
-
-
-class _Cudnn(_Table, frozen=True, kw_only=True):
-    checks: tuple[_Check, ...]
-    frameworks: tuple[_Framework, ...]
-
-
-class _Family(Frozen, frozen=True, kw_only=True):
-    cuda_major: int
-
-
-class _Compiler(Frozen, frozen=True, kw_only=True):
-    sm: tuple[int, ...]
-
-
-class _Compatibility(_Table, frozen=True, kw_only=True):
-    families: tuple[_Family, ...]
-    toolkits: tuple[_Compiler, ...]
-
-
-class _Architecture(Frozen, frozen=True, kw_only=True):
-    compute_capability: tuple[str, ...]
-
-
-class _Gpus(_Table, frozen=True, kw_only=True):
-    architectures: tuple[_Architecture, ...]
-
-
-class _Torch(Frozen, frozen=True, kw_only=True):
-    torch: str
-
-
-class _TensorFlow(Frozen, frozen=True, kw_only=True):
-    tensorflow: str
-
-
-class _Frameworks(_Table, frozen=True, kw_only=True):
-    torch: tuple[_Torch, ...]
-    tensorflow: tuple[_TensorFlow, ...]
-
-
 def release_family(distribution: str) -> Family | None:
     """Return the family of a distribution's releases; None if no table distinguishes them."""
     return next((name for pattern, name in DISTRIBUTION_FAMILIES if re.fullmatch(pattern, distribution)), None)
@@ -111,18 +60,18 @@ def is_beyond_horizon(name: Family | None, version: str | int | None) -> bool:
 def horizon_of(name: Family) -> Horizon:
     """Return the limit of a family."""
     if name == "cuda":
-        known = read_table("compatibility", _Compatibility)
+        known = compatibility_table()
         return Horizon(newest=(max(f.cuda_major for f in known.families),), known_until=known.known_until)
     if name == "gpu":
-        gpus = read_table("gpus", _Gpus)
-        compiled = {divmod(sm, 10) for t in read_table("compatibility", _Compatibility).toolkits for sm in t.sm}
+        gpus = read_table("gpus", Gpus)
+        compiled = {divmod(sm, 10) for t in compatibility_table().toolkits for sm in t.sm}
         listed = compiled | {version_tuple(c) for a in gpus.architectures for c in a.compute_capability}
         return Horizon(newest=max(listed), known_until=gpus.known_until, listed=frozenset(listed))
     if name in ("torch", "tensorflow"):
-        known_builds = read_table("frameworks", _Frameworks)
+        known_builds = framework_tables()
         rows = known_builds.torch if name == "torch" else known_builds.tensorflow
         return Horizon(newest=max(version_tuple(getattr(r, name)) for r in rows), known_until=known_builds.known_until)
-    cudnn = read_table("cudnn", _Cudnn)
+    cudnn = cudnn_knowledge()
     if name == "cudnn":
         return Horizon(newest=(max(c.major for c in cudnn.checks),), known_until=cudnn.known_until)
     newest = (

@@ -11,56 +11,35 @@ from core.common.versions import version_tuple
 from core.knowledge.cudnn_file_names import parse_cudnn_name
 from core.model.facts import cuda_in_name
 
-FAMILY_MARKERS: tuple[tuple[str, str], ...] = (
-    # the first prefix that fits names the family; longer ones stand before shorter ones
-    ("cudnn", "cudnn"),
-    ("cudart", "cudart"),
-    ("cublaslt", "cublas"),
-    ("cublas", "cublas"),
-    ("cufft", "cufft"),
-    ("curand", "curand"),
-    ("cusolver", "cusolver"),
-    ("cusparse", "cusparse"),
-    ("cupti", "cupti"),
-    ("nvrtc-builtins", "nvrtc-builtins"),
-    ("caffe2_nvrtc", "framework"),
-    ("nvrtc", "nvrtc"),
-    ("nvjitlink", "nvjitlink"),
-    ("nvinfer", "tensorrt"),
-    ("nvonnxparser", "tensorrt"),
-    ("nccl", "nccl"),
-    ("nvcuda", "driver"),
-    ("nvml", "nvml"),
-    ("nvidia-ml", "nvml"),
-    ("nvidia-", "driver"),
-    ("zlibwapi", "zlibwapi"),
-    ("msvcp", "vcruntime"),
-    ("vcruntime", "vcruntime"),
-    ("concrt", "vcruntime"),
-    ("vcomp", "vcruntime"),
-    ("libomp", "vcruntime"),
-    ("onnxruntime", "framework"),
-    ("libmxnet", "framework"),
-    ("mxnet", "framework"),
-    ("torch", "framework"),
-    ("c10", "framework"),
-    ("caffe2", "framework"),
-    ("fbgemm", "framework"),
-    ("shm", "framework"),
-    ("_c", "framework"),
-    ("llama", "framework"),
-    ("ggml", "framework"),
-    ("tensorflow", "framework"),
-    ("_pywrap_tensorflow", "framework"),
-    ("paddle", "framework"),
-    ("libpaddle", "framework"),
-    ("cv2", "framework"),
-    ("opencv", "framework"),
-    ("ctranslate2", "framework"),
-    ("bitsandbytes", "framework"),
-    ("libbitsandbytes", "framework"),
-    ("dlib", "framework"),
+FAMILY_MARKERS: dict[str, tuple[str, ...]] = {
+    "cudnn": ("cudnn",),
+    "cudart": ("cudart",),
+    "cublas": ("cublaslt", "cublas"),
+    "cufft": ("cufft",),
+    "curand": ("curand",),
+    "cusolver": ("cusolver",),
+    "cusparse": ("cusparse",),
+    "cupti": ("cupti",),
+    "nvrtc-builtins": ("nvrtc-builtins",),
+    "framework": (
+        *("caffe2_nvrtc", "onnxruntime", "libmxnet", "mxnet", "torch", "c10", "caffe2", "fbgemm", "shm", "_c"),
+        *("llama", "ggml", "tensorflow", "_pywrap_tensorflow", "paddle", "libpaddle", "cv2", "opencv"),
+        *("ctranslate2", "bitsandbytes", "libbitsandbytes", "dlib"),
+    ),
+    "nvrtc": ("nvrtc",),
+    "nvjitlink": ("nvjitlink",),
+    "tensorrt": ("nvinfer", "nvonnxparser"),
+    "nccl": ("nccl",),
+    "driver": ("nvcuda", "nvidia-"),
+    "nvml": ("nvml", "nvidia-ml"),
+    "zlibwapi": ("zlibwapi",),
+    "vcruntime": ("msvcp", "vcruntime", "concrt", "vcomp", "libomp"),
+}
+"""Family -> how the names of its libraries begin; the longest beginning that fits decides."""
+_MARKERS = sorted(
+    ((start, family) for family, starts in FAMILY_MARKERS.items() for start in starts), key=lambda m: -len(m[0])
 )
+
 TOOLKIT_FAMILIES = frozenset(
     {"cudart", "cublas", "cufft", "curand", "cusolver", "cusparse", "cupti", "nvrtc", "nvrtc-builtins", "nvjitlink"}
 )
@@ -112,7 +91,7 @@ def parse_library_name(name: str) -> LibraryName | None:
         return None
     if stem == "cuda" and platform == "linux":
         return LibraryName(name, "libcuda", platform=platform, major=1 if name.startswith("libcuda.so.1") else None)
-    family = next((family for prefix, family in FAMILY_MARKERS if stem.startswith(prefix)), "")
+    family = next((family for prefix, family in _MARKERS if stem.startswith(prefix)), "")
     if not family:
         return None
     major, minor = _windows(stem, family) if platform == "windows" else _linux(name)

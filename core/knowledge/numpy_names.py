@@ -6,69 +6,15 @@ Source: numpy/__init__.py (__former_attrs__) and numpy/_expired_attrs_2_0.py of 
 from __future__ import annotations
 
 _SINCE_1_24 = frozenset(("int", "float", "complex", "object", "str"))
-_SINCE_2_0 = frozenset(
-    [
-        "geterrobj",
-        "seterrobj",
-        "cast",
-        "source",
-        "lookfor",
-        "who",
-        "fastCopyAndTranspose",
-        "set_numeric_ops",
-        "NINF",
-        "PINF",
-        "NZERO",
-        "PZERO",
-        "add_newdoc",
-        "add_docstring",
-        "add_newdoc_ufunc",
-        "compat",
-        "safe_eval",
-        "format_parser",
-        "float_",
-        "complex_",
-        "longfloat",
-        "singlecomplex",
-        "cfloat",
-        "longcomplex",
-        "clongfloat",
-        "string_",
-        "unicode_",
-        "Inf",
-        "Infinity",
-        "NaN",
-        "infty",
-        "issctype",
-        "maximum_sctype",
-        "obj2sctype",
-        "sctype2char",
-        "sctypes",
-        "issubsctype",
-        "set_string_function",
-        "asfarray",
-        "issubclass_",
-        "tracemalloc_domain",
-        "mat",
-        "recfromcsv",
-        "recfromtxt",
-        "deprecate",
-        "deprecate_with_doc",
-        "disp",
-        "find_common_type",
-        "round_",
-        "get_array_wrap",
-        "DataSource",
-        "nbytes",
-        "byte_bounds",
-        "compare_chararrays",
-        "asscalar",
-        "product",
-        "cumproduct",
-        "sometrue",
-        "alltrue",
-    ]
+_GONE_IN_2_0 = (
+    "geterrobj seterrobj cast source lookfor who fastCopyAndTranspose set_numeric_ops NINF PINF NZERO PZERO "
+    "add_newdoc add_docstring add_newdoc_ufunc compat safe_eval format_parser float_ complex_ longfloat "
+    "singlecomplex cfloat longcomplex clongfloat string_ unicode_ Inf Infinity NaN infty issctype maximum_sctype "
+    "obj2sctype sctype2char sctypes issubsctype set_string_function asfarray issubclass_ tracemalloc_domain mat "
+    "recfromcsv recfromtxt deprecate deprecate_with_doc disp find_common_type round_ get_array_wrap DataSource "
+    "nbytes byte_bounds compare_chararrays asscalar product cumproduct sometrue alltrue"
 )
+_SINCE_2_0 = frozenset(_GONE_IN_2_0.split())
 
 
 def is_given_up(name: str, version: str) -> bool:

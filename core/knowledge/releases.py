@@ -71,6 +71,7 @@ class QuotedFact(SourcedRow, frozen=True, kw_only=True):
 class Compatibility(Frozen, frozen=True, kw_only=True):
     """compatibility.json."""
 
+    known_until: str
     drivers: tuple[DriverFloor, ...]
     families: tuple[MinorVersionFloor, ...]
     toolkits: tuple[Compiler, ...]
@@ -94,6 +95,7 @@ class Architecture(SourcedRow, frozen=True, kw_only=True):
 class Gpus(Frozen, frozen=True, kw_only=True):
     """gpus.json."""
 
+    known_until: str
     architectures: tuple[Architecture, ...]
 
 

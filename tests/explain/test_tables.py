@@ -10,7 +10,7 @@ from core.knowledge import library_names
 from core.knowledge.causes import cause_rows
 from core.knowledge.messages import known_clues, known_codes, known_messages, wrong_cures
 
-FAMILIES = {family for _, family in library_names.FAMILY_MARKERS} | {
+FAMILIES = set(library_names.FAMILY_MARKERS) | {
     "toolkit",
     "cudnn-sub",
     "cudnn-main",
