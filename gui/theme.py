@@ -238,7 +238,8 @@ def make_icon(name: str, colour: str, size: int = 24) -> QIcon:
         svg = file.read().replace(b"currentColor", colour.encode())
     renderer = QSvgRenderer(QByteArray(svg))
     result = QIcon()
-    for scale in {1, math.ceil(_highest_scale())}:
+    highest = max((screen.devicePixelRatio() for screen in QGuiApplication.screens()), default=1.0)
+    for scale in {1, math.ceil(highest)}:
         pixmap = QPixmap(QSize(size, size) * scale)
         pixmap.fill(Qt.GlobalColor.transparent)
         painter = QPainter(pixmap)
@@ -304,8 +305,3 @@ def fixed_font() -> QFont:
     font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
     font.setPointSizeF(QApplication.font().pointSizeF())
     return font
-
-
-def _highest_scale() -> float:
-    """Return the highest scale factor of all screens."""
-    return max((screen.devicePixelRatio() for screen in QGuiApplication.screens()), default=1.0)

@@ -19,6 +19,7 @@ from gui.controller import Controller
 from gui.dialogs.diff_view import DiffView, restart_words
 from gui.theme import Theme
 from gui.widgets.elapsed import ElapsedLabel, moving_bar
+from gui.widgets.layout import spaced
 from gui.widgets.text import (
     ElidedLabel,
     VerdictRow,
@@ -54,9 +55,7 @@ class ChangeDialog(QDialog):
         self.done_with: ActionResult | None = None
         self.setWindowTitle(title)
         self.setModal(True)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
+        outer = spaced(QVBoxLayout(self), spacing=0)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -87,8 +86,7 @@ class ChangeDialog(QDialog):
     def _bar(self) -> QFrame:
         bar = QFrame()
         bar.setObjectName("bar")
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(20, 10, 20, 10)
+        row = spaced(QHBoxLayout(bar), (20, 10, 20, 10))
         self.progress = moving_bar()
         self.progress.setMaximumWidth(PROGRESS_WIDTH)
         self.elapsed = ElapsedLabel()
@@ -109,9 +107,7 @@ class ChangeDialog(QDialog):
     ) -> None:
         """Show a phase: the title, its body, the button that continues (if any), and the button that closes."""
         body = QWidget()
-        box = QVBoxLayout(body)
-        box.setContentsMargins(28, 24, 28, 24)
-        box.setSpacing(12)
+        box = spaced(QVBoxLayout(body), (28, 24, 28, 24), 12)
         box.addWidget(heading_label(self.windowTitle(), 1.3))
         make(box)
         box.addStretch(1)

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QListWidget, QVBoxLayout, QW
 from core.common.i18n import _, n_
 from core.model.findings import Report
 from core.report.redact import REDACTED_KINDS
+from gui.widgets.layout import spaced
 from gui.widgets.text import heading_label, plain_label, push_button, shown_text
 
 MOST_KINDS = 4
@@ -21,9 +22,7 @@ class LeavingDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(_("What leaves this machine"))
         self.setModal(True)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(20, 16, 20, 12)
-        outer.setSpacing(8)
+        outer = spaced(QVBoxLayout(self), (20, 16, 20, 12), 8)
         outer.addWidget(heading_label(_("What leaves this machine"), 1.3))
         self.replaced = self._add_list(outer, _("Replaced by placeholders:"), replaced_kinds(clean))
         self.stays = self._add_list(outer, _("Kept as is:"), kept_kinds())

@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout,
 
 from core.common.i18n import _
 from gui import theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import copy_text_button, heading_label, push_button, shown_text
 
 
@@ -16,9 +17,7 @@ class TextDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(title)
         self.setModal(True)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(20, 16, 20, 12)
-        outer.setSpacing(10)
+        outer = spaced(QVBoxLayout(self), (20, 16, 20, 12), 10)
         outer.addWidget(heading_label(title, 1.3))
         self.lines = QPlainTextEdit("\n".join(shown_text(line) for line in text.splitlines()))
         self.lines.setReadOnly(True)

@@ -14,6 +14,7 @@ from core.model.steps import Step
 from gui.pages.step_page import StepPage
 from gui.theme import Theme
 from gui.widgets.card import CardActions
+from gui.widgets.layout import spaced
 from gui.widgets.text import heading_label, plain_label, push_button
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ def make_charts(report: Report, theme: Theme) -> QWidget | None:
     if not runs:
         return None
     body = QWidget()
-    box = QVBoxLayout(body)
-    box.setContentsMargins(0, 0, 0, 0)
-    box.setSpacing(12)
+    box = spaced(QVBoxLayout(body), spacing=12)
     for run in runs:
         box.addWidget(_chart(run, theme))
     return body
@@ -75,8 +74,7 @@ def _chart(run: GpuRun, theme: Theme) -> QWidget:
     card = QFrame()
     card.setObjectName("chart")
     card.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # One tab stop; a screen reader reads all of the chart there.
-    grid = QGridLayout(card)
-    grid.setContentsMargins(4, 4, 4, 4)
+    grid = spaced(QGridLayout(card), (4, 4, 4, 4))
     grid.setHorizontalSpacing(12)
     grid.setColumnStretch(1, 1)
     title = f"GPU {run.index} {run.card.name if run.card else ''}".strip()

@@ -13,6 +13,7 @@ from core.model.steps import Step
 from gui import texts
 from gui.pages import detail_rows
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 from gui.widgets.row_model import TableRow
 from gui.widgets.table import RowTable
 from gui.widgets.text import enlarge, picture_label, plain_label
@@ -56,9 +57,7 @@ class GpuCards(QWidget):
 
     def __init__(self, gpus: tuple[Gpu, ...], snapshot: Snapshot, theme: Theme) -> None:
         super().__init__()
-        self._grid = QGridLayout(self)
-        self._grid.setContentsMargins(0, 0, 0, 0)
-        self._grid.setSpacing(CARD_SPACING)
+        self._grid = spaced(QGridLayout(self), spacing=CARD_SPACING)
         self._cards = [_gpu(gpu, snapshot, theme) for gpu in gpus]
         self._across = 0
         self._place(CARDS_ACROSS)
@@ -94,8 +93,7 @@ def _gpu(gpu: Gpu, snapshot: Snapshot, theme: Theme) -> QFrame:
     facts = detail_rows.gpu_facts(gpu, snapshot)
     card.setAccessibleName(f"GPU {gpu.index}: {gpu.name}")
     card.setAccessibleDescription(", ".join(f"{label}: {value}" for label, value in facts))
-    grid = QGridLayout(card)
-    grid.setContentsMargins(14, 12, 14, 12)
+    grid = spaced(QGridLayout(card), (14, 12, 14, 12))
     grid.setHorizontalSpacing(10)
     grid.setColumnStretch(1, 1)
     grid.addWidget(picture_label("gpu", theme.muted, _("GPU")), 0, 0, Qt.AlignmentFlag.AlignTop)
@@ -144,8 +142,7 @@ def _cudnn(report: Report, theme: Theme) -> QWidget | None:
 
 def _environment(report: Report, theme: Theme) -> QWidget | None:
     body = QWidget()
-    box = QVBoxLayout(body)
-    box.setContentsMargins(0, 0, 0, 0)
+    box = spaced(QVBoxLayout(body))
     paths = _rows(Step.ENVIRONMENT, detail_rows.search_paths(report.snapshot), report)
     variables = _rows(Step.ENVIRONMENT, detail_rows.variable_rows(report), report)
     if paths:
@@ -162,8 +159,7 @@ def _frameworks(report: Report, theme: Theme) -> QWidget | None:
     if grid is None or not grid.rows:
         return None
     body = QWidget()
-    box = QVBoxLayout(body)
-    box.setContentsMargins(0, 0, 0, 0)
+    box = spaced(QVBoxLayout(body))
     if chosen := detail_rows.choice_rows(grid):
         headers = (_("For this framework"), _("use this environment"))
         box.addWidget(RowTable(_("Which one to use"), headers, chosen, theme, paths=(1,)))

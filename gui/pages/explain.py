@@ -13,6 +13,7 @@ from gui.pages.step_page import FINDINGS_AT_ONCE, MAX_LINE_CHARACTERS, LazyPage
 from gui.theme import Theme
 from gui.widgets.answers import AnswerRows
 from gui.widgets.card import Card, CardActions, FindingCard, FoldedEvidence
+from gui.widgets.layout import spaced
 from gui.widgets.text import heading_label, picture_label, plain_label, prose_label, push_button, width_of
 
 if TYPE_CHECKING:
@@ -89,9 +90,7 @@ class ExplainPage(LazyPage):
         self.build()
         new = QWidget()
         new.setMaximumWidth(width_of(MAX_LINE_CHARACTERS))
-        box = QVBoxLayout(new)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(12)
+        box = spaced(QVBoxLayout(new), spacing=12)
         self.cards = []
         make(box)
         self._box.replaceWidget(self._answer, new)

@@ -16,6 +16,7 @@ from core.model.steps import Severity, Step
 from gui import texts
 from gui.theme import Theme
 from gui.widgets.card import CardActions, FindingCard
+from gui.widgets.layout import spaced
 from gui.widgets.text import VerdictRow, flat_button, heading_label, plain_label, width_of
 
 if TYPE_CHECKING:
@@ -60,9 +61,7 @@ class LazyPage(QScrollArea):
         outer.setContentsMargins(side, top, side, top)
         column = QWidget()
         column.setMaximumWidth(width_of(MAX_LINE_CHARACTERS))
-        box = QVBoxLayout(column)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(12)
+        box = spaced(QVBoxLayout(column), spacing=12)
         make(box)
         box.addStretch(1)
         outer.addWidget(column, 1)

@@ -18,6 +18,7 @@ from gui.pages.step_page import FINDINGS_AT_ONCE, LazyPage
 from gui.theme import Theme
 from gui.widgets.card import CardActions, FindingCard
 from gui.widgets.flow import FlowRow
+from gui.widgets.layout import spaced
 from gui.widgets.text import (
     VerdictRow,
     flat_button,
@@ -109,8 +110,7 @@ class SummaryPage(LazyPage):
         box.addWidget(plain_label(_("What was changed"), selectable=False, strong=True))
         card = QFrame()
         card.setObjectName("card")
-        grid = QGridLayout(card)
-        grid.setContentsMargins(16, 12, 16, 12)
+        grid = spaced(QGridLayout(card), (16, 12, 16, 12))
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
         for i, entry in enumerate(reversed(self._history[-FINDINGS_AT_ONCE:])):
@@ -136,8 +136,7 @@ def _verdicts(report: Report, theme: Theme, to: Callable[[Step], None], *, besid
     """Return every step's verdict, beside the step's name or below it."""
     card = QFrame()
     card.setObjectName("card")
-    grid = QGridLayout(card)
-    grid.setContentsMargins(16, 12, 16, 12)
+    grid = spaced(QGridLayout(card), (16, 12, 16, 12))
     grid.setHorizontalSpacing(16)
     grid.setVerticalSpacing(10)
     grid.setColumnStretch(1, 1)

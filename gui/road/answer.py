@@ -28,6 +28,7 @@ from gui.road.screen import Screen
 from gui.theme import Theme
 from gui.widgets.answers import AnswerRows
 from gui.widgets.card import observation_rows
+from gui.widgets.layout import spaced
 from gui.widgets.text import MachineText, as_label, copy_text_button, enlarge, heading_label, prose_label
 
 if TYPE_CHECKING:
@@ -150,8 +151,7 @@ class AnswerScreen(Screen):
 def sentence_rows(sentences: tuple[str, ...]) -> QWidget:
     """Return sentences below each other."""
     body = QWidget()
-    box = QVBoxLayout(body)
-    box.setContentsMargins(0, 0, 0, 0)
+    box = spaced(QVBoxLayout(body))
     for sentence in sentences:
         box.addWidget(prose_label(sentence))
     return body

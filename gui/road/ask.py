@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
 from core.common.i18n import _
 from gui.road.screen import Screen
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import flat_button, shown_text, tooltip_text
 
 if TYPE_CHECKING:
@@ -112,8 +113,7 @@ class AskScreen(Screen):
 
     def _add_part(self, way: Way, *parts: QWidget) -> QWidget:
         holder = QWidget()
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(28, 0, 0, 0)
+        column = spaced(QVBoxLayout(holder), (28, 0, 0, 0))
         for part in parts:
             column.addWidget(part, 0, Qt.AlignmentFlag(0) if part is parts[0] else Qt.AlignmentFlag.AlignLeft)
         self.box.insertWidget(self.box.indexOf(self.buttons[way]) + 1, holder)

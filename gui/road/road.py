@@ -15,6 +15,7 @@ from gui.controller import Controller
 from gui.road.ask import AskScreen, Question
 from gui.road.screen import Screen
 from gui.theme import LIGHT_THEME, Theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import announce
 
 if TYPE_CHECKING:
@@ -78,8 +79,7 @@ class Road(QWidget):
         """The finding whose fix is shown, and the source that the person selected."""
         self._done: ActionResult | None = None
         self._make: Callable[[], Screen] = self._ask_screen
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
+        box = spaced(QVBoxLayout(self))
         self._box = box
         self.current: Screen = self._ask_screen()
         self._add_screen(self.current)
@@ -556,8 +556,7 @@ class Road(QWidget):
         from gui.widgets.text import VerdictRow
 
         body = QWidget()
-        box = QVBoxLayout(body)
-        box.setContentsMargins(0, 0, 0, 0)
+        box = spaced(QVBoxLayout(body))
         for entry in reversed(self.entries[-MOST_ENTRIES:]):
             severity, sentence = describe_entry(entry)
             box.addWidget(VerdictRow(severity, sentence, self.theme))

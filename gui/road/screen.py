@@ -20,6 +20,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui.theme import Theme
 from gui.widgets.flow import FlowRow
+from gui.widgets.layout import spaced
 from gui.widgets.text import enlarge, flat_button, heading_label, prose_label, push_button, severity_sign, width_of
 
 COLUMN_CHARACTERS = 76
@@ -34,9 +35,7 @@ class Screen(QWidget):
         self.title, self.theme, self.help_word, self.back = title, theme, help_word, back
         self.setAccessibleName(title)
         self.primary: QPushButton | None = None
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
+        outer = spaced(QVBoxLayout(self), spacing=0)
         self._scroll = QScrollArea()
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -46,9 +45,7 @@ class Screen(QWidget):
         self._row = QHBoxLayout(body)
         column = QWidget()
         column.setMaximumWidth(width_of(COLUMN_CHARACTERS))
-        self.box = QVBoxLayout(column)
-        self.box.setContentsMargins(0, 0, 0, 0)
-        self.box.setSpacing(14)
+        self.box = spaced(QVBoxLayout(column), spacing=14)
         self._row.addStretch(1)
         self._row.addWidget(column, 1000)
         self._row.addStretch(1)
@@ -62,8 +59,7 @@ class Screen(QWidget):
     def _bar(self) -> QFrame:
         bar = QFrame()
         bar.setObjectName("bar")
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(16, 10, 16, 10)
+        row = spaced(QHBoxLayout(bar), (16, 10, 16, 10))
         row.addWidget(self.left, 1)
         row.addWidget(self.right, 2)
         policy = QSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)

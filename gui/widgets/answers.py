@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QGridLayout, QPushButton, QSizePolicy, QWidget
 
+from gui.widgets.layout import spaced
 from gui.widgets.text import plain_label, push_button, shown_text
 
 
@@ -19,8 +20,7 @@ class AnswerRows(QWidget):
 
     def __init__(self, choices: tuple[str, ...], choose: Callable[[int], object]) -> None:
         super().__init__()
-        grid = QGridLayout(self)
-        grid.setContentsMargins(0, 0, 0, 0)
+        grid = spaced(QGridLayout(self))
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
         self.buttons: list[QPushButton] = []

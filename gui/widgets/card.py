@@ -26,6 +26,7 @@ from core.model.steps import Severity
 from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import (
     MachineText,
     as_label,
@@ -63,8 +64,7 @@ class Card(QFrame):
         super().__init__()
         self.setObjectName("card")
         self.setAccessibleName(f"{word}: {shown_text(title)}")
-        grid = QGridLayout(self)
-        grid.setContentsMargins(16, 14, 16, 14)
+        grid = spaced(QGridLayout(self), (16, 14, 16, 14))
         grid.setHorizontalSpacing(12)
         grid.setColumnStretch(1, 1)
         grid.addWidget(icon, 0, 0, Qt.AlignmentFlag.AlignTop)
@@ -154,9 +154,7 @@ class AdviceSteps(QWidget):
 
     def __init__(self, fix: Fix, theme: Theme) -> None:
         super().__init__()
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 4, 0, 0)
-        box.setSpacing(4)
+        box = spaced(QVBoxLayout(self), (0, 4, 0, 0), 4)
         title = _("Or by hand") if fix.changes else fix.title
         box.addWidget(plain_label(title, selectable=False, strong=True))
         row = QHBoxLayout()
@@ -174,9 +172,7 @@ class FoldedEvidence(QWidget):
         super().__init__()
         self._evidence = evidence
         self._theme = theme
-        box = QVBoxLayout(self)
-        box.setContentsMargins(0, 0, 0, 0)
-        box.setSpacing(6)
+        box = spaced(QVBoxLayout(self), spacing=6)
         self.button = QToolButton()
         self.button.setProperty("flat", True)
         self.button.setCheckable(True)
@@ -216,9 +212,7 @@ class FoldedEvidence(QWidget):
 def observation_rows(evidence: tuple[Evidence, ...]) -> QWidget:
     """Return each observation: its label, value and source."""
     body = QWidget()
-    box = QVBoxLayout(body)
-    box.setContentsMargins(6, 0, 0, 0)
-    box.setSpacing(8)
+    box = spaced(QVBoxLayout(body), (6, 0, 0, 0), 8)
     for e in evidence:
         cell = QVBoxLayout()
         box.addLayout(cell)

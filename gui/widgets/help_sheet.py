@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeySequence, QResizeEvent, QShortcut
 from PySide6.QtWidgets import QApplication, QFrame, QHBoxLayout, QLabel, QTextBrowser, QVBoxLayout, QWidget
 
 from core.common.i18n import _
+from gui.widgets.layout import spaced
 from gui.widgets.text import announce, enlarge, heading_label, push_button, width_of
 
 SHEET_CHARACTERS = 46
@@ -29,8 +30,7 @@ class HelpSheet(QFrame):
         self._asked_from: QWidget | None = None
         self._title: QLabel = heading_label("", 1.25)
         self.close_button = push_button(_("Close"), self.put_away)
-        box = QVBoxLayout(self)
-        box.setContentsMargins(20, 18, 12, 12)
+        box = spaced(QVBoxLayout(self), (20, 18, 12, 12))
         head = QHBoxLayout()
         box.addLayout(head)
         head.addWidget(self._title, 1)
@@ -102,9 +102,7 @@ class HelpSplitter(QWidget):
     def __init__(self, page: QWidget, sheet: HelpSheet) -> None:
         super().__init__()
         self._page, self._sheet = page, sheet
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(0)
+        row = spaced(QHBoxLayout(self), spacing=0)
         row.addWidget(page, 1)
         row.addWidget(sheet)
         sheet.installEventFilter(self)

@@ -24,6 +24,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 
 ICON_PIXELS = 24
 MAX_WORD_CHARACTERS = 24
@@ -162,9 +163,7 @@ class VerdictRow(QWidget):
 
     def __init__(self, severity: Severity, sentence: str, theme: Theme) -> None:
         super().__init__()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(10)
+        row = spaced(QHBoxLayout(self), spacing=10)
         row.addWidget(severity_sign(theme, severity), 0, Qt.AlignmentFlag.AlignTop)
         label = prose_label(sentence)
         label.setObjectName("verdict")

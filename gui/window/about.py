@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QVBo
 from core import __version__
 from core.common.i18n import _
 from gui import theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import announce, heading_label, plain_label, push_button
 
 
@@ -30,9 +31,7 @@ class AboutDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle(_("About Convalesce"))
         self.setModal(True)
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.setSpacing(0)
+        outer = spaced(QVBoxLayout(self), spacing=0)
         body = QVBoxLayout()
         outer.addLayout(body, 1)
         body.setContentsMargins(28, 24, 28, 16)
@@ -62,8 +61,7 @@ class AboutDialog(QDialog):
     def _bar(self) -> QFrame:
         bar = QFrame()
         bar.setObjectName("bar")
-        row = QHBoxLayout(bar)
-        row.setContentsMargins(20, 10, 20, 10)
+        row = spaced(QHBoxLayout(bar), (20, 10, 20, 10))
         self.copy_button = push_button(_("&Copy everything"), self._copy)
         self.close_button = push_button(_("Close"), self.reject)
         row.addStretch(1)

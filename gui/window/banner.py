@@ -9,6 +9,7 @@ from core.common.i18n import _
 from core.model.steps import Severity
 from gui import theme as looks
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 from gui.widgets.text import ICON_PIXELS, plain_label, push_button, shown_text
 
 
@@ -18,9 +19,7 @@ class Banner(QFrame):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("notice")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(20, 8, 12, 8)
-        row.setSpacing(10)
+        row = spaced(QHBoxLayout(self), (20, 8, 12, 8), 10)
         self._sign = QLabel()
         self.saying = plain_label("")
         self.close_button = push_button("", self.hide)

@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from core.common.i18n import _
 from core.model.steps import SECTIONS_OF_STEP
 from gui.widgets.elapsed import ElapsedLabel, moving_bar
+from gui.widgets.layout import spaced
 from gui.widgets.text import ElidedLabel, push_button
 
 SECTIONS = len({s for sections in SECTIONS_OF_STEP.values() for s in sections})
@@ -20,8 +21,7 @@ class NavigationBar(QFrame):
     def __init__(self, cancel: Callable[[], None], go: Callable[[int], None]) -> None:
         super().__init__()
         self.setObjectName("bar")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(20, 10, 20, 10)
+        row = spaced(QHBoxLayout(self), (20, 10, 20, 10))
         self.progress = moving_bar()
         self.progress.setMaximumWidth(160)
         self.saying = ElidedLabel()
@@ -64,9 +64,7 @@ class NavigationBar(QFrame):
 def arrange_parts(left: QWidget, top: QWidget, middle: QWidget, bottom: QWidget) -> QWidget:
     """Return the window's parts, laid out."""
     whole = QWidget()
-    row = QHBoxLayout(whole)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(0)
+    row = spaced(QHBoxLayout(whole), spacing=0)
     row.addWidget(left)
     right = QVBoxLayout()
     row.addLayout(right, 1)

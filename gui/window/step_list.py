@@ -26,6 +26,7 @@ from gui import texts
 from gui import theme as looks
 from gui.theme import Theme
 from gui.widgets.flow import FlowRow
+from gui.widgets.layout import spaced
 from gui.widgets.settings_button import SettingsButton
 from gui.widgets.text import enlarge, push_button, width_of
 
@@ -98,8 +99,7 @@ class StepList(QFrame):
 
     def _brand(self) -> QWidget:
         self.brand = QWidget()
-        row = QHBoxLayout(self.brand)
-        row.setContentsMargins(8, 0, 0, 8)
+        row = spaced(QHBoxLayout(self.brand), (8, 0, 0, 8))
         self.sign = QLabel()
         self.sign.setAccessibleName("Convalesce")
         self.name = QLabel("Convalesce")

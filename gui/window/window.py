@@ -19,6 +19,7 @@ from gui.pages.page_stack import PageActions, PageStack
 from gui.pages.summary import History, scan_headline
 from gui.theme import Theme
 from gui.widgets.help_sheet import HelpSheet, HelpSplitter
+from gui.widgets.layout import spaced
 from gui.widgets.text import announce
 from gui.window.banner import Banner
 from gui.window.frame import USUAL_WINDOW_SIZE
@@ -50,8 +51,7 @@ class Window(QWidget):
         self._scanning = False
         self._ended: set[str] = set()  # sections that were examined
         self.errands = Actions(self, controller, self._show_notice, self._on_changed)
-        self._all = QVBoxLayout(self)
-        self._all.setContentsMargins(0, 0, 0, 0)
+        self._all = spaced(QVBoxLayout(self))
         self._whole = QWidget()
         self._all.addWidget(self._whole)
         self._dress_application()

@@ -19,6 +19,7 @@ from gui.controller import Controller
 from gui.road.ask import AskScreen, Question
 from gui.road.road import Road
 from gui.theme import Theme
+from gui.widgets.layout import spaced
 from gui.widgets.settings_button import SettingsButton
 
 if TYPE_CHECKING:
@@ -56,9 +57,7 @@ class Wizard(QWidget):
         self.road.theme = self._theme
         self.stack = QStackedWidget()
         self.stack.addWidget(self.road)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = spaced(QVBoxLayout(self), spacing=0)
         self._row = QHBoxLayout()
         self._column.addLayout(self._row, 1)
         self._row.setSpacing(0)
