@@ -33,10 +33,6 @@ class Guides(Frozen, frozen=True, kw_only=True):
     guides: tuple[Guide, ...]
 
 
-def _guides() -> tuple[Guide, ...]:
-    return read_table("guides", Guides).guides
-
-
 def _filled(text: str, branch: str, library: str) -> str:
     return text.replace("{branch}", branch).replace("{library}", library)
 
@@ -44,7 +40,7 @@ def _filled(text: str, branch: str, library: str) -> str:
 def guide_steps(guide: GuideName, machine: Machine, *, branch: str = "", library: str = "") -> tuple[GuideStep, ...]:
     """Return the steps for this system; empty if there are none, or if they need a driver branch that is unknown."""
     name = "" if machine.wsl else machine.release.lower()  # its driver is Windows' own
-    for row in _guides():
+    for row in read_table("guides", Guides).guides:
         if row.guide == guide and any(word in name for word in row.systems):
             if not branch and any("{branch}" in s.do for s in row.steps):
                 return ()

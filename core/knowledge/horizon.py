@@ -74,12 +74,7 @@ def horizon_of(name: Family) -> Horizon:
     cudnn = cudnn_knowledge()
     if name == "cudnn":
         return Horizon(newest=(max(c.major for c in cudnn.checks),), known_until=cudnn.known_until)
-    newest = (
-        version_tuple(f.newest) for f in cudnn.frameworks if f.newest and _family_of_pattern(f.distribution) == name
-    )
+    # the key of a row is a pattern, which begins with its family
+    rows_of_family = (f for f in cudnn.frameworks if f.newest and f.distribution.split("-")[0] == name)
+    newest = (version_tuple(f.newest) for f in rows_of_family)
     return Horizon(newest=max(newest), known_until=cudnn.known_until)
-
-
-def _family_of_pattern(pattern: str) -> str:
-    """Return the family of a row in cudnn.json, whose key is a pattern."""
-    return pattern.split("-", maxsplit=1)[0]

@@ -43,7 +43,7 @@ def as_html(report: Report, before: Report | None = None) -> str:
     template = files("resources") / "templates"
     style = (template / "report.css").read_text(encoding="utf-8")
     parts = tuple((name, title, body) for name, title, body in _parts(report, before) if body)
-    worst = _worst_severity(report)
+    worst = report.headline.severity if report.headline else machine_standing(report)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return Template((template / "report.html").read_text(encoding="utf-8")).substitute(
         style=style,
@@ -79,10 +79,6 @@ def verdict_sentence(report: Report) -> str:
         if report.not_examined
         else _("Nothing wrong was found, but some questions remain open."),
     }.get(machine_standing(report), _("Nothing wrong was found in what was examined."))
-
-
-def _worst_severity(report: Report) -> Severity:
-    return report.headline.severity if report.headline else machine_standing(report)
 
 
 def _verdict_word(report: Report) -> str:

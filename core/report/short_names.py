@@ -9,7 +9,7 @@ from core.common.i18n import _
 from core.common.late_pattern import late_pattern
 from core.common.text import join_names
 from core.model.facts import split_id
-from core.model.findings import Finding, GridRow, Report
+from core.model.findings import Finding, Report
 from core.model.paths import form_of
 
 NO_NAMES = {
@@ -27,14 +27,14 @@ def environment_names(report: Report) -> dict[str, str]:
     """Return the prefix of each environment -> its short name; no two are the same."""
     rows = report.grid.rows if report.grid else ()
     found = {r.prefix: r for r in rows}
-    named = {prefix: _system_python(row) for prefix, row in found.items() if row.kind in ("system", "store")}
+    named = {
+        prefix: _("Python {version} of the system", version=".".join(row.python.split(".")[:2]))
+        for prefix, row in found.items()
+        if row.kind in ("system", "store")
+    }
     places = _shortest_unique_ends([p for p in found if p not in named])
     twice = {n for n in named.values() if list(named.values()).count(n) > 1}
     return {**places, **{p: f"{n} ({p})" if n in twice else n for p, n in named.items()}}
-
-
-def _system_python(row: GridRow) -> str:
-    return _("Python {version} of the system", version=".".join(row.python.split(".")[:2]))
 
 
 def _shortest_unique_ends(paths: Iterable[str]) -> dict[str, str]:

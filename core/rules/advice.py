@@ -180,14 +180,10 @@ def add_to_search_path(seen: Snapshot, folder: str) -> Fix:
         _(
             "For all programs: echo {shell} | sudo tee -a /etc/ld.so.conf.d/{conf} && sudo ldconfig",
             shell=quote(folder),
-            conf=_loader_file_name(folder),
+            conf="cudnn.conf" if "cudnn" in folder else "cuda.conf",
         ),
         restart="terminal",
     )
-
-
-def _loader_file_name(folder: str) -> str:
-    return "cudnn.conf" if "cudnn" in folder else "cuda.conf"
 
 
 def how_to_set(system: System, name: str, value: str) -> str:

@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.common.text import join_names
-from core.model.facts import GoneFile, Snapshot, Start
+from core.model.facts import Snapshot, Start
 from core.model.findings import Evidence, Finding
 from core.model.steps import Severity
 from core.rules.frameworks.environment_view import environment_views
@@ -47,7 +47,10 @@ def files_that_end_the_start(seen: Snapshot) -> Iterator[Finding]:
             evidence=[*gone_rows((start,)), home.concerns()],
             subject=start.at,
             fix=manual_fix(
-                _("Put the file {path} back, or remove the line that reads it", path=gone.path), *_renamed(gone)
+                _("Put the file {path} back, or remove the line that reads it", path=gone.path),
+                _("It may have been renamed: {files} is beside it.", files=join_names(gone.beside))
+                if gone.beside
+                else "",
             ),
         )
         yield replace(told, ways=(start.id,))
@@ -80,10 +83,6 @@ def gone_rows(starts: Iterable[Start]) -> list[Evidence]:
         if gone.beside:
             rows.append(observation(_("Beside it"), join_names(gone.beside), gone.path))
     return rows
-
-
-def _renamed(gone: GoneFile) -> tuple[str, ...]:
-    return (_("It may have been renamed: {files} is beside it.", files=join_names(gone.beside)),) if gone.beside else ()
 
 
 RULES = (files_that_end_the_start,)

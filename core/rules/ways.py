@@ -232,7 +232,9 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
     mine = {
         v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
     }
-    theirs = [v for v in (look.environment.variables if look.environment else ()) if _has_line(v.source)]
+    theirs = [
+        v for v in (look.environment.variables if look.environment else ()) if v.source not in ("", "environment")
+    ]
     told = finding.id.startswith(OF_A_VARIABLE)
     sets = any(
         (v.name == finding.subject if told else v.name.startswith(JUDGED)) and v.value and mine.get(v.name) != v.value
@@ -302,10 +304,6 @@ def _merely_inherits(start: Start, compared: Comparison, seen: Snapshot, finding
 
 def _cuda_entries(value: str) -> set[str]:
     return {e for e in re.split(r";|(?<!\b[A-Za-z]):", value) if any(word in e.lower() for word in CUDA_WORDS)}
-
-
-def _has_line(source: str) -> bool:
-    return source not in ("", "environment")
 
 
 MOST_COMPARED = 3

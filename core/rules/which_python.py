@@ -115,7 +115,7 @@ def _finding(
             *misset_rows(start, one),
             *([observation(_("The command"), one.command, start.at)] if one.command else []),
             *_led_away(seen, start, one),
-            *_owner_rows(runs),
+            *([observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []),
             home.concerns(),
         ],
         subject=start.at,
@@ -177,10 +177,6 @@ def _severity(home: EnvironmentView, one: StartedPython, lacking: list[str]) -> 
 def _lacking(home: EnvironmentView, theirs: Collection[str]) -> list[str]:
     """Return the frameworks of the environment that are missing from the Python that runs; ``theirs``: what that one has."""
     return [f"{b.distribution} {b.version}" for b in home.builds if b.distribution not in theirs]
-
-
-def _owner_rows(runs: PythonEnvironment | None) -> list[Evidence]:
-    return [observation(_("It is the Python of"), runs.prefix, runs.found_by)] if runs else []
 
 
 def _remedy(start: Start, one: StartedPython, home: EnvironmentView) -> NamePython | InstallPackages | None:

@@ -127,7 +127,7 @@ def edit_problems(changes: Sequence[EditLine]) -> tuple[str, ...]:
             if change.path not in hashes:
                 _edited_text(change, _read_text(change.path))
             now = hashes.get(change.path) or _read_text(change.path).hash
-            if now != change.before_hash and not (change.back and _lines_are_there(change)):
+            if now != change.before_hash and not (change.back and _place(_read_text(change.path), change) is not None):
                 rows.append(_("{path} changed since it was shown.", path=change.path))
             folder = safe_folder.split_path(change.path)[0]
             if not os.access(folder, os.W_OK) or not os.access(change.path, os.W_OK):
@@ -143,10 +143,6 @@ def _check_form(change: EditLine) -> None:
         raise ChangeError(_("The plan does not say what happens to {path}.", path=change.path))
     if os.path.realpath(change.path) != change.path:
         raise ChangeError(_("{path} is now a link.", path=change.path))
-
-
-def _lines_are_there(change: EditLine) -> bool:
-    return _place(_read_text(change.path), change) is not None
 
 
 def _follow_none_of_others(change: EditLine) -> None:

@@ -78,7 +78,7 @@ def absent_libraries(c: ConsumerLoad, *families: str) -> list[AbsentLibrary]:
         if what and is_beyond_horizon("cuda", what[1]):
             continue
         if what and what[0] in families and not any(s.winner for s in searches) and not unusable_libraries(c, *what):
-            theirs = [s for s in searches if not _by_cudnn(c, s)]
+            theirs = [s for s in searches if s.wanted_by and role_of(file_name(c.system, s.wanted_by)) is None]
             asks = bool(theirs) or what[1] in framework_cuda(c)
             out.append(AbsentLibrary((theirs or searches)[0], *what, asks))
     return sorted(out, key=lambda a: not a.by_framework)
@@ -96,10 +96,6 @@ def framework_cuda(c: ConsumerLoad) -> set[int]:
     requires = [r for d in python.distributions if d.name == name for r in d.requires]
     found = (re.match(r"nvidia-[a-z-]+?-cu(\d{2})\b", r) for r in requires)
     return {int(m[1]) for m in found if m}
-
-
-def _by_cudnn(c: ConsumerLoad, search: Resolution) -> bool:
-    return role_of(file_name(c.system, search.wanted_by)) is not None if search.wanted_by else True
 
 
 def files_on_disk(c: ConsumerLoad, what: str, major: int | None) -> list[tuple[Toolkit, LibraryFile]]:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from core.common.i18n import _, join_sentences, n_, translate_fact
 from core.knowledge.horizon import is_beyond_horizon
 from core.model.facts import RollCall, Snapshot
-from core.model.findings import Evidence, Finding
+from core.model.findings import Finding
 from core.model.paths import file_name
 from core.model.remedies import join_remedies
 from core.model.steps import Severity
@@ -48,20 +48,17 @@ def copy_faults(c: ConsumerLoad) -> Iterator[Finding]:
         for fault in file_faults(c.seen, copy) if copy else ():
             if fault.id == "cudnn.sublibrary-missing" and copy and is_assembled(c, copy):
                 continue
-            rows = (*fault.evidence, *_leaked_files(c), *load_failures(c))
+            leaked = (
+                observation(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader")
+                for role, folder in parts_elsewhere(c)
+            )
+            rows = (*fault.evidence, *leaked, *load_failures(c))
             other = (
                 wrong_copy.foreign_folder_fix(c) if fault.cause == "dll_wrong_architecture" and copy is c.copy else None
             )
             right = wrong_copy.copy_behind_foreign(c) if other else None
             remedy = wrong_copy.preferring_remedy(c, right) if right else fault.remedy
             yield replace(fault, evidence=limit_rows(list(rows)), fix=other or fault.fix, remedy=remedy)
-
-
-def _leaked_files(c: ConsumerLoad) -> list[Evidence]:
-    return [
-        observation(_("Taken from elsewhere"), f"cudnn {role}: {folder}", "loader")
-        for role, folder in parts_elsewhere(c)
-    ]
 
 
 def roll_call_failed(c: ConsumerLoad) -> Iterator[Finding]:

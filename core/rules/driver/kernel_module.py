@@ -191,7 +191,9 @@ def module_not_loaded(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     if not has_gpu_on_bus(seen) or seen.machine.wsl:
         return
     cards = [d for d in driver.pci or () if d.vendor_id.lower() == NVIDIA_VENDOR_ID]
-    other = next((d.bound_driver for d in cards if d.bound_driver and not _is_nvidia(d.bound_driver)), None)
+    other = next(
+        (d.bound_driver for d in cards if d.bound_driver and not d.bound_driver.lower().startswith("nv")), None
+    )
     windows = seen.machine.system == "windows"
     missing = driver.libraries == () if windows else is_unloaded(driver)
     uvm = driver.modules is not None and "nvidia" in driver.modules and "nvidia_uvm" not in driver.modules
@@ -244,10 +246,6 @@ def _why_not_loaded(
 
 
 _WINDOWS_DRIVER = N_("Install the driver for this GPU from www.nvidia.com/drivers, then restart the computer.")
-
-
-def _is_nvidia(name: str) -> bool:
-    return name.lower().startswith("nv")
 
 
 INITRAMFS = (

@@ -9,7 +9,7 @@ from core.common.shell import quote, shell_command, shell_of
 from core.common.text import join_names
 from core.common.versions import version_tuple
 from core.model import path_list
-from core.model.facts import Load, PythonEnvironment, Resolution, Snapshot
+from core.model.facts import Load, PythonEnvironment, Snapshot
 from core.model.findings import Finding
 from core.model.paths import normalise, parent
 from core.model.remedies import AddDllFolders
@@ -246,7 +246,11 @@ def lost_to_python(seen: Snapshot, load: Load) -> dict[str, str]:
         for r in other.resolutions
         if r.winner
     }
-    lost = [r.name for r in load.resolutions if r.winner is None and _is_main(r)]
+    lost = [
+        r.name
+        for r in load.resolutions
+        if r.winner is None and r.name.lower().startswith(("cudnn", "cublas", "cudart"))
+    ]
     return {name: plain[name.lower()] for name in lost if name.lower() in plain}
 
 
@@ -254,10 +258,6 @@ def lost_folders(seen: Snapshot, prefix: str) -> tuple[str, ...]:
     """Return the folders of PATH that one environment's Python would have to search for its frameworks' libraries."""
     lost = [lost_to_python(seen, load) for load in seen.loads or () if load.consumer.prefix == prefix]
     return tuple(dict.fromkeys(parent("windows", path) for its in lost for path in its.values()))
-
-
-def _is_main(r: Resolution) -> bool:
-    return r.name.lower().startswith(("cudnn", "cublas", "cudart"))
 
 
 def _only_on_path(seen: Snapshot, load: Load, lost: str, path: str) -> Finding:

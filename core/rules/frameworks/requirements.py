@@ -185,7 +185,8 @@ def _change_laggard(home: EnvironmentView, its: list[UnmetRequirement]) -> Fix:
     """Return how to change the package that does not fit the framework, never the framework itself."""
     wanted = its[0].wanted
     users = list(dict.fromkeys(b.of.name for b in its if not FRAMEWORKS.fullmatch(b.of.name)))
-    anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in SHARED and not _framework_minds(its))
+    minds = any(FRAMEWORKS.fullmatch(b.of.name) or _PARTS.fullmatch(b.of.name) for b in its)
+    anchored = bool(FRAMEWORKS.fullmatch(wanted)) or (wanted in SHARED and not minds)
     if anchored and users:
         kept = f"{wanted}=={its[0].installed.partition('+')[0]}"
         index = _index_of(its[0].installed)
@@ -221,10 +222,6 @@ def releases_that_fit(
     remedy = InstallPackages(prefix=home.python.prefix, remove=going, install=tuple(wanted.values()))
     certain = going and all(known.values()) and not any(n in SHARED for n in going)
     return manual_fix(words, command, restart="program"), remedy if certain else None
-
-
-def _framework_minds(its: list[UnmetRequirement]) -> bool:
-    return any(FRAMEWORKS.fullmatch(b.of.name) or _PARTS.fullmatch(b.of.name) for b in its)
 
 
 def _all_specifiers(home: EnvironmentView, name: str) -> str:

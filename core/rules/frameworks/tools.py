@@ -48,13 +48,9 @@ CAUSES: dict[ToolState, Cause] = {
 def unfit_tools(seen: Snapshot) -> Iterator[Finding]:
     """A framework runs or reads a file by name that is missing or unusable: one finding for each framework."""
     for home in environment_views(seen):
-        mine = [t for t in home.tools if _is_of_a_package(t)]
+        mine = [t for t in home.tools if not (t.builds or t.package or t.model or t.called)]
         for reader in dict.fromkeys(t.reader for t in mine):
             yield _finding(home, [t for t in mine if t.reader == reader])
-
-
-def _is_of_a_package(tool: UnfitTool) -> bool:
-    return not (tool.builds or tool.package or tool.model or tool.called)
 
 
 def damaged_models(seen: Snapshot) -> Iterator[Finding]:
