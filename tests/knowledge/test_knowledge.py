@@ -32,7 +32,7 @@ CAUSES: set[str] = {c.cause for c in cause_rows()}
 @pytest.mark.parametrize("name", FORMS)
 def test_every_row_names_its_source(name: str) -> None:
     tables = read_table(name, FORMS[name])
-    rows = [row for field in tables.__struct_fields__ for row in getattr(tables, field)]
+    rows = [row for field in tables.__struct_fields__ if field != "known_until" for row in getattr(tables, field)]
     assert rows
     assert [row for row in rows if len(row.source) < 8] == []
 

@@ -6,9 +6,9 @@ import re
 
 from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
+from core.common.text import join_names
 from core.knowledge.causes import Cause
 from core.model.facts import ImportFailure
-from core.model.findings import Fix
 from core.model.paths import is_inside, parent
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView
@@ -82,36 +82,9 @@ def not_of_this_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagnos
 
 REMOVED_MODULES = frozenset(
     (
-        *(
-            "asynchat",
-            "asyncore",
-            "binhex",
-            "distutils",
-            "imp",
-            "smtpd",
-            "aifc",
-            "audioop",
-            "cgi",
-            "cgitb",
-            "chunk",
-            "crypt",
-            "imghdr",
-        ),
-        *(
-            "mailcap",
-            "msilib",
-            "nis",
-            "nntplib",
-            "ossaudiodev",
-            "pipes",
-            "sndhdr",
-            "spwd",
-            "sunau",
-            "telnetlib",
-            "uu",
-            "xdrlib",
-            "lib2to3",
-        ),
+        *("asynchat", "asyncore", "binhex", "distutils", "imp", "smtpd", "aifc", "audioop", "cgi"),
+        *("cgitb", "chunk", "crypt", "imghdr", "mailcap", "msilib", "nis", "nntplib", "ossaudiodev"),
+        *("pipes", "sndhdr", "spwd", "sunau", "telnetlib", "uu", "xdrlib", "lib2to3"),
     )
 )
 """Modules that Python had and no longer has (https://docs.python.org/3/whatsnew/3.12.html, 3.13.html)."""
@@ -135,14 +108,8 @@ def for_an_older_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagno
         values={"what": what},
         why=_("Python {version} removed or refuses it.", version=home.python.version),
         about=f"{f.asker} {what}",
-        cure=Cure(_upgraded(home, f.asker)),
+        cure=upgrade(home, f.asker),
     )
-
-
-def _upgraded(home: EnvironmentView, owner: str) -> Fix:
-    name = owner.partition(" ")[0]
-    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", name)
-    return manual_fix(_("Install releases that fit each other: {names}", names=name), command, restart="program")
 
 
 def not_there(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
@@ -199,3 +166,13 @@ def _library(f: ImportFailure) -> str:
 def _anew(home: EnvironmentView, owner: str) -> Cure:
     name, _space, version = owner.partition(" ")
     return Cure(reinstall_package(home.seen, home.python, name, version) if version else None)
+
+
+def upgrade(home: EnvironmentView, *owners: str) -> Cure:
+    """Return how packages get releases that fit each other."""
+    names = [o.partition(" ")[0] for o in dict.fromkeys(owners) if o]
+    if not names:
+        return Cure()
+    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *names)
+    words = _("Install releases that fit each other: {names}", names=join_names(names))
+    return Cure(manual_fix(words, command, restart="program"))

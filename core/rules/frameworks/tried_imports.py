@@ -19,7 +19,6 @@ from core.model.remedies import GiveOtherName, PutPackageBack, Unset
 from core.model.steps import Severity
 from core.rules.advice import without_value
 from core.rules.frameworks.advice import (
-    framework_pip_command,
     install_package,
     reinstall_package,
     reinstall_requirement,
@@ -39,6 +38,7 @@ from core.rules.frameworks.failed_files import (
     may_not_be_run,
     not_of_this_python,
     not_there,
+    upgrade,
 )
 from core.rules.frameworks.fit import gpu_side
 from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
@@ -204,7 +204,7 @@ def _missing_symbol(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis 
         why=_("It was built for another release of the library that should have it."),
         about=file,
         subject=file,
-        cure=_upgrade(home, f.owner or f.asker),
+        cure=upgrade(home, f.owner or f.asker),
     )
 
 
@@ -311,7 +311,7 @@ def _missing_module(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis 
         why = _("It belongs to Python itself, which was built without it.")
         cure = Cure()
     elif f.owner:
-        cause, why, cure = "requirement_broken", _two_releases(f), _upgrade(home, f.asker, f.owner)
+        cause, why, cure = "requirement_broken", _two_releases(f), upgrade(home, f.asker, f.owner)
     else:
         cause = "requirement_broken"
         why = _("The import stops at this line, and nothing after it runs.")
@@ -337,7 +337,7 @@ def _missing_name(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | 
         why = _("Its own files do not fit each other: they are of two releases, or not all are there.")
         cure = _put_back(home, f.owner)
     else:
-        cause, why, cure = "requirement_broken", _two_releases(f), _upgrade(home, f.asker, f.owner)
+        cause, why, cure = "requirement_broken", _two_releases(f), upgrade(home, f.asker, f.owner)
     return ImportDiagnosis(
         failure=f,
         cause=cause,
@@ -380,15 +380,6 @@ def _put_back(home: EnvironmentView, owner: str) -> Cure:
     name = re.sub(r"[-_.]+", "-", name).lower()
     remedy = PutPackageBack(prefix=home.python.prefix, package=name, version=version)
     return Cure(reinstall_package(home.seen, home.python, name, version), remedy)
-
-
-def _upgrade(home: EnvironmentView, *owners: str) -> Cure:
-    names = [o.partition(" ")[0] for o in dict.fromkeys(owners) if o]
-    if not names:
-        return Cure()
-    command = framework_pip_command(home.seen, home.python, "install", "--upgrade", *names)
-    words = _("Install releases that fit each other: {names}", names=join_names(names))
-    return Cure(manual_fix(words, command, restart="program"))
 
 
 def _required_releases(home: EnvironmentView, package: str) -> str:
