@@ -10,17 +10,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from core.cli import terminal
 from core.cli.key_press import can_ask, pressed_key
-from core.cli.terminal import (
-    MAX_TEXT_BYTES,
-    UsageError,
-    can_use_colour,
-    progress_on_stderr,
-    read_report,
-    say_json,
-    say_result,
-    text_width,
-)
 from core.common.exit_codes import FOUND, OK
 from core.common.given_text import PICTURE_STARTS, decode_text, is_binary
 from core.common.i18n import _
@@ -49,7 +40,7 @@ def run_explain(options: argparse.Namespace) -> int:
     if told is not None:
         return told
     text = _given_text(options.text)
-    seen = read_report(options.report).snapshot if options.report else None
+    seen = terminal.read_report(options.report).snapshot if options.report else None
     if seen is not None or options.text_only:
         explanation, snapshot = _without_scan(text, seen)
     else:
@@ -64,20 +55,20 @@ def run_explain(options: argparse.Namespace) -> int:
         try:
             explanation = answer_question(explanation, options.answer)
         except ValueError:
-            raise UsageError(
+            raise terminal.UsageError(
                 _("The explanation has no question with an answer {number}.", number=options.answer)
             ) from None
     if not options.full_names:  # without a machine, redact names that are recognisable by their form
         explanation = Cleaner(snapshot or Snapshot(machine=Machine(system="linux"))).redact_texts(explanation)
     if options.json:
-        say_json(to_json(explanation))
+        terminal.say_json(to_json(explanation))
         return _status(explanation)
-    say_result(render_text(explanation, can_use_colour(), text_width()))
+    terminal.say_result(render_text(explanation, terminal.can_use_colour(), terminal.text_width()))
     if explanation.question and can_ask():
         number = _asked_answer(explanation)
         if number:
             explanation = answer_question(explanation, number)
-            say_result(render_text(explanation, can_use_colour(), text_width()))
+            terminal.say_result(render_text(explanation, terminal.can_use_colour(), terminal.text_width()))
     return _status(explanation)
 
 
@@ -96,7 +87,7 @@ def _with_scan(text: str, pythons: tuple[str, ...]) -> tuple[Explanation, Snapsh
     from core.model.scan_options import ScanOptions
     from core.transaction.session_host import current_host
 
-    with progress_on_stderr() as watch, with_earlier_reads():
+    with terminal.progress_on_stderr() as watch, with_earlier_reads():
         return explain_text(text, None, current_host, watch, ScanOptions(pythons=pythons))
 
 
@@ -107,11 +98,11 @@ def _is_lone_path(given: str) -> bool:
     return os.path.isdir(given) or (bool(_PATH.search(given)) and not os.path.exists(given))  # noqa: PTH110, PTH112 - a message may be too long for a Path
 
 
-def _no_message_there(given: str) -> UsageError:
+def _no_message_there(given: str) -> terminal.UsageError:
     """Return what is wrong with a path that is no file."""
     if os.path.isdir(given):  # noqa: PTH112 - as above
-        return UsageError(_("{given} is a folder: name the file that has the message.", given=given))
-    return UsageError(_("There is no file {given}.", given=given))
+        return terminal.UsageError(_("{given} is a folder: name the file that has the message.", given=given))
+    return terminal.UsageError(_("There is no file {given}.", given=given))
 
 
 def _asked_answer(explanation: Explanation) -> int:
@@ -131,19 +122,23 @@ def _given_text(given: str) -> str:
         if sys.stdin.isatty():
             print(_("Paste the error, then press Ctrl+D (Windows: Ctrl+Z and Enter)."), file=sys.stderr)
         try:
-            return _text_of(sys.stdin.buffer.read(MAX_TEXT_BYTES), "stdin")
+            return _text_of(sys.stdin.buffer.read(terminal.MAX_TEXT_BYTES), "stdin")
         except OSError as e:
-            raise UsageError(_("{path} cannot be read: {strerror}.", path="stdin", strerror=e.strerror)) from None
+            raise terminal.UsageError(
+                _("{path} cannot be read: {strerror}.", path="stdin", strerror=e.strerror)
+            ) from None
     path = Path(given)
     try:
         if path.is_dir() and _PATH.search(given):
             raise _no_message_there(given)
         if path.is_file() or path.is_fifo():  # a shell's <(COMMAND) is a pipe
             with path.open("rb") as file:
-                return _text_of(file.read(MAX_TEXT_BYTES), given)
+                return _text_of(file.read(terminal.MAX_TEXT_BYTES), given)
     except OSError as e:
         if e.errno not in (errno.ENAMETOOLONG, errno.EINVAL):
-            raise UsageError(_("{path} cannot be read: {strerror}.", path=given, strerror=e.strerror)) from None
+            raise terminal.UsageError(
+                _("{path} cannot be read: {strerror}.", path=given, strerror=e.strerror)
+            ) from None
     except ValueError:  # no path can contain a NUL byte
         pass
     if _FILE_NAME.fullmatch(given):
@@ -160,11 +155,11 @@ def _text_of(data: bytes, name: str) -> str:
         UsageError: it holds no text.
     """
     if data.startswith(PICTURE_STARTS):
-        raise UsageError(
+        raise terminal.UsageError(
             _("{given} is a picture. Copy the message as text, or type its words: explain reads text.", given=name)
         )
     if is_binary(data):
-        raise UsageError(
+        raise terminal.UsageError(
             _("{given} is no text file. Save the message as text, or paste it: convalesce explain -", given=name)
         )
     text = decode_text(data)
@@ -173,6 +168,6 @@ def _text_of(data: bytes, name: str) -> str:
     return text
 
 
-def _without_text(name: str) -> UsageError:
+def _without_text(name: str) -> terminal.UsageError:
     told = _("{given} is empty.", given=name) if name else _("The text is empty.")
-    return UsageError(told + " " + _("Specify the whole message, from its first line to its last."))
+    return terminal.UsageError(told + " " + _("Specify the whole message, from its first line to its last."))

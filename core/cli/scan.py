@@ -6,17 +6,7 @@ import gc
 import sys
 from typing import TYPE_CHECKING
 
-from core.cli.terminal import (
-    UsageError,
-    can_use_colour,
-    progress_on_stderr,
-    read_report,
-    say_json,
-    say_result,
-    status_of,
-    text_width,
-    write_file,
-)
+from core.cli import terminal
 from core.common.i18n import _
 
 if TYPE_CHECKING:
@@ -48,7 +38,7 @@ def run_scan(options: argparse.Namespace) -> int:
     )
     if options.program:
         chosen = _with_programs(chosen, options.program, other or this_host())
-    with progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
+    with terminal.progress_on_stderr() as watch, with_earlier_reads(wanted=not options.thorough):
         report = examine(other or current_host(), watch, chosen)
 
     from core.doctor.history import with_history  # while the probes waited these were imported
@@ -65,7 +55,7 @@ def run_scan(options: argparse.Namespace) -> int:
         if options.out:
             from core.report.json_form import to_json
 
-            write_file(options.out, to_json(report))
+            terminal.write_file(options.out, to_json(report))
     finally:  # a file that cannot be written must not cost the result
         status = _show(report, as_json=options.json)
     gc.freeze()  # nor does the interpreter collect any at exit
@@ -79,7 +69,7 @@ def _with_programs(chosen: ScanOptions, programs: list[str], host: Host) -> Scan
 
     named = sort_chosen(programs, host)
     if named.problem:
-        raise UsageError(named.problem)
+        raise terminal.UsageError(named.problem)
     return replace(
         chosen,
         pythons=(*chosen.pythons, *named.pythons),
@@ -96,13 +86,13 @@ def other_root(options: argparse.Namespace) -> Host:
         UsageError: it is no Linux system, or something of it should be run.
     """
     if sys.platform == "win32":
-        raise UsageError(_("--root examines Linux systems, and on Linux only."))
+        raise terminal.UsageError(_("--root examines Linux systems, and on Linux only."))
     if options.trials:
-        raise UsageError(_("--try cannot be combined with --root: nothing of another system is run."))
+        raise terminal.UsageError(_("--try cannot be combined with --root: nothing of another system is run."))
     from core.doctor.other_root import OtherRootHost, is_linux_root
 
     if not is_linux_root(options.root):
-        raise UsageError(
+        raise terminal.UsageError(
             _("{folder} is not the root of a Linux system: it has no folders etc and usr.", folder=options.root)
         )
     return OtherRootHost(options.root)
@@ -112,7 +102,7 @@ def run_replay(options: argparse.Namespace) -> int:
     """Diagnose a recorded report again."""
     from core.doctor.examine import diagnose_again
 
-    return _show(diagnose_again(read_report(options.report)), as_json=options.json)
+    return _show(diagnose_again(terminal.read_report(options.report)), as_json=options.json)
 
 
 def chosen_steps(only: str) -> tuple[Step, ...]:
@@ -126,7 +116,7 @@ def chosen_steps(only: str) -> tuple[Step, ...]:
     words = [w.strip() for w in only.split(",") if w.strip()]
     unknown = [w for w in words if w not in {s.value for s in Step}]
     if unknown:
-        raise UsageError(
+        raise terminal.UsageError(
             _(
                 "--only does not know {name}; use one of {words}.",
                 name=repr(unknown[0]),
@@ -140,16 +130,16 @@ def _show(report: Report, *, as_json: bool) -> int:
     from core.report.json_form import to_json
 
     if as_json:
-        say_json(to_json(report))
+        terminal.say_json(to_json(report))
     else:
         from core.report import session_code
         from core.report.text import report_text
 
         code = session_code.encode_code(session_code.decoded_report(report))
-        say_result(
-            report_text(report, colour=can_use_colour(), width=text_width())
+        terminal.say_result(
+            report_text(report, colour=terminal.can_use_colour(), width=terminal.text_width())
             + "\n"
             + _("To pass it on over the phone: {code}  (convalesce explain {code})", code=code)
             + "\n"
         )
-    return status_of(report)
+    return terminal.status_of(report)

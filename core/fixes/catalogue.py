@@ -35,40 +35,18 @@ from core.fixes.variables import (
     set_value,
     target_environments,
 )
-from core.model import path_list
+from core.model import path_list, remedies
 from core.model.changes import Change, EditLine, EditPath, ExchangePackages, FileSet, SetVariable, Value
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Finding, Fix
 from core.model.path_list import PathError
-from core.model.remedies import (
-    AddDllFolders,
-    AddFolder,
-    CompleteSet,
-    DropDead,
-    ExpandVariables,
-    GiveOtherName,
-    GivePlainName,
-    InstallPackages,
-    NamePython,
-    PointTo,
-    PreferFolder,
-    PutAside,
-    PutCacheAside,
-    PutPackageBack,
-    Remedy,
-    SetForEnvironments,
-    TakeOut,
-    TakeOutLine,
-    Unset,
-    UseSystemTool,
-)
 from core.model.steps import Severity
 from core.model.system_steps import SystemStep
 from core.rules.snapshot_queries import limit_rows
 from core.rules.ways import THIS_SESSION, line_evidence
 
 
-def _on_search_path(remedy: AddDllFolders) -> str:
+def _on_search_path(remedy: remedies.AddDllFolders) -> str:
     return _("Put {folder} on the search path", folder=";".join(remedy.folders))
 
 
@@ -79,13 +57,13 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
         return finding
     finding = _with_lines(finding, remedy, snapshot)
     if finding.fix is not None and (advice := advice_of_lines(remedy, finding, snapshot)):
-        title = _on_search_path(remedy) if isinstance(remedy, AddDllFolders) else finding.fix.title
+        title = _on_search_path(remedy) if isinstance(remedy, remedies.AddDllFolders) else finding.fix.title
         finding = replace(finding, fix=replace(finding.fix, title=title, advice=advice, restart="program"))
     if finding.severity > Severity.NOTE and (name := edited_variable(remedy)):
         known = {e.source for e in finding.evidence}
         rows = [e for e in line_evidence(snapshot, name, finding.ways) if e.source not in known]
         finding = replace(finding, evidence=(*finding.evidence, *limit_rows(rows)))
-    if finding.severity <= Severity.NOTE and not isinstance(remedy, DropDead):
+    if finding.severity <= Severity.NOTE and not isinstance(remedy, remedies.DropDead):
         return finding
     try:
         changes = _with_edits(changes_of(remedy, snapshot), remedy, finding, snapshot)
@@ -96,18 +74,18 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
     if not changes:
         return finding
     fix = finding.fix or Fix(title=_("Remove the entries that have no effect"), restart="terminal")
-    if isinstance(remedy, AddDllFolders) and isinstance(changes[0], EditLine):
+    if isinstance(remedy, remedies.AddDllFolders) and isinstance(changes[0], EditLine):
         fix = replace(fix, title=_on_search_path(remedy), restart="program")
-    if isinstance(remedy, GiveOtherName) and isinstance(changes[0], EditLine):
+    if isinstance(remedy, remedies.GiveOtherName) and isinstance(changes[0], EditLine):
         fix = Fix(title=_("Remove {folder} from PYTHONPATH", folder=remedy.entry), restart="program")
     title = _title(fix, changes)
-    if isinstance(remedy, Unset) and isinstance(changes[0], SetVariable) and changes[0].scope == "environment":
+    if isinstance(remedy, remedies.Unset) and isinstance(changes[0], SetVariable) and changes[0].scope == "environment":
         title = _("Remove this value of {name} each time the environment is activated", name=remedy.variable)
     return replace(finding, fix=replace(fix, title=title, changes=changes))
 
 
 def _with_edits(
-    changes: tuple[Change, ...], remedy: Remedy, finding: Finding, snapshot: Snapshot
+    changes: tuple[Change, ...], remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot
 ) -> tuple[Change, ...]:
     """Return the changes with the lines that are to be edited, which spare the environments' activations.
 
@@ -115,60 +93,64 @@ def _with_edits(
     """
     edits = edit_lines(remedy, finding, snapshot)
     lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
-    if edits and isinstance(remedy, GiveOtherName):
+    if edits and isinstance(remedy, remedies.GiveOtherName):
         return in_single_scope(edits) or changes
     elsewhere = bool(finding.ways) and THIS_SESSION not in finding.ways
-    if snapshot.machine.system == "windows" and elsewhere and isinstance(remedy, AddFolder | AddDllFolders):
+    if (
+        snapshot.machine.system == "windows"
+        and elsewhere
+        and isinstance(remedy, remedies.AddFolder | remedies.AddDllFolders)
+    ):
         return in_single_scope(edits)  # this session's variables are right
     if edits:
         return in_single_scope([*lasting, *edits])
     return tuple(lasting) if finding.ways and THIS_SESSION not in finding.ways else changes
 
 
-def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
+def changes_of(remedy: remedies.Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
     """Return the changes that carry out a remedy on this machine; none if only the person should act.
 
     Raises:
         PathError: a search path is in no state to be edited.
     """
     match remedy:
-        case Unset():
+        case remedies.Unset():
             return unset_variable(remedy, snapshot)
-        case PointTo():
+        case remedies.PointTo():
             return point_variable(remedy, snapshot)
-        case AddFolder():
+        case remedies.AddFolder():
             return add_folder(remedy, snapshot)
-        case TakeOut():
+        case remedies.TakeOut():
             return take_out_folders(remedy, snapshot)
-        case PreferFolder():
+        case remedies.PreferFolder():
             return prefer_folder(remedy, snapshot)
-        case DropDead():
+        case remedies.DropDead():
             return drop_dead_entries(remedy, snapshot)
-        case ExpandVariables():
+        case remedies.ExpandVariables():
             return expand_stored_variables(remedy, snapshot)
-        case CompleteSet():
+        case remedies.CompleteSet():
             return complete_set(remedy, snapshot)
-        case PutAside():
+        case remedies.PutAside():
             return put_aside(remedy, snapshot)
-        case PutCacheAside():
+        case remedies.PutCacheAside():
             return put_cache_aside(remedy)
-        case GivePlainName():
+        case remedies.GivePlainName():
             return give_plain_name(remedy, snapshot)
-        case GiveOtherName():
+        case remedies.GiveOtherName():
             return give_other_name(remedy, snapshot)
-        case TakeOutLine():
+        case remedies.TakeOutLine():
             return take_out_line(remedy)
-        case NamePython():
+        case remedies.NamePython():
             return name_python(remedy)
-        case AddDllFolders():
+        case remedies.AddDllFolders():
             return add_dll_folders(remedy, snapshot)
-        case PutPackageBack():
+        case remedies.PutPackageBack():
             return put_package_back(remedy, snapshot)
-        case InstallPackages():
+        case remedies.InstallPackages():
             return install_packages(remedy, snapshot)
-        case UseSystemTool():
+        case remedies.UseSystemTool():
             return (SystemStep(kind=remedy.kind, subject=remedy.subject, value=remedy.value),)
-        case SetForEnvironments():
+        case remedies.SetForEnvironments():
             steps = f"set {remedy.value}"
             named = [p for p in remedy.prefixes if has_activation(snapshot, p)]
             meant = named if remedy.prefixes else target_environments(snapshot)
@@ -177,12 +159,12 @@ def changes_of(remedy: Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noq
             assert_never(remedy)
 
 
-def _with_lines(finding: Finding, remedy: Remedy, snapshot: Snapshot) -> Finding:
+def _with_lines(finding: Finding, remedy: remedies.Remedy, snapshot: Snapshot) -> Finding:
     """Return the finding with how to take its variable out of ~/.pam_environment, which Convalesce does not edit.
 
     pam_env(8) calls that file deprecated, and reads it only where an administrator still allows it (user_readenv).
     """
-    if finding.fix is None or not isinstance(remedy, Unset | PointTo | TakeOut):
+    if finding.fix is None or not isinstance(remedy, remedies.Unset | remedies.PointTo | remedies.TakeOut):
         return finding
     name = remedy.variable
     found = snapshot.environment.variables if snapshot.environment else ()
@@ -213,7 +195,7 @@ def _title(fix: Fix, changes: tuple[Change, ...]) -> str:
 # --- variables -----------------------------------------------------------------------------------------------------
 
 
-def expand_stored_variables(remedy: ExpandVariables, snapshot: Snapshot) -> tuple[Change, ...]:
+def expand_stored_variables(remedy: remedies.ExpandVariables, snapshot: Snapshot) -> tuple[Change, ...]:
     """Change the kind of a stored value and keep its text."""
     kept = [v for v in persistent_values(snapshot, remedy.variable) if v.scope == remedy.scope and v.kind == "REG_SZ"]
     return tuple(
@@ -221,7 +203,7 @@ def expand_stored_variables(remedy: ExpandVariables, snapshot: Snapshot) -> tupl
     )
 
 
-def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
+def unset_variable(remedy: remedies.Unset, snapshot: Snapshot) -> tuple[Change, ...]:
     """Remove a variable wherever it is stored. A value that only this session has is left alone, since a batch system may
     have set it on purpose, unless it is wrong for whoever reads it: then environments do without exactly this value.
     """
@@ -233,14 +215,14 @@ def unset_variable(remedy: Unset, snapshot: Snapshot) -> tuple[Change, ...]:
     return tuple(activation_change(p, f"unset-if {remedy.value}", n) for p in having for n in _spelt(remedy, snapshot))
 
 
-def _spelt(remedy: Unset, snapshot: Snapshot) -> tuple[str, ...]:
+def _spelt(remedy: remedies.Unset, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names under which the session has the value: proxies are read in small letters, too (all_proxy)."""
     there = snapshot.environment.variables if snapshot.environment else ()
     its = (v.name for v in there if v.name.upper() == remedy.variable.upper() and v.value == remedy.value)
     return tuple(dict.fromkeys(its)) or (remedy.variable,)
 
 
-def point_variable(remedy: PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
+def point_variable(remedy: remedies.PointTo, snapshot: Snapshot) -> tuple[Change, ...]:
     """Set the variable to the right folder, or remove it if there is none. If it is not stored (a shell's own file sets
     it), set it in the environments that were named or are active.
     """

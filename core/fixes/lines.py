@@ -8,22 +8,10 @@ from msgspec.structs import replace
 
 from core.common.i18n import _
 from core.fixes.variables import persistent_values
-from core.model import path_list
+from core.model import path_list, remedies
 from core.model.changes import EditLine, PersistentScope
 from core.model.facts import NOT_EDITED, Snapshot, Start, StartLine
 from core.model.findings import Finding
-from core.model.remedies import (
-    AddDllFolders,
-    AddFolder,
-    GiveOtherName,
-    NamePython,
-    PointTo,
-    PreferFolder,
-    Remedy,
-    TakeOut,
-    TakeOutLine,
-    Unset,
-)
 from core.rules.snapshot_queries import effective_variable
 from core.rules.ways import THIS_SESSION
 
@@ -36,7 +24,7 @@ MOST_REASON = 160
 """Most characters of the comment beside a line."""
 
 
-def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
+def take_out_line(remedy: remedies.TakeOutLine) -> tuple[EditLine, ...]:
     """Return the edit that takes a line out of a .pth file; without a comment, since old Pythons read it in any encoding."""
     scope: PersistentScope = "machine" if remedy.file.startswith(EVERYBODYS) else "user"
     return (
@@ -52,7 +40,7 @@ def take_out_line(remedy: TakeOutLine) -> tuple[EditLine, ...]:
     )
 
 
-def name_python(remedy: NamePython) -> tuple[EditLine, ...]:
+def name_python(remedy: remedies.NamePython) -> tuple[EditLine, ...]:
     """Return the edits that let lines of this person's name another interpreter; none of the system's own files."""
     if any(row.file.startswith(EVERYBODYS) for row in remedy.lines):
         return ()
@@ -70,26 +58,26 @@ def name_python(remedy: NamePython) -> tuple[EditLine, ...]:
     )
 
 
-def edited_variable(remedy: Remedy) -> str:
+def edited_variable(remedy: remedies.Remedy) -> str:
     """Return the variable that a remedy is about; empty unless a line may set it."""
     match remedy:
-        case Unset() | PointTo() | TakeOut():
+        case remedies.Unset() | remedies.PointTo() | remedies.TakeOut():
             return remedy.variable
-        case PreferFolder(by="LD_LIBRARY_PATH"):
+        case remedies.PreferFolder(by="LD_LIBRARY_PATH"):
             return SEARCH_PATH
-        case GiveOtherName() if remedy.entry:
+        case remedies.GiveOtherName() if remedy.entry:
             return "PYTHONPATH"
     return ""
 
 
-def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
+def edit_lines(remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
     """Return the edits of every line by which a variable is wrong in the ways that the finding concerns; none where it is
     not known of all of them which line that is.
     """
-    if isinstance(remedy, AddFolder | AddDllFolders):
+    if isinstance(remedy, remedies.AddFolder | remedies.AddDllFolders):
         return _put_in_front(searched_folders(remedy), finding, snapshot)
     name = edited_variable(remedy)
-    whole = isinstance(remedy, Unset | PointTo)
+    whole = isinstance(remedy, remedies.Unset | remedies.PointTo)
     if not name or (snapshot.machine.system == "windows" and not whole):
         return ()
     kept = {v.source for v in persistent_values(snapshot, name)}
@@ -107,12 +95,12 @@ def edit_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> tuple[Ed
                 return ()  # a loop or a function: one line does several things
             starts = tuple(dict.fromkeys((*(old.starts if old else ()), start.id)))
             found[key] = replace(edit, starts=starts)
-    if isinstance(remedy, GiveOtherName) and not _all_by_lines(remedy, finding, snapshot):
+    if isinstance(remedy, remedies.GiveOtherName) and not _all_by_lines(remedy, finding, snapshot):
         return ()
     return tuple(found.values())
 
 
-def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -> bool:
+def _all_by_lines(remedy: remedies.GiveOtherName, finding: Finding, snapshot: Snapshot) -> bool:
     """Whether lines lead every program that the finding concerns to the entry: this session's, too, where it is."""
     concerned = _concerned_starts(finding, snapshot)
     by_lines = [s for s in concerned if any(True for _row in _rows(remedy, s))]
@@ -133,11 +121,11 @@ def _all_by_lines(remedy: GiveOtherName, finding: Finding, snapshot: Snapshot) -
     )
 
 
-def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str:
+def advice_of_lines(remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot) -> str:
     """Return which lines to write otherwise, for a fault of other ways of starting than this one; empty where none tells."""
     if not finding.ways or THIS_SESSION in finding.ways:
         return ""
-    if isinstance(remedy, AddFolder | AddDllFolders):
+    if isinstance(remedy, remedies.AddFolder | remedies.AddDllFolders):
         return _where_to_put(searched_folders(remedy), finding, snapshot)
     rows = [found for start in _concerned_starts(finding, snapshot) for found in _rows(remedy, start)]
     by_hand = any(row.form in NOT_EDITED for row, _entry in rows)
@@ -146,18 +134,18 @@ def advice_of_lines(remedy: Remedy, finding: Finding, snapshot: Snapshot) -> str
     return "\n".join(dict.fromkeys(_other_line(row, entry, remedy) for row, entry in rows))
 
 
-def _other_line(row: StartLine, entry: str, remedy: Remedy) -> str:
+def _other_line(row: StartLine, entry: str, remedy: remedies.Remedy) -> str:
     """Return in a sentence how a line should be."""
     if entry:
         return _("In {file}, line {line}: remove {folder} from {name}.",
                  file=row.file, line=row.line, folder=entry, name=row.name)  # fmt: skip
-    if isinstance(remedy, PointTo) and remedy.folder:
+    if isinstance(remedy, remedies.PointTo) and remedy.folder:
         return _("In {file}, line {line}: set {name} to {value}.",
                  file=row.file, line=row.line, name=row.name, value=remedy.folder)  # fmt: skip
     return _("In {file}, line {line}: remove {name}.", file=row.file, line=row.line, name=row.name)
 
 
-def _where_to_put(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> str:
+def _where_to_put(remedy: remedies.AddFolder, finding: Finding, snapshot: Snapshot) -> str:
     """Return which lines give a search path without the folders."""
     windows = snapshot.machine.system == "windows"
     name = _search_path(snapshot)
@@ -187,16 +175,16 @@ def _rows_setting(name: str, start: Start, snapshot: Snapshot) -> list[StartLine
     return [r for r in start.lines if _is_named(r, name, snapshot) and r.does != "unset" and not r.overridden]
 
 
-def searched_folders(remedy: AddFolder | AddDllFolders) -> AddFolder:
+def searched_folders(remedy: remedies.AddFolder | remedies.AddDllFolders) -> remedies.AddFolder:
     """Return the folders that a search path lacks. Where one way of starting alone lacks them, PATH as that way has it is what to
     change, whatever else could let Python find them.
     """
-    if isinstance(remedy, AddFolder):
+    if isinstance(remedy, remedies.AddFolder):
         return remedy
-    return AddFolder(folder=remedy.folders[0], more=remedy.folders[1:], prefixes=(remedy.prefix,))
+    return remedies.AddFolder(folder=remedy.folders[0], more=remedy.folders[1:], prefixes=(remedy.prefix,))
 
 
-def _put_in_front(remedy: AddFolder, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
+def _put_in_front(remedy: remedies.AddFolder, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
     """Return the edits of the lines that give other ways of starting than this one a search path without the folders; none
     unless each of these ways has such a line of this person's.
     """
@@ -247,27 +235,27 @@ def _concerned_starts(finding: Finding, snapshot: Snapshot) -> list[Start]:
     return [s for s in starts if not finding.ways or s.id in finding.ways]
 
 
-def _rows(remedy: Remedy, start: Start) -> Iterator[tuple[StartLine, str]]:
+def _rows(remedy: remedies.Remedy, start: Start) -> Iterator[tuple[StartLine, str]]:
     """Yield the lines of a way that must be edited, each with the folder to remove; empty to remove the whole line."""
     name = edited_variable(remedy)
     for row in start.lines:
         if row.name != name or row.does == "unset" or row.line <= 0:
             continue
         match remedy:
-            case Unset():
+            case remedies.Unset():
                 yield row, ""
-            case PointTo():
+            case remedies.PointTo():
                 right = {path_list.entry_key(f, "linux") for f in remedy.right}
                 if path_list.entry_key(row.value, "linux") not in right and (not row.overridden or not remedy.folder):
                     yield row, ""
-            case TakeOut():
+            case remedies.TakeOut():
                 for place in remedy.places:
                     if _names(row, place.folder):
                         yield row, place.folder
-            case GiveOtherName():
+            case remedies.GiveOtherName():
                 if _names(row, remedy.entry):
                     yield row, remedy.entry
-            case PreferFolder():
+            case remedies.PreferFolder():
                 if _names(row, remedy.over):
                     yield row, remedy.over
 
@@ -282,7 +270,7 @@ def _own_entries(row: StartLine) -> tuple[str, ...]:
     return tuple(e for e in path_list.split_entries(text, "linux", row.name) if e)
 
 
-def _edit(row: StartLine, entry: str, remedy: Remedy, finding: Finding, start: Start) -> EditLine:
+def _edit(row: StartLine, entry: str, remedy: remedies.Remedy, finding: Finding, start: Start) -> EditLine:
     scope: PersistentScope = "machine" if row.file.startswith(EVERYBODYS) else "user"
     spelt = next(
         (e for e in _own_entries(row) if path_list.entry_key(e, "linux") == path_list.entry_key(entry, "linux")), entry
@@ -295,7 +283,7 @@ def _edit(row: StartLine, entry: str, remedy: Remedy, finding: Finding, start: S
         scope=scope,
         entry=spelt if entry else "",
         among=_own_entries(row) if entry else (),
-        value=remedy.folder if isinstance(remedy, PointTo) else "",
+        value=remedy.folder if isinstance(remedy, remedies.PointTo) else "",
         reason=_comment(finding.title),
         held=next((v.value for v in start.variables if v.name == row.name), ""),
     )

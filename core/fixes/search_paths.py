@@ -5,17 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 
-from core.fixes.variables import (
-    activation_change,
-    has_activation,
-    in_single_scope,
-    persistent_path,
-    persistent_values,
-    place_of,
-    scope_of,
-    target_environments,
-    value_of,
-)
+from core.fixes import variables
 from core.model import path_list
 from core.model.changes import Change, EditPath, PersistentScope, insert_entry, move_entry, remove_entry
 from core.model.facts import Snapshot, System, Variable
@@ -34,7 +24,7 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()
     if system == "windows":
-        value = persistent_path(snapshot, "user")
+        value = variables.persistent_path(snapshot, "user")
         changes: list[Change] = []
         for one in (folder, *remedy.more):
             text = value.text if value else ""
@@ -47,7 +37,7 @@ def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
         return tuple(changes)
     prefixes = dict.fromkeys(remedy.prefixes)
     steps = "\n".join(f"prepend {f}" for f in (*reversed(remedy.more), folder))
-    return tuple(activation_change(p, steps) for p in prefixes if has_activation(snapshot, p))
+    return tuple(variables.activation_change(p, steps) for p in prefixes if variables.has_activation(snapshot, p))
 
 
 def add_folder_for_concerned(folder: str, finding: Finding, snapshot: Snapshot) -> AddFolder:
@@ -71,21 +61,21 @@ def take_out_folders(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
     wanted = {path_list.entry_key(p.folder, system) for p in remedy.places}
     edits = [
         change
-        for v in persistent_values(snapshot, remedy.variable)
+        for v in variables.persistent_values(snapshot, remedy.variable)
         for change in _remove_entries(v, lambda e: path_list.entry_key(e, system) in wanted, system)
     ]
     if edits:
-        return in_single_scope(edits)
+        return variables.in_single_scope(edits)
     found: dict[str, dict[str, None]] = {}
     for place in remedy.places:
-        for prefix in [place.prefix] if place.prefix else target_environments(snapshot):
+        for prefix in [place.prefix] if place.prefix else variables.target_environments(snapshot):
             found.setdefault(prefix, {}).update(
                 dict.fromkeys(_entry_spellings(place.folder, remedy.variable, snapshot))
             )
     return tuple(
-        activation_change(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
+        variables.activation_change(prefix, "\n".join(f"drop {e}" for e in its), remedy.variable)
         for prefix, its in found.items()
-        if has_activation(snapshot, prefix)
+        if variables.has_activation(snapshot, prefix)
     )
 
 
@@ -103,10 +93,12 @@ def _entry_spellings(folder: str, variable: str, snapshot: Snapshot) -> list[str
 
 def _remove_entries(v: Variable, is_meant: Callable[[str], bool], system: System) -> Iterator[EditPath]:
     """Yield the removal of every such entry of one kept variable, the last one first."""
-    value = value_of(v, system)
+    value = variables.value_of(v, system)
     for place, entry in reversed(list(enumerate(path_list.split_entries(v.value, system, v.name)))):
         if is_meant(entry):
-            change = remove_entry(value, place, system, name=v.name, scope=scope_of(v), at=place_of(v, system))
+            change = remove_entry(
+                value, place, system, name=v.name, scope=variables.scope_of(v), at=variables.place_of(v, system)
+            )
             yield change
             value = change.after or value
 
@@ -123,14 +115,14 @@ def prefer_folder(remedy: PreferFolder, snapshot: Snapshot) -> tuple[Change, ...
         p.prefix: drop if remedy.by == "LD_LIBRARY_PATH" else f"prepend {p.folder}" for p in reversed(remedy.places)
     }
     prefixes = dict.fromkeys(p.prefix for p in remedy.places)
-    return tuple(activation_change(p, steps[p]) for p in prefixes if has_activation(snapshot, p))
+    return tuple(variables.activation_change(p, steps[p]) for p in prefixes if variables.has_activation(snapshot, p))
 
 
 def put_before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]:
     """Return the edit of Windows' PATH after which ``right`` comes before ``wrong``, in the scope that names ``wrong``."""
     where: PersistentScope
     for where in ("machine", "user"):
-        value = persistent_path(snapshot, where)
+        value = variables.persistent_path(snapshot, where)
         place = path_list.find_entry(value.text, wrong, "windows") if value else None
         if value is None or place is None:
             continue
@@ -148,7 +140,7 @@ def put_before(wrong: str, right: str, snapshot: Snapshot) -> tuple[Change, ...]
 def drop_dead_entries(remedy: DropDead, snapshot: Snapshot) -> tuple[Change, ...]:
     """Remove stored entries without effect."""
     system = snapshot.machine.system
-    scopes = {v.scope: v for v in persistent_values(snapshot, remedy.variable)}
+    scopes = {v.scope: v for v in variables.persistent_values(snapshot, remedy.variable)}
     for v in (scopes[scope] for scope in ("user", "machine") if scope in scopes):
         left = Counter(text for scope, text in remedy.entries if scope == v.scope)
 

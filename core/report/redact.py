@@ -15,30 +15,7 @@ from core.common.fact_text import MAX_FACT_DEPTH, form_of, remember_form
 from core.common.i18n import N_, _
 from core.model.facts import Snapshot, Variable
 from core.model.findings import Redaction, Report
-from core.report.redact_patterns import (
-    ASSIGNMENT,
-    COMMON_WORDS,
-    DOMAIN_BEFORE_USER,
-    DOMAIN_VARIABLES,
-    ENGLISH_WORDS,
-    HOME_FIELD,
-    HOME_FOLDER,
-    HOST_IN_LOG,
-    HOST_IN_VALUE,
-    HOST_VARIABLES,
-    HOSTS,
-    HOSTS_NAME,
-    PERSON_VARIABLES,
-    PROXY_NAME,
-    SECRET_FORMS,
-    SECRET_NAME,
-    SHARE_PATTERNS,
-    SHARED_HOMES,
-    STORAGE,
-    TECHNICAL,
-    TERM_WORDS,
-    NamePattern,
-)
+from core.report import redact_patterns as patterns
 
 T = TypeVar("T")
 IDENTIFYING_FIELDS = {
@@ -125,21 +102,21 @@ class Cleaner:
             form
             for kind in KINDS
             for form in _in_place(
-                kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *COMMON_WORDS)]
+                kind, [n for k, n in sorted(known) if k == kind and n.lower() not in ("", *patterns.COMMON_WORDS)]
             )
         )
 
         home = _home_form(machine.home, windows=machine.system == "windows")
-        self._passes: tuple[tuple[Callable[[re.Match[str]], str], NamePattern], ...] = (
-            *((partial(self._replace, kind=form.kind), form) for form in SECRET_FORMS),
-            (self._replace_assignment, ASSIGNMENT),
+        self._passes: tuple[tuple[Callable[[re.Match[str]], str], patterns.NamePattern], ...] = (
+            *((partial(self._replace, kind=form.kind), form) for form in patterns.SECRET_FORMS),
+            (self._replace_assignment, patterns.ASSIGNMENT),
             *(((self._own_home, home),) if home else ()),
-            (self._in_home, HOME_FOLDER),
-            *((partial(self._replace, kind=form.kind), form) for form in (*SHARE_PATTERNS, *places)),
+            (self._in_home, patterns.HOME_FOLDER),
+            *((partial(self._replace, kind=form.kind), form) for form in (*patterns.SHARE_PATTERNS, *places)),
             *((self._replace_known, form) for form in _words([n for _, n in sorted(known) if _is_sure(n)])),
-            (partial(self._replace, kind="domain"), DOMAIN_BEFORE_USER),
-            *((self._host, form) for form in HOSTS),
-            (self._replace_stored, STORAGE),
+            (partial(self._replace, kind="domain"), patterns.DOMAIN_BEFORE_USER),
+            *((self._host, form) for form in patterns.HOSTS),
+            (self._replace_stored, patterns.STORAGE),
         )
         forms = [form for _replaced, form in self._passes]
         self._rare = re.compile(_any_of(sign for form in forms for sign in form.signs if len(sign) > 1))
@@ -185,17 +162,17 @@ class Cleaner:
         return self._words_of[form]
 
     def _value(self, name: str, value: str) -> str:
-        if name in PERSON_VARIABLES:
+        if name in patterns.PERSON_VARIABLES:
             return self._name("user", value)
-        if name in HOST_VARIABLES:
+        if name in patterns.HOST_VARIABLES:
             return self._name("host", value.lstrip("\\"))
-        if name in DOMAIN_VARIABLES:
+        if name in patterns.DOMAIN_VARIABLES:
             return self._placeholder("domain", value)
-        if SECRET_NAME.search(name) and name not in ("PWD", "OLDPWD"):
+        if patterns.SECRET_NAME.search(name) and name not in ("PWD", "OLDPWD"):
             return self._placeholder("secret", value)
-        if HOSTS_NAME.search(name):
-            return self.redact_text(HOST_IN_VALUE.sub(self._host, value))
-        return self._placeholder("proxy", value) if PROXY_NAME.search(name) else self.redact_text(value)
+        if patterns.HOSTS_NAME.search(name):
+            return self.redact_text(patterns.HOST_IN_VALUE.sub(self._host, value))
+        return self._placeholder("proxy", value) if patterns.PROXY_NAME.search(name) else self.redact_text(value)
 
     def _name(self, kind: str, name: str) -> str:
         r"""Return the placeholder of a name; of DOMAIN\name and host.domain both parts."""
@@ -210,7 +187,7 @@ class Cleaner:
 
     def _placeholder(self, kind: str, name: str) -> str:
         folded = name.lower()
-        if not folded or folded in COMMON_WORDS or (name.startswith("<") and name.endswith(">")):
+        if not folded or folded in patterns.COMMON_WORDS or (name.startswith("<") and name.endswith(">")):
             return name
         if (kind, folded) not in self._given:
             self._numbers[kind] += 1
@@ -280,7 +257,7 @@ class Cleaner:
 
     def _in_home(self, match: re.Match[str]) -> str:
         name = match["name"]
-        return match[0] if name.lower() in SHARED_HOMES else match["before"] + self._placeholder("user", name)
+        return match[0] if name.lower() in patterns.SHARED_HOMES else match["before"] + self._placeholder("user", name)
 
 
 def closed_fields(form: type) -> frozenset[str]:
@@ -303,10 +280,14 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
                 found.append((kind, text.partition(".")[0]))
         if isinstance(owner, Variable) and field == "value":
             name = owner.name.upper()
-            kinds = {"user": PERSON_VARIABLES, "host": HOST_VARIABLES, "domain": DOMAIN_VARIABLES}
+            kinds = {
+                "user": patterns.PERSON_VARIABLES,
+                "host": patterns.HOST_VARIABLES,
+                "domain": patterns.DOMAIN_VARIABLES,
+            }
             found.extend((k, text.lstrip("\\")) for k, names in kinds.items() if name in names)
-        home = HOME_FIELD.match(text) if " " in text else None
-        if home and " " in home["name"] and home["name"].lower() not in SHARED_HOMES:
+        home = patterns.HOME_FIELD.match(text) if " " in text else None
+        if home and " " in home["name"] and home["name"].lower() not in patterns.SHARED_HOMES:
             found.append(("user", home["name"]))
         return text
 
@@ -317,16 +298,18 @@ def _names(snapshot: Snapshot) -> Iterator[tuple[str, str]]:
 def _is_sure(name: str) -> bool:
     """Whether a word in any text is certainly this name."""
     low = name.lower()
-    everyday = low in COMMON_WORDS or low in TERM_WORDS or low in ENGLISH_WORDS
+    everyday = low in patterns.COMMON_WORDS or low in patterns.TERM_WORDS or low in patterns.ENGLISH_WORDS
     return len(name) >= 3 and not everyday and not name.startswith("<") and not name.isdigit()
 
 
 def _is_word(name: str) -> bool:
     """Whether a folder's or a host's name is one of the field's words: cuda-12.4, data, miniconda3."""
     low = name.lower()
-    words = [w for w in TECHNICAL.split(low) if w]
+    words = [w for w in patterns.TECHNICAL.split(low) if w]
     return (
-        low in COMMON_WORDS or low in TERM_WORDS or (bool(words) and all(len(w) < 2 or w in TERM_WORDS for w in words))
+        low in patterns.COMMON_WORDS
+        or low in patterns.TERM_WORDS
+        or (bool(words) and all(len(w) < 2 or w in patterns.TERM_WORDS for w in words))
     )
 
 
@@ -358,7 +341,7 @@ def _signs(names: list[str]) -> tuple[str, ...]:
     return tuple(n.lower() for n in names) if few else ()
 
 
-def _has_sign(form: NamePattern, plain: str) -> bool:
+def _has_sign(form: patterns.NamePattern, plain: str) -> bool:
     """Whether a text may be of a form, by its ``_plain`` text."""
     if not plain or not form.signs:
         return True
@@ -373,14 +356,14 @@ def _plain(text: str) -> str:
     return text.lower() if text.isascii() else ""
 
 
-def _words(names: list[str]) -> Iterator[NamePattern]:
+def _words(names: list[str]) -> Iterator[patterns.NamePattern]:
     if names:
         # "Ada" may be a person, and is a generation of GPUs
         source = rf"(?i)(?<![A-Za-z0-9<])(?:{_any_of(names)})(?![A-Za-z0-9]| Generation| Lovelace)"
-        yield NamePattern("", source, _signs(names))
+        yield patterns.NamePattern("", source, _signs(names))
 
 
-def _in_place(kind: str, names: list[str]) -> Iterator[NamePattern]:
+def _in_place(kind: str, names: list[str]) -> Iterator[patterns.NamePattern]:
     if not names:
         return
     bare = f"(?i:{_any_of(names)})"
@@ -388,25 +371,25 @@ def _in_place(kind: str, names: list[str]) -> Iterator[NamePattern]:
         "user": (rf"(?<![\w.-])(?P<x>{bare})(?=@)", rf"(?i)\b(?:owner|user|owned by)[ =:]+(?P<x>{bare})(?![\w-])"),
         "host": (
             rf"(?<=@)(?P<x>{bare})(?![\w-])",
-            HOST_IN_LOG.format(bare),
+            patterns.HOST_IN_LOG.format(bare),
             rf"(?<=\s)(?P<x>{bare})(?= kernel:)",
             rf"(?i)\bhost(?:name)?[ =:]+(?P<x>{bare})(?![\w-])",
         ),
     }
     for form in forms.get(kind, ()):
-        yield NamePattern(kind, form, _signs(names))
-    if folders := [n for n in names if len(n) > 1 and n.lower() not in TERM_WORDS]:
-        yield NamePattern(kind, rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)", _signs(folders))
+        yield patterns.NamePattern(kind, form, _signs(names))
+    if folders := [n for n in names if len(n) > 1 and n.lower() not in patterns.TERM_WORDS]:
+        yield patterns.NamePattern(kind, rf"(?i)(?<=[\\/])(?P<x>{_any_of(folders)})(?=[\\/]|\Z)", _signs(folders))
 
 
-def _home_form(home: str, *, windows: bool) -> NamePattern | None:
+def _home_form(home: str, *, windows: bool) -> patterns.NamePattern | None:
     """Return the pattern of an unusual home folder; None if the general one finds it, or it reveals nothing."""
     parts = [p for p in re.split(r"[\\/]+", home) if p]
-    if len(parts) < 2 or HOME_FOLDER.pattern.search(home) or parts[-1].lower() in COMMON_WORDS:
+    if len(parts) < 2 or patterns.HOME_FOLDER.pattern.search(home) or parts[-1].lower() in patterns.COMMON_WORDS:
         return None
     start = r"[\\/]+" if home[0] in "\\/" else r"(?<!\w)"
     source = ("(?i)" if windows else "") + start + r"[\\/]+".join(map(re.escape, parts)) + r"(?![\w-])"
-    return NamePattern("home", source, _signs(parts[-1:]))
+    return patterns.NamePattern("home", source, _signs(parts[-1:]))
 
 
 def every_text(value: T, change: Callable[[str], str]) -> T:
