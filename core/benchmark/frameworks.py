@@ -125,8 +125,7 @@ def run_frameworks(
 ) -> tuple[FrameworkRun, ...]:
     """Run each framework in its own process, one after another; time that one does not use is available to the next."""
     runs = []
-    builds = request.seen.frameworks.builds if request.seen.frameworks else ()
-    kept = seconds_needed(trials, extent, builds)
+    kept = seconds_needed(trials, extent, request.seen.builds)
     for n, trial in enumerate(trials):
         request.watch.check()
         seconds = max(MIN_FRAMEWORK_SECONDS, until.seconds_left() - sum(kept[n + 1 :]) - SCRIPT_OVERHEAD_SECONDS)

@@ -188,7 +188,7 @@ class _GpuBenchmark:
     ) -> None:
         self._request, self._where, self._chosen, self._gpu, self._extent = request, where, chosen, gpu, extent
         self._until = until
-        builds = request.seen.frameworks.builds if request.seen.frameworks else ()
+        builds = request.seen.builds
         self._trials = framework.frameworks_to_run(chosen, where, builds) if chosen and extent.frameworks else ()
         self._kept = sum(framework.seconds_needed(self._trials, extent, builds))
         self._heard = _GpuEvents()

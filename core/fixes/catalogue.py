@@ -167,8 +167,7 @@ def _with_lines(finding: Finding, remedy: remedies.Remedy, snapshot: Snapshot) -
     if finding.fix is None or not isinstance(remedy, remedies.Unset | remedies.PointTo | remedies.TakeOut):
         return finding
     name = remedy.variable
-    found = snapshot.environment.variables if snapshot.environment else ()
-    files = {v.source: None for v in found if v.name == name and v.source.endswith("/.pam_environment")}
+    files = {v.source: None for v in snapshot.variables if v.name == name and v.source.endswith("/.pam_environment")}
     lines = [line for file in files for line in _out_of_pam(name, file)]
     if not lines:
         return finding
@@ -217,8 +216,7 @@ def unset_variable(remedy: remedies.Unset, snapshot: Snapshot) -> tuple[Change, 
 
 def _spelt(remedy: remedies.Unset, snapshot: Snapshot) -> tuple[str, ...]:
     """Return the names under which the session has the value: proxies are read in small letters, too (all_proxy)."""
-    there = snapshot.environment.variables if snapshot.environment else ()
-    its = (v.name for v in there if v.name.upper() == remedy.variable.upper() and v.value == remedy.value)
+    its = (v.name for v in snapshot.variables if v.name.upper() == remedy.variable.upper() and v.value == remedy.value)
     return tuple(dict.fromkeys(its)) or (remedy.variable,)
 
 

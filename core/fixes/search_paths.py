@@ -82,7 +82,7 @@ def take_out_folders(remedy: TakeOut, snapshot: Snapshot) -> tuple[Change, ...]:
 def _entry_spellings(folder: str, variable: str, snapshot: Snapshot) -> list[str]:
     """Return a folder as the entries of a variable write it: an activation compares letter by letter."""
     system = snapshot.machine.system
-    entries = [e for e in (snapshot.environment.entries if snapshot.environment else ()) if e.variable == variable]
+    entries = [e for e in snapshot.path_entries if e.variable == variable]
     same = [
         e.text
         for e in entries

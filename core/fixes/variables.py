@@ -12,10 +12,9 @@ from core.rules.consumer_loads import environment_rank
 
 def persistent_values(snapshot: Snapshot, name: str) -> list[Variable]:
     """Return the stored values of a variable, without those that only a session has."""
-    found = snapshot.environment.variables if snapshot.environment else ()
     return [
         v
-        for v in found
+        for v in snapshot.variables
         if v.name.upper() == name.upper() and v.scope in ("user", "machine") and _is_editable(v, snapshot)
     ]
 

@@ -220,13 +220,13 @@ def _frameworks(s: Snapshot) -> Iterator[FactRow]:
 
 
 def _environment(s: Snapshot) -> Iterator[FactRow]:
-    e, step = s.environment, Step.ENVIRONMENT.value
-    for v in e.variables if e else ():
+    step = Step.ENVIRONMENT.value
+    for v in s.variables:
         if v.name.upper() != "PATH":
             yield (step, "{who}", f"{v.name} ({v.scope})"), v.value
     telling = ("cuda", "cudnn", "nvidia", "torch")
-    for name in dict.fromkeys(p.variable for p in e.entries) if e else ():
-        own = [p.expanded or p.text for p in e.entries if p.variable == name] if e else []
+    for name in dict.fromkeys(p.variable for p in s.path_entries):
+        own = [p.expanded or p.text for p in s.path_entries if p.variable == name]
         yield (
             (step, N_("{who}: entries about CUDA, in order"), name),
             "\n".join(t for t in own if any(w in t.lower() for w in telling)),

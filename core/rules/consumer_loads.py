@@ -90,9 +90,8 @@ def consumer_loads(seen: Snapshot) -> Iterator[ConsumerLoad]:
 
 def is_built_without_cuda(c: ConsumerLoad) -> bool:
     """Whether the files of a consumer's framework are a build without CUDA, which asks for no cuDNN."""
-    builds = c.seen.frameworks.builds if c.seen.frameworks else ()
     its = c.load.consumer
-    mine = [b for b in builds if (b.prefix, b.distribution) == (its.prefix, its.framework.partition(" ")[0])]
+    mine = [b for b in c.seen.builds if (b.prefix, b.distribution) == (its.prefix, its.framework.partition(" ")[0])]
     return any(b.cuda == "" and not b.other for b in mine)
 
 

@@ -33,10 +33,8 @@ LONGEST = 32_767
 
 def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
     """Entries without effect: one note for each variable."""
-    if seen.environment is None:
-        return
     for name in SEARCH_PATHS:
-        entries = [e for e in seen.environment.entries if e.variable == name]
+        entries = [e for e in seen.path_entries if e.variable == name]
         odd = [e for e in entries if any(m in HARMLESS_MARKS for m in e.marks)]
         if odd:
             yield make_finding(
@@ -78,9 +76,7 @@ def _is_dead(e: PathEntry) -> bool:
 
 def broken_entries(seen: Snapshot) -> Iterator[Finding]:
     """Entries that name a CUDA folder in a form that no loader understands."""
-    if seen.environment is None:
-        return
-    for e in seen.environment.entries:
+    for e in seen.path_entries:
         if e.variable not in SEARCH_PATHS or not any(w in e.text.lower() for w in CUDA_WORDS):
             continue
         why = _entry_fault(e, seen.machine.system == "windows")
@@ -162,13 +158,10 @@ def cut_values(seen: Snapshot) -> Iterator[Finding]:
 
 def path_as_plain_text(seen: Snapshot) -> Iterator[Finding]:
     """PATH of Windows' registry with variables in it, kept in the kind of value (REG_SZ) in which none is replaced."""
-    env = seen.environment
-    stored = [v for v in (env.variables if env else ()) if v.name.upper() == "PATH" and v.scope in ("user", "machine")]
-    got = next(
-        (v.value for v in (env.variables if env else ()) if v.name.upper() == "PATH" and v.scope == "process"), ""
-    )
+    stored = [v for v in seen.variables if v.name.upper() == "PATH" and v.scope in ("user", "machine")]
+    got = next((v.value for v in seen.variables if v.name.upper() == "PATH" and v.scope == "process"), "")
     unreplaced = set(split_entries(got, "windows", "PATH"))
-    reached = {entry_key(e.expanded or e.text, "windows") for e in (env.entries if env else ()) if "%" not in e.text}
+    reached = {entry_key(e.expanded or e.text, "windows") for e in seen.path_entries if "%" not in e.text}
     for v in stored:
         # whether Windows replaces them is told by what this session got, not by the kind alone: reports differ
         entries = [e for e in _with_variables(v, seen) if e[0] in unreplaced] if v.kind == "REG_SZ" else []
@@ -253,7 +246,7 @@ def _not_found(seen: Snapshot) -> list[Evidence]:
 
 def writable_folders(seen: Snapshot) -> Iterator[Finding]:
     """Folders on a search path that everybody may write to: a note about security."""
-    odd = [e for e in (seen.environment.entries if seen.environment else ()) if "writable by others" in e.marks]
+    odd = [e for e in seen.path_entries if "writable by others" in e.marks]
     for name in SEARCH_PATHS:
         mine = [e for e in odd if e.variable == name]
         if mine:

@@ -99,8 +99,7 @@ def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
     """
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
-    built = snapshot.frameworks.builds if snapshot.frameworks else ()
-    using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in built)) if prefix}
+    using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in snapshot.builds)) if prefix}
     best = min((environment_rank(snapshot, prefix) for prefix in using), default=NOBODY_IMPORTANCE)
     known = {full_id(p.prefix): environment_rank(snapshot, p.prefix) for p in snapshot.pythons or ()} | {
         "plain": PLAIN_IMPORTANCE

@@ -95,7 +95,7 @@ def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
 
 def effective_variable(seen: Snapshot, name: str) -> Variable | None:
     """Return a variable as consumers get it: from the process, else the user, else the machine."""
-    variables = seen.environment.variables if seen.environment else ()
+    variables = seen.variables
     if _NAMED[0][0] is not variables:
         ours = (v for scope in reversed(SCOPES) for v in reversed(variables) if v.scope == scope)
         _NAMED[0] = variables, {v.name.upper(): v for v in ours}
@@ -124,7 +124,7 @@ def near_misses(seen: Snapshot, folder: str) -> list[Evidence]:
     """Return the search-path entries that almost name a folder: its parent, or itself quoted or unexpanded."""
     system = seen.machine.system
     rows = []
-    for e in seen.environment.entries if seen.environment else ():
+    for e in seen.path_entries:
         text = (e.expanded or e.text).strip().strip('"')
         near = (
             is_inside(system, folder, text) and normalise(system, folder) != normalise(system, text) and len(text) > 3
@@ -165,7 +165,7 @@ def meant_entries(seen: Snapshot, folder: str) -> list[Evidence]:
             value=e.text,
             source=e.variable,
         )
-        for e in (seen.environment.entries if seen.environment else ())
+        for e in seen.path_entries
         if (e.meant and normalise(system, e.meant) == normalise(system, folder)) or _stands_for(e, folder)
     ]
 

@@ -145,7 +145,7 @@ def _whole_of(seen: Snapshot, folder: str) -> Toolkit | None:
 
 
 def _entries(seen: Snapshot) -> tuple[PathEntry, ...]:
-    return seen.environment.entries if seen.environment else ()
+    return seen.path_entries
 
 
 def _installed_toolkits(seen: Snapshot) -> list[Toolkit]:

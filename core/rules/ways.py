@@ -229,9 +229,7 @@ def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> l
     there. A way that starts a particular program counts.
     """
     look = compared.look
-    mine = {
-        v.name: v.value for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION
-    }
+    mine = {v.name: v.value for v in seen.variables if v.scope == THIS_SESSION}
     theirs = [
         v for v in (look.environment.variables if look.environment else ()) if v.source not in ("", "environment")
     ]
@@ -380,7 +378,7 @@ def _lines_of(
     rows = [e for name in differ for e in line_evidence(seen, name, ways)]
     rows += [observation(_("{name} is unset here", name=name), name, f"{file}:{line}") for name, file, line in taken]
     gone = {name for name, _file, _line in taken}
-    ours = [v for v in (seen.environment.variables if seen.environment else ()) if v.scope == THIS_SESSION and v.value]
+    ours = [v for v in seen.variables if v.scope == THIS_SESSION and v.value]
     rows += [
         observation(_("Only this session has {name}", name=v.name), v.value, v.source)
         for v in ours

@@ -162,10 +162,9 @@ def consumer_name(load: Load) -> str:
 
 def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
     """Return every entry in the loader's order, with remarks."""
-    environment = snapshot.environment
     remarks = _remarks(snapshot)
     rows = []
-    for e in environment.entries if environment else ():
+    for e in snapshot.path_entries:
         own = [mark_word(m) for m in e.marks]
         more = remarks.get((e.variable.upper(), normalise(snapshot.machine.system, e.expanded or e.text)), ())
         bad = any(m in BAD_MARKS for m in e.marks) or bool(more)
@@ -177,15 +176,14 @@ def search_paths(snapshot: Snapshot) -> tuple[TableRow, ...]:
 
 def variable_rows(report: Report) -> tuple[TableRow, ...]:
     """Return the variables other than search paths, those with findings first."""
-    environment = report.snapshot.environment
-    listed = {e.variable.upper() for e in environment.entries} & {"PATH", "LD_LIBRARY_PATH"} if environment else set()
+    listed = {e.variable.upper() for e in report.snapshot.path_entries} & {"PATH", "LD_LIBRARY_PATH"}
     worst = {name.upper(): f.severity for f in reversed(report.findings) for name in f.all_subjects}
     rows = [
         TableRow(
             (v.name, v.value or _("(empty)"), translate_fact(v.scope)),
             severity=worst.get(v.name.upper(), Severity.GOOD),
         )
-        for v in (environment.variables if environment else ())
+        for v in report.snapshot.variables
         if v.name.upper() not in listed
     ]
     return tuple(sorted(rows, key=lambda r: -r.severity))
@@ -233,9 +231,12 @@ def _search_remarks(
     mine = normalise(system, parent(system, found[0].path))
     others = [f for a in found[1:] if normalise(system, f := parent(system, a.path)) != mine]
     if others:
-        entries = snapshot.environment.entries if snapshot.environment else ()
         place = next(
-            (e.index + 1 for e in entries if normalise(system, e.expanded or e.text) == normalise(system, others[0])),
+            (
+                e.index + 1
+                for e in snapshot.path_entries
+                if normalise(system, e.expanded or e.text) == normalise(system, others[0])
+            ),
             None,
         )
         what = others[0] if place is None else _("place {n}", n=place)

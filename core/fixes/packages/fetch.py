@@ -64,8 +64,7 @@ def copy_of_consumer(finding: Finding, seen: Snapshot) -> CudnnCopy | None:
 
 def _cuda_major(seen: Snapshot, prefix: str) -> str:
     """Return the CUDA that an environment's frameworks were built for, else the driver's."""
-    builds = seen.frameworks.builds if seen.frameworks else ()
-    its = {b.cuda.partition(".")[0] for b in builds if prefix and b.prefix == prefix and b.cuda}
+    its = {b.cuda.partition(".")[0] for b in seen.builds if prefix and b.prefix == prefix and b.cuda}
     return its.pop() if len(its) == 1 else gpu_side(seen).cuda.partition(".")[0]
 
 

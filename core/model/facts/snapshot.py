@@ -6,9 +6,16 @@ from core.model.facts.base import Frozen
 from core.model.facts.benchmark import Benchmark
 from core.model.facts.closure import Closure
 from core.model.facts.driver import Driver
-from core.model.facts.environment import Environment, Vocabulary
+from core.model.facts.environment import Environment, NamedPlace, PathEntry, Variable, Vocabulary
 from core.model.facts.framework_tools import UnfitTool
-from core.model.facts.frameworks import Frameworks, FrameworkTrial, PackageRecords, ProgramTrial, PythonEnvironment
+from core.model.facts.frameworks import (
+    FrameworkBuild,
+    Frameworks,
+    FrameworkTrial,
+    PackageRecords,
+    ProgramTrial,
+    PythonEnvironment,
+)
 from core.model.facts.imports import ImportSearch
 from core.model.facts.libraries import CudnnCopy, Toolkit
 from core.model.facts.loading import Load
@@ -60,3 +67,23 @@ class Snapshot(Frozen, frozen=True, kw_only=True):
     """The files that were run or loaded, with whose rights, and those that were not, because other accounts can change them."""
     seconds: tuple[tuple[str, float], ...] = ()
     """How long each probe took."""
+
+    @property
+    def variables(self) -> tuple[Variable, ...]:
+        """The variables, of every scope; none where they were not examined."""
+        return self.environment.variables if self.environment else ()
+
+    @property
+    def path_entries(self) -> tuple[PathEntry, ...]:
+        """The entries of search paths; none where they were not examined."""
+        return self.environment.entries if self.environment else ()
+
+    @property
+    def places(self) -> tuple[NamedPlace, ...]:
+        """The files and folders that variables name; none where they were not examined."""
+        return self.environment.places if self.environment else ()
+
+    @property
+    def builds(self) -> tuple[FrameworkBuild, ...]:
+        """The frameworks' builds; none where they were not examined."""
+        return self.frameworks.builds if self.frameworks else ()

@@ -206,7 +206,7 @@ def _blamed_cause(run: GpuRun, bad: list[Check], seen: Snapshot) -> tuple[Cause,
         rows = [observation(_("cuDNN files were mapped from"), folder) for folder in folders]
         return "mixed_cudnn_sublibraries", _("Files from different copies of cuDNN are loaded together."), rows
     preloaded = next(
-        (v for v in (seen.environment.variables if seen.environment else ()) if v.name == "LD_PRELOAD" and v.value),
+        (v for v in seen.variables if v.name == "LD_PRELOAD" and v.value),
         None,
     )
     if preloaded:

@@ -77,8 +77,7 @@ def _driver_cause(cause: OptionalCause, seen: Snapshot) -> OptionalCause:
 
 def hiding_variable(seen: Snapshot) -> str:
     """Return the name and value of CUDA_VISIBLE_DEVICES in programs' environment; empty if it is not set."""
-    variables = seen.environment.variables if seen.environment else ()
-    return next((f"{v.name}={v.value}" for v in variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
+    return next((f"{v.name}={v.value}" for v in seen.variables if v.name.upper() == "CUDA_VISIBLE_DEVICES"), "")
 
 
 def not_as_predicted(mapped: Iterable[Mapped], predicted: Iterable[str], system: System) -> list[tuple[str, Mapped]]:

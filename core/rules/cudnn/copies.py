@@ -99,9 +99,7 @@ def _searched_places(seen: Snapshot) -> list[Evidence]:
     for name in SEARCH_VARIABLES:
         if name == "PATH" and system == "linux":
             continue  # No program searches for libraries there.
-        folders = [
-            e.expanded or e.text for e in (seen.environment.entries if seen.environment else ()) if e.variable == name
-        ]
+        folders = [e.expanded or e.text for e in seen.path_entries if e.variable == name]
         if folders:
             rows.append(observation(_("Searched: {variable}", variable=name), join_names(folders), name))
     if seen.pythons:

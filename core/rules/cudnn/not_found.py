@@ -395,9 +395,8 @@ def _cuda_of(c: ConsumerLoad) -> str:
     here = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == its.prefix and x.cuda_major), None)
     if here or c.system != "windows":
         return str(here or "")
-    builds = c.seen.frameworks.builds if c.seen.frameworks else ()
     name = its.framework.partition(" ")[0]
-    built = (b.cuda or "" for b in builds if (b.prefix, b.distribution) == (its.prefix, name))
+    built = (b.cuda or "" for b in c.seen.builds if (b.prefix, b.distribution) == (its.prefix, name))
     return next(built, "").partition(".")[0]
 
 

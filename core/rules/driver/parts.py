@@ -197,7 +197,7 @@ def _compilers(seen: Snapshot) -> Iterator[Consumer]:
     driver = seen.driver
     gpus = [n for g in (driver.gpus if driver else ()) or () if (n := capability_number(g.compute_capability))]
     environments = {e.prefix: e for e in seen.pythons or ()}
-    for build in seen.frameworks.builds if seen.frameworks else ():
+    for build in seen.builds:
         if build.prefix in environments and _has_ptx_alone(build, gpus):
             yield environments[build.prefix].consumer(f"{build.distribution} {build.version}")
     for environment in environments.values():

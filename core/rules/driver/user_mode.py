@@ -193,7 +193,7 @@ def hidden_library(seen: Snapshot, driver: Driver) -> Iterator[Finding]:
     path = _as_found(driver, cuda.library) if foreign else ""
     folder = parent("linux", path) if path else ""
     named = _entries(seen, folder) if folder else []
-    every = [e for e in (seen.environment.entries if seen.environment else ()) if e.variable == "LD_LIBRARY_PATH"]
+    every = [e for e in seen.path_entries if e.variable == "LD_LIBRARY_PATH"]
     yield driver_error(
         "driver.hidden-by-library-path",
         "libcuda_wrong_library" if foreign else "ld_library_path_override",
@@ -238,8 +238,11 @@ def _as_found(driver: Driver, path: str) -> str:
 
 def _entries(seen: Snapshot, folder: str) -> list[PathEntry]:
     """Return the entries of LD_LIBRARY_PATH that lead to a folder."""
-    entries = seen.environment.entries if seen.environment else ()
-    return [e for e in entries if e.variable == "LD_LIBRARY_PATH" and is_inside("linux", folder, e.expanded or e.text)]
+    return [
+        e
+        for e in seen.path_entries
+        if e.variable == "LD_LIBRARY_PATH" and is_inside("linux", folder, e.expanded or e.text)
+    ]
 
 
 def _out_of_variable(named: list[PathEntry]) -> list[str]:
@@ -269,7 +272,7 @@ def _is_found_first(seen: Snapshot, lib: DriverLibrary) -> bool:
     folder = parent("linux", lib.path)
     return any(
         e.variable == "LD_LIBRARY_PATH" and normalise("linux", e.expanded or e.text) == normalise("linux", folder)
-        for e in (seen.environment.entries if seen.environment else ())
+        for e in seen.path_entries
     )
 
 

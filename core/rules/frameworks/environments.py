@@ -188,8 +188,7 @@ def _without_framework(seen: Snapshot, name: str) -> Iterator[Finding]:
 def older_variables(seen: Snapshot) -> Iterator[Finding]:
     """New programs have a folder with CUDA or cuDNN on their search path that this session's programs do not have."""
     windows = seen.machine.system == "windows"
-    variables = seen.environment.variables if seen.environment else ()
-    paths = [v for v in variables if v.name.upper() == "PATH"]
+    paths = [v for v in seen.variables if v.name.upper() == "PATH"]
     now = [v for v in paths if v.scope == "process"]
     if not windows or not now or seen.cudnn is None:
         return

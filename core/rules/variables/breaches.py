@@ -114,8 +114,7 @@ def _has_a_blank(contract: Contract, value: str) -> bool:
 
 def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return that a program's questions to this machine go to a proxy."""
-    places = seen.environment.places if seen.environment else ()
-    place = next((p for p in places if p.variable == contract.variable and p.state == "file" and p.holds), None)
+    place = next((p for p in seen.places if p.variable == contract.variable and p.state == "file" and p.holds), None)
     if place is None or not value.strip():
         return ""
     return _(
@@ -128,8 +127,7 @@ def _sent_away(contract: Contract, value: str, seen: Snapshot) -> str:
 
 def _against_a_program(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return that a program of the working folder fails with a value, or gets another thing than it asks for."""
-    places = seen.environment.places if seen.environment else ()
-    its = (p for p in places if p.variable == contract.variable and p.state == "file" and p.holds)
+    its = (p for p in seen.places if p.variable == contract.variable and p.state == "file" and p.holds)
     place = next((p for p in its if contract.kind != "locale" or p.holds == (value.strip(),)), None)
     if place is None:
         return ""
@@ -158,8 +156,7 @@ def _helps_to_find_errors(contract: Contract, value: str) -> str:
 
 def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return that downloads are forbidden where none was ever made."""
-    places = seen.environment.places if seen.environment else ()
-    place = next((p for p in places if p.variable == contract.variable), None)
+    place = next((p for p in seen.places if p.variable == contract.variable), None)
     if value.strip().lower() not in OFFLINE or place is None or place.holds:
         return ""
     if place.state == "file":
@@ -179,7 +176,7 @@ def _nothing_to_take(contract: Contract, value: str, seen: Snapshot) -> str:
 
 def misspelt_places(contract: Contract, seen: Snapshot) -> dict[str, tuple[str, ...]]:
     """Return entry -> the folders that it means, of a search path with entries that are not there as they are written."""
-    places = seen.environment.places if seen.environment and contract.kind == "modules" else ()
+    places = seen.places if contract.kind == "modules" else ()
     return {p.path: p.holds for p in places if p.variable == contract.variable and p.holds}
 
 
@@ -279,11 +276,7 @@ def _wrong_options(contract: Contract, options: Iterable[tuple[str, str]]) -> st
 
 def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return what is wrong with the path in a value; a relative path depends on the working directory."""
-    places = {
-        p.path: p
-        for p in (seen.environment.places if seen.environment else ())
-        if p.variable == contract.variable and p.inside == contract.inside
-    }
+    places = {p.path: p for p in seen.places if p.variable == contract.variable and p.inside == contract.inside}
     for path in named_places(contract, value, seen.machine.system):
         place = places.get(path)
         values = {"name": contract.variable, "path": path}
@@ -318,9 +311,8 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
 
 def _list_of_folders(contract: Contract, value: str, seen: Snapshot) -> str:
     """Return that a list stands where one folder must be, if a program here asks for it: only then is the place looked at."""
-    places = seen.environment.places if seen.environment else ()
     if seen.machine.system == "windows" or not any(
-        p.variable == contract.variable and p.path == value.strip() and ":" in p.path for p in places
+        p.variable == contract.variable and p.path == value.strip() and ":" in p.path for p in seen.places
     ):
         return ""
     return _(

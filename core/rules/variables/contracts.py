@@ -66,39 +66,35 @@ def _value(seen: Snapshot, contract: Contract) -> Variable | None:
     if not all((v := effective_variable(seen, n)) and re.fullmatch(p, v.value.strip()) for n, p in contract.given):
         return None
     if its is None:  # HOME, say, which no report lists
-        places = seen.environment.places if seen.environment else ()
-        its_own = (p for p in places if p.variable == contract.variable and p.inside == contract.inside)
+        its_own = (p for p in seen.places if p.variable == contract.variable and p.inside == contract.inside)
         found = next((p for p in its_own if p.blocked), None)
         return Variable(name=found.variable, value=found.path, source="environment") if found else None
     if not contract.variable.endswith("_PROXY"):
         return its
-    small = (v for v in (seen.environment.variables if seen.environment else ()) if v.name == contract.variable.lower())
+    small = (v for v in seen.variables if v.name == contract.variable.lower())
     return next((v for v in small if v.scope == its.scope), its)  # urllib prefers the small letters.
 
 
 def _file_of_flags(contract: Contract, value: str, seen: Snapshot) -> NamedPlace | None:
     """Return the file that a value names and in which the flags stand."""
-    places = seen.environment.places if seen.environment and contract.kind == "flags" and not contract.flag else ()
+    places = seen.places if contract.kind == "flags" and not contract.flag else ()
     path = value.strip()
     return next((p for p in places if p.variable == contract.variable and p.path == path and p.state == "file"), None)
 
 
 def _asks_a_hub(contract: Contract, seen: Snapshot) -> bool:
-    places = seen.environment.places if seen.environment else ()
-    return all(p.asked for p in places if p.variable == contract.variable)
+    return all(p.asked for p in seen.places if p.variable == contract.variable)
 
 
 def _is_asked_for(contract: Contract, value: str, seen: Snapshot) -> bool:
     """Whether a program or script here spells what the value matters for, where its words matter for few programs alone."""
     if contract.kind not in BY_SPELLING or not contract.spelt:
         return True
-    places = seen.environment.places if seen.environment else ()
-    return any(p.variable == contract.variable and p.holds == (value,) for p in places)
+    return any(p.variable == contract.variable and p.holds == (value,) for p in seen.places)
 
 
 def _names_a_folder(contract: Contract, value: str, seen: Snapshot) -> bool:
-    places = seen.environment.places if seen.environment else ()
-    return any(p.variable == contract.variable and p.path == value.strip() and p.state == "folder" for p in places)
+    return any(p.variable == contract.variable and p.path == value.strip() and p.state == "folder" for p in seen.places)
 
 
 def _fails_on_folder(home: EnvironmentView, contract: Contract) -> bool:

@@ -178,8 +178,7 @@ def _by_variable(edge: Edge) -> bool:
 
 def _gone_entries(lack: Lack) -> list[PathEntry]:
     """Return the folders of LD_LIBRARY_PATH that are gone: of an environment or a toolkit of before."""
-    its = lack.home.seen.environment
-    return [e for e in (its.entries if its else ()) if e.variable == LIBRARY_VARIABLE and "missing" in e.marks]
+    return [e for e in lack.home.seen.path_entries if e.variable == LIBRARY_VARIABLE and "missing" in e.marks]
 
 
 def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: PLR0912 - a flat list of cases
