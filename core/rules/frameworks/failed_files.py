@@ -12,7 +12,7 @@ from core.model.facts import ImportFailure
 from core.model.paths import is_inside, parent
 from core.rules.frameworks.advice import framework_pip_command, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView
-from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis, file_at_fault
 from core.rules.wording import manual_fix
 
 _OTHER_PROCESSOR = late_pattern(
@@ -28,15 +28,12 @@ def for_another_processor(home: EnvironmentView, f: ImportFailure) -> ImportDiag
     """A library was built for another kind of computer."""
     if not _OTHER_PROCESSOR.search(f.text):
         return None
-    file = _library(f)
-    return ImportDiagnosis(
-        failure=f,
-        cause="dll_wrong_architecture",
-        title=N_("{who} in {prefix} cannot be imported: {file} is for another kind of processor."),
-        values={"file": file},
+    return file_at_fault(
+        f,
+        _library(f),
+        "dll_wrong_architecture",
+        N_("{who} in {prefix} cannot be imported: {file} is for another kind of processor."),
         why=_("The loader reads from its header for which processor it was built, and refuses it."),
-        about=file,
-        subject=file,
         cure=_anew(home, f.owner or f.asker),
     )
 
@@ -45,15 +42,12 @@ def may_not_be_run(_home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis 
     """A library lies on a file system from which no code may run."""
     if not _MAY_NOT_RUN.search(f.text):
         return None
-    file = _library(f)
-    return ImportDiagnosis(
-        failure=f,
-        cause="noexec_mount",
-        title=N_("{who} in {prefix} cannot be imported: no code may be run from {file}."),
-        values={"file": file},
+    return file_at_fault(
+        f,
+        _library(f),
+        "noexec_mount",
+        N_("{who} in {prefix} cannot be imported: no code may be run from {file}."),
         why=_("The loader may read the file, but may not map it as code: its file system is mounted with noexec."),
-        about=file,
-        subject=file,
         cure=Cure(manual_fix(_("Put the environment on another file system"), restart="program")),
     )
 
@@ -63,17 +57,14 @@ def not_of_this_python(home: EnvironmentView, f: ImportFailure) -> ImportDiagnos
     if f.kind not in _NO_PYTHON or not f.path:
         return None
     installed = any(is_inside(home.seen.machine.system, f.path, site) for site in home.python.site_packages)
-    cause: Cause = "package_for_another_python" if installed else "python_environment_broken"
-    return ImportDiagnosis(
-        failure=f,
-        cause=cause,
-        title=N_("{who} in {prefix} cannot be imported: this Python does not accept the text of {file}."),
-        values={"file": f.path},
+    return file_at_fault(
+        f,
+        f.path,
+        "package_for_another_python" if installed else "python_environment_broken",
+        N_("{who} in {prefix} cannot be imported: this Python does not accept the text of {file}."),
         why=_("The package is for another release of Python, or the file was edited.")
         if installed
         else _("The text of {path} is not Python: an edit or a merge was not finished.", path=f.path),
-        about=f.path,
-        subject=f.path,
         cure=_anew(home, f.owner)
         if installed
         else Cure(manual_fix(_("Correct {path}", path=f.path), restart="program")),
@@ -129,14 +120,12 @@ def not_there(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None
         cause, why = "corrupt_or_truncated_file", _("It belongs to a package, and it is not there.")
     else:
         return None
-    return ImportDiagnosis(
-        failure=f,
-        cause=cause,
-        title=N_("{who} in {prefix} cannot be imported: {file} is not there."),
-        values={"file": f.path},
+    return file_at_fault(
+        f,
+        f.path,
+        cause,
+        N_("{who} in {prefix} cannot be imported: {file} is not there."),
         why=why,
-        about=f.path,
-        subject=f.path,
         cure=_anew(home, f.owner or f.asker) if inside else Cure(),
     )
 

@@ -32,3 +32,12 @@ class ImportDiagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """The file, module, requirement or variable that is at fault; each fault gets one finding."""
     subject: str = ""
     cure: Cure = Cure()
+
+
+def file_at_fault(
+    failure: ImportFailure, file: str, cause: Cause, title: str, *, why: str, cure: Cure
+) -> ImportDiagnosis:
+    """Return the diagnosis that one file is at fault; ``title`` names it as {file}."""
+    return ImportDiagnosis(
+        failure=failure, cause=cause, title=title, values={"file": file}, why=why, about=file, subject=file, cure=cure
+    )

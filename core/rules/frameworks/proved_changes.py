@@ -14,7 +14,7 @@ from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import GiveOtherName, Place, Remedy, SetForEnvironments, TakeOut, Unset
 from core.rules.advice import how_to_set, without_value, without_variable
 from core.rules.frameworks.environment_view import EnvironmentView
-from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis, file_at_fault
 from core.rules.frameworks.imports import rename_unless_meant
 from core.rules.wording import manual_fix, observation
 
@@ -62,14 +62,12 @@ def _unset(home: EnvironmentView, name: str) -> Fix:
 
 def _settings(failure: ImportFailure, made: Experiments) -> ImportDiagnosis:
     file = next((p for p in made.read if p in failure.text), made.read[0] if made.read else made.proved[0].name)
-    return ImportDiagnosis(
-        failure=failure,
-        cause="variable_value_wrong",
-        title=N_("{who} in {prefix} fails with the settings in {file}, and works without them."),
-        values={"file": file},
+    return file_at_fault(
+        failure,
+        file,
+        "variable_value_wrong",
+        N_("{who} in {prefix} fails with the settings in {file}, and works without them."),
         why=_("The same import was run again with an empty home folder, and did not fail."),
-        about=file,
-        subject=file,
         cure=Cure(manual_fix(_("Correct {path}, or remove it", path=file), restart="program")),
     )
 
@@ -84,14 +82,12 @@ def _file_from(
 
 
 def _start_up(home: EnvironmentView, failure: ImportFailure, its: Suspect, file: str) -> ImportDiagnosis:
-    return ImportDiagnosis(
-        failure=failure,
-        cause="module_shadowed" if failure.outside and failure.found else "python_environment_broken",
-        title=N_("{who} in {prefix} fails because of {file}, which runs at each start of Python."),
-        values={"file": its.name},
+    return file_at_fault(
+        failure,
+        its.name,
+        "module_shadowed" if failure.outside and failure.found else "python_environment_broken",
+        N_("{who} in {prefix} fails because of {file}, which runs at each start of Python."),
         why=_("The same import was run again without this file alone, and did not fail."),
-        about=its.name,
-        subject=its.name,
         cure=Cure(
             manual_fix(
                 _("Rename {name}", name=file_name(home.seen.machine.system, its.name)),
@@ -104,14 +100,12 @@ def _start_up(home: EnvironmentView, failure: ImportFailure, its: Suspect, file:
 
 def _place(home: EnvironmentView, failure: ImportFailure, its: Suspect, file: str) -> ImportDiagnosis:
     fix, remedy = _without_place(home, its, file)
-    return ImportDiagnosis(
-        failure=failure,
-        cause="module_shadowed",
-        title=N_("{who} in {prefix} fails because Python imports {file}; without it, it works."),
-        values={"file": file},
+    return file_at_fault(
+        failure,
+        file,
+        "module_shadowed",
+        N_("{who} in {prefix} fails because Python imports {file}; without it, it works."),
         why=_("The same import was run again without {place} alone, and did not fail.", place=name_of(its)),
-        about=file,
-        subject=file,
         cure=Cure(fix, remedy),
     )
 

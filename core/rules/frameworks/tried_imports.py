@@ -41,7 +41,7 @@ from core.rules.frameworks.failed_files import (
     upgrade,
 )
 from core.rules.frameworks.fit import gpu_side
-from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis
+from core.rules.frameworks.import_diagnosis import Cure, ImportDiagnosis, file_at_fault
 from core.rules.frameworks.imports import rename_unless_meant
 from core.rules.frameworks.proved_changes import experiment_rows, proved_change
 from core.rules.system_packages import library_commands
@@ -270,15 +270,12 @@ def _bad_variable(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | 
 def _damaged_file(home: EnvironmentView, f: ImportFailure) -> ImportDiagnosis | None:
     if not _NO_TEXT.search(f.text):
         return None
-    file = f.path or f.file
-    return ImportDiagnosis(
-        failure=f,
-        cause="corrupt_or_truncated_file",
-        title=N_("{who} in {prefix} cannot be imported: {file} is damaged."),
-        values={"file": file},
+    return file_at_fault(
+        f,
+        f.path or f.file,
+        "corrupt_or_truncated_file",
+        N_("{who} in {prefix} cannot be imported: {file} is damaged."),
         why=_("The content is not what was installed: a download or a copy was interrupted, or the disk was full."),
-        about=file,
-        subject=file,
         cure=_put_back(home, f.owner),
     )
 
