@@ -37,13 +37,11 @@ def resolve_changes(changes: tuple[Change, ...], writer: VariableStore) -> tuple
     for change in changes:
         if isinstance(change, FileSet):
             out.append(file_preconditions.resolve_files(change))
-        elif isinstance(change, EditLine):
-            out.append(change)  # see below: several may edit one file
         elif isinstance(change, SetVariable) and change.scope == "environment" and change.after is not None:
             out.append(_with_steps(change, change.after, writer))
         else:
             out.append(change)
-    return line_edit.resolve_edits(out)
+    return line_edit.resolve_edits(out)  # all at once: several may edit one file
 
 
 def _with_steps(change: SetVariable, after: Value, writer: VariableStore) -> SetVariable:
