@@ -31,7 +31,9 @@ RUN_SCRIPT = late_pattern(
     r"(?:^|[;&|({])[ \t]{0,40}(?:(?:ba|da|z|k)?sh[ \t]{1,9}(?:-[a-z]{1,8}[ \t]{1,9})?)?[\"']?([^\s;&|\"'()]{1,300}\.(?:sh|bash))\b"
 )
 """A script that is run, and not sourced."""
-ACTIVATION = late_pattern(r"[ \t]*(?:(?:\.|source)[ \t]+\S+/bin/activate\b|(?:conda|mamba|micromamba)[ \t]+activate\b)")
+ACTIVATION = late_pattern(
+    r"[ \t]{0,40}(?:(?:\.|source)[ \t]{1,9}\S{1,300}/bin/activate\b|(?:conda|mamba|micromamba)[ \t]{1,9}activate\b)"
+)
 ONLY_SETS = late_pattern(r"[ \t]*(?:$|#|(?:export|echo|printf|unset|set|fi|done|else)\b|[A-Za-z_]\w*=\S*$|[})])")
 
 

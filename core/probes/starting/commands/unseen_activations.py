@@ -30,8 +30,8 @@ called by its name leaves its caller's variables as they are.
 OF_A_PERSONS_SHELL = late_pattern(OF_FUNCTIONS.pattern + r"|\b(?:workon|pyenv|mise|asdf|direnv)\s")
 """Those that may be functions of a shell into which a person sources a script."""
 ACTIVATION = late_pattern(
-    r"(?:^|[\s;&|('\"])(?:[\"']?([^\s'\"]*)/bin/activate\b|(?:workon|(?:conda|mamba|micromamba)\s+activate)\s+[\"']?([^\s'\";&|)]+)"
-    r"|(?:python[\d.]*=(?=\S*/python)|VIRTUAL_ENV=)[\"']?([^\s'\"]+)|(?:poetry|pipenv|hatch|pixi)\s+shell\b)"
+    r"(?:^|[\s;&|('\"])(?:[\"']?([^\s'\"]{0,300})/bin/activate\b|(?:workon|(?:conda|mamba|micromamba)\s+activate)\s+[\"']?([^\s'\";&|)]+)"
+    r"|(?:python[\d.]*=(?=\S{0,300}/python)|VIRTUAL_ENV=)[\"']?([^\s'\"]+)|(?:poetry|pipenv|hatch|pixi)\s+shell\b)"
 )
 RUN_IT = frozenset((
     ".", "source", "conda", "mamba", "micromamba", "workon", "alias", "export", "poetry", "pipenv", "hatch", "pixi", *SHELL_NAMES,
