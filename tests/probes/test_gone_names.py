@@ -59,7 +59,15 @@ FINDER = "import importlib.util, json, sys\n\nclass Old:\n    NAMES = {'parts.ol
 RAISES = "if True:\n    def __getattr__(name):\n        import sys\n        module = sys.modules[__name__]\n        raise AttributeError(f'{module} has no {name}')\n"
 SETS = "def show(block, old):\n    block.__dict__.get('inputs')\n    setattr(block, 'editable', vars(old).copy())\n    exec('1', block.__dict__)\n\nclass Block:\n    def __init__(self):\n        self.inputs = 1\n"
 
+KERAS = {
+    "tensorflow/__init__.py": "import os\n\n__path__.append(os.path.join(os.path.dirname(os.path.dirname(__file__)), 'keras', '_tf_keras'))\n",
+    **{f"keras/{name}__init__.py": "" for name in ("", "_tf_keras/", "_tf_keras/keras/")},
+    "keras/_tf_keras/keras/layers/__init__.py": "class Dense: pass\n",
+}
+
 CASES: dict[str, Case] = {
+    "a part that TensorFlow's Keras no longer has": ({**KERAS, "user/__init__.py": "from tensorflow.keras.wrappers import Model\n"}, ("absent", "tensorflow.keras.wrappers", "")),
+    "a part that it has": ({**KERAS, "user/__init__.py": "from tensorflow.keras.layers import Dense\n"}, None),
     "a part that a finder of its own serves": ({"user/__init__.py": "from parts import old\n", "parts/__init__.py": "from . import finder\n", "parts/finder.py": FINDER}, None),
     "a part that no finder serves": ({"user/__init__.py": "from parts import other\n", "parts/__init__.py": "from . import finder\n", "parts/finder.py": FINDER}, ("no name", "parts", "other")),
     "an attribute for which __getattr__ only asks for its module": (

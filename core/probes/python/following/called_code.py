@@ -37,9 +37,6 @@ _RETURNS_THE_CLASS = late_pattern(
 )
 """Decorators that give the class itself back: keras_export, tf_export, register_keras_serializable, matplotlib's and transformers' for docstrings."""
 
-_LOADED_LATE = ("tensorflow.keras.", "keras._tf_keras.keras.")
-"""What TensorFlow from 2.16 on finds elsewhere: KerasLazyLoader in tensorflow/python/util/lazy_loader.py."""
-
 _PLAIN_BASES = frozenset(("object", "ABC", "Generic", "Protocol", "PushToHubMixin"))
 """Bases that take no part in making an object. PushToHubMixin: huggingface_hub's, methods alone."""
 
@@ -207,8 +204,6 @@ class CalledCode:
 
     def defined_at(self, dotted: str, links: int = 0) -> tuple[Scope, ast.FunctionDef | ast.ClassDef, list[str]] | None:
         """Return the definition that a full name leads to, and the rest of the name: ("httpx.Client.get" -> Client, ["get"])."""
-        if dotted.startswith(_LOADED_LATE[0]):
-            dotted = _LOADED_LATE[1] + dotted.removeprefix(_LOADED_LATE[0])
         parts = dotted.split(".")
         cut = next(
             (n for n in range(len(parts), 0, -1) if self._found.find(".".join(parts[:n])).kind in ("package", "module")), 0

@@ -33,6 +33,11 @@ STAR = late_pattern(r"(?m)^[ \t]*from[ \t]+([\w.]+)[ \t]+import[ \t]+\*")
 _END_OF_STAR = late_pattern(r"import[ \t]+\*")
 """A pattern that begins with a word is searched ten times as fast."""
 
+ELSEWHERE = {"tensorflow.keras": ("keras._tf_keras.keras", "tf_keras")}
+"""What TensorFlow from 2.16 on finds elsewhere, and the package that a variable may put in its place: tensorflow/__init__.py adds to its
+``__path__``, and KerasLazyLoader in tensorflow/python/util/lazy_loader.py.
+"""
+
 LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
@@ -96,7 +101,9 @@ class DottedModules:
         """Return the module that a dotted name resolves to."""
         if dotted not in self._modules:
             parent, dot, name = dotted.rpartition(".")
-            self._modules[dotted] = self._inner(self.find(parent), name) if dot else self._top(name)
+            its = self._inner(self.find(parent), name) if dot else self._top(name)
+            other, instead = ELSEWHERE.get(dotted, ("", "")) if its is NONE else ("", "")
+            self._modules[dotted] = self.find(other) if other and self.find(instead) is NONE else its
         return self._modules[dotted]
 
     def _top(self, name: str) -> Module:
