@@ -17,7 +17,7 @@ from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.probe import look
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import python_of_ps1, python_of_words
-from core.probes.starting.windows.powershell import statements_of_script
+from core.probes.starting.windows.powershell_statements import statements_of_script
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
 from tests.probes.request import request, write

@@ -21,7 +21,11 @@ from core.host.startup.state import MOST_LETTERS, UNKNOWN, State, fill
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import value_of
-from core.probes.starting.windows.command_words import option_left_behind
+from core.probes.starting.windows.powershell_statements import (
+    Statement,
+    refused_line,
+    statements_of_script,
+)
 
 POWERSHELL = re.compile(r"(powershell|pwsh)(?:\.exe)?", re.IGNORECASE)
 SCRIPT = ".ps1"
@@ -31,18 +35,10 @@ PROFILES = ("profile.ps1", "Microsoft.PowerShell_profile.ps1")
 TRIES = re.compile(r"-(?:V+|-version)\b|-m\s*(?:pip|venv|ensurepip|virtualenv)\b|-c\b(?!.*\bimport\b)", re.DOTALL)
 """Options of a Python that is only tried, or installs something: the program comes behind it."""
 JOIN = ("&&", "||")
-MOST_CHARACTERS, MOST_STATEMENTS, MOST_STEPS = 1 << 17, 2000, 6
+MOST_STEPS = 6
 
 Runs = Callable[[list[str], str, int, State], StartedFile | None]
 """Follows the words of a program that is none of PowerShell's own; given file, line and variables, which it may change."""
-
-
-class Statement(msgspec.Struct, frozen=True):
-    """A statement, or the head of a block with what is in it."""
-
-    text: str
-    line: int
-    body: tuple[Statement, ...] | None = None
 
 
 def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run: Runs) -> StartedFile | None:
@@ -81,33 +77,6 @@ def python_of_powershell(words: Sequence[str], state: State, ground: Ground, run
     return _refused(found, follower.refused) if follower.refused else found
 
 
-_NO_CALL = late_pattern(
-    r"(?im)^[ \t]*((['\"])[^'\"\r\n]+\.(?:exe|bat|cmd|ps1)\2)[ \t]+(?:[\w$.\\'\"]|--|-(?:m|c|u|[BIEsSWX])(?![\w-]))"
-)
-"""A program in quotation marks without ``&``, and its arguments."""
-
-
-def _refused_line(text: str, joins: tuple[str, ...] = ()) -> tuple[int, str] | None:
-    """Return number and first word of a line for which PowerShell refuses the whole script; None for none.
-
-    ``joins``: as of ``_Follower.unknown``.
-    """
-    plain = fill(_NO_CODE, lambda m: "\n" * m[0].count("\n"), text[:MOST_CHARACTERS])
-    lines = plain.split("\n")
-    for number, (line, following) in enumerate(pairwise(lines), 2):
-        option = option_left_behind(line, following, "`")
-        if option and "\n".join(lines[: number - 1]).count('"') % 2 == 0:
-            return number, option
-    for found in _NO_CALL.finditer(plain):
-        before = plain[: found.start()]
-        if before.count('"') % 2 == 0 and before.rstrip()[-1:] not in ("`", ",", "|", "=", "+", "("):
-            return plain.count("\n", 0, found.start(1)) + 1, found[1]
-    joined = (p for p in _PIECE.finditer(plain) if p["end"] in joins) if joins else ()
-    return next(((plain.count("\n", 0, p.start()) + 1, p[0]) for p in joined), None)
-
-
-_NO_CODE = late_pattern(r"(?s)<#.*?#>|@(['\"])[ \t]*\r?\n.*?\r?\n\1@")
-"""Comments of several lines, and texts of several lines."""
 PREFERENCE = "PSExecutionPolicyPreference"
 """The variable by which a PowerShell hands its policy on to those that it starts."""
 
@@ -134,87 +103,6 @@ def apply_profiles(edition: str, state: State, ground: Ground) -> None:
         if (text := ground.read(path)) is not None:
             state.files.append(path)
             _Follower(state, ground, lambda *_its: None).text(text, path, 1)
-
-
-# --- reading -------------------------------------------------------------------------------------------------------------
-
-
-_PIECE = late_pattern(
-    r"(?P<comment><#.*?(?:#>|\Z)|(?<![^\s;{}()])#[^\n]*)|(?P<here>@(['\"])[ \t]*\n.*?(?:\n\3@|\Z))|(?P<goes_on>`\r?\n)|(?P<escaped>`.)"
-    r"|(?P<text>'(?:[^']|'')*(?:'|\Z)|\"(?:`.|\"\"|[^\"`])*(?:\"|\Z))|(?P<end>\r?\n|;|&&|\|\|)|(?P<open>\{)|(?P<close>\})|(?P<in>[(\[])|(?P<out>[)\]])",
-    re.DOTALL,
-)
-
-
-def statements_of_script(text: str) -> tuple[Statement, ...]:
-    """Return the statements of a script; one within brackets, and a table of values (@{...}), is part of what is around it."""
-    return tuple(_Reader(text[:MOST_CHARACTERS]).block(0))
-
-
-class _Reader:
-    def __init__(self, text: str) -> None:
-        self.text, self.at = text, 0
-
-    def block(self, depth: int) -> list[Statement]:
-        """Return the statements up to the bracket that ends this block."""
-        found: list[Statement] = []
-        parts: list[str] = []
-        last, begin, level, tables = "", self.at, 0, 0
-
-        def add(text: str) -> None:
-            nonlocal last
-            parts.append(text)
-            last = text.rstrip()[-1:] or last
-
-        def end(body: tuple[Statement, ...] | None = None) -> None:
-            nonlocal last
-            if last or body is not None:
-                line = self.text.count("\n", 0, begin) + 1
-                found.append(Statement("".join(parts).strip(), line, body))
-            parts.clear()
-            last = ""
-
-        while self.at < len(self.text) and len(found) < MOST_STATEMENTS:
-            piece = _PIECE.search(self.text, self.at)
-            plain = self.text[self.at : piece.start() if piece else len(self.text)]
-            if plain.strip() and not last:
-                begin = self.at + len(plain) - len(plain.lstrip())
-            add(plain)
-            if piece is None:
-                self.at = len(self.text)
-                break
-            if not last:
-                begin = piece.start()
-            self.at = piece.end()
-            kind = piece.lastgroup or ""
-            if kind in ("comment", "goes_on"):
-                add(" ")
-            elif kind == "end" and level == 0 and tables == 0:
-                end()
-            elif kind == "open" and last and last in "@$":
-                if plain.endswith("$"):
-                    add("{" + self._braced())
-                else:
-                    tables += 1
-                    add("{")
-            elif kind == "open" and level == 0 and tables == 0 and depth < MOST_STEPS * 4:
-                body = tuple(self.block(depth + 1))
-                end(body)
-            elif kind == "close" and tables == 0 and level == 0:
-                end()
-                return found
-            else:
-                tables -= 1 if kind == "close" and tables else 0
-                level = max(0, level + (kind == "in") - (kind == "out"))
-                add("\n" if kind == "end" else piece[0])
-        end()
-        return found
-
-    def _braced(self) -> str:
-        """Take a variable's name in braces."""
-        begin, stop = self.at, self.text.find("}", self.at)
-        self.at = len(self.text) if stop < 0 else stop + 1
-        return self.text[begin : self.at]
 
 
 # --- following -----------------------------------------------------------------------------------------------------------
@@ -281,7 +169,7 @@ class _Follower:
         if text is None:
             return None
         self.state.files += [place] if place not in self.state.files else []
-        found, refused = self.text(text, place, 1), _refused_line(text, self.unknown)
+        found, refused = self.text(text, place, 1), refused_line(text, self.unknown)
         if found is None or not refused:
             return found
         return msgspec.structs.replace(found, ended_at=f"{place}:{refused[0]}", ended_by="no command", first=refused[1])
