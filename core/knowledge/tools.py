@@ -100,6 +100,8 @@ class Call(Frozen, frozen=True, kw_only=True):
     """The reader's releases that need it: from this one on, and up to the one before that."""
     release: str = ""
     """A pattern of what the version of the reader contains: "+cu124" of a build."""
+    holds: str = ""
+    """The reader's file, below site-packages, that asks for it: a reader without it needs nothing."""
     source: str
 
 

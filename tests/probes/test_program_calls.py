@@ -14,6 +14,7 @@ from tests.machines import python
 from tests.probes.request import request, write
 
 SITE = "/env/lib/python3.11/site-packages"
+KERAS_CODE = f"{SITE}/keras/src/backend/__init__.py"
 SPEAKS = "import torchaudio\nsound, rate = torchaudio.load('voice.wav')\n"
 HEARS = "from transformers import pipeline\nasr = pipeline('automatic-speech-recognition')\nprint(asr('voice.mp3'))\n"
 MANAGES = "import subprocess, sys, torch\nsubprocess.check_call([sys.executable, '-m', 'pip', 'freeze'])\n"
@@ -43,12 +44,13 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         (f"import soundfile\n{HEARS}", [TEXT], [], []),
         ("model = AutoModel.from_pretrained('m', device_map='auto')\n", [TEXT], [], ["accelerate"]),
         ("model = AutoModel.from_pretrained('m', device_map=None)\n", [TEXT], [], []),
-        ("import keras\n", [("keras", "3.8.0")], [], ["tensorflow"]),
-        ("from keras import layers\n", [("keras", "3.8.0"), ("tensorflow-cpu", "2.20.0")], [], []),
+        ("import keras\n", [("keras", "3.8.0")], [KERAS_CODE], ["tensorflow"]),
+        ("import keras\n", [("keras", "3.8.0")], [f"{SITE}/keras/__init__.py"], []),
+        ("from keras import layers\n", [("keras", "3.8.0"), ("tensorflow-cpu", "2.20.0")], [KERAS_CODE], []),
         ("import keras\n", [("keras", "2.15.0")], [], []),
-        ("import os\nos.environ['KERAS_BACKEND'] = 'torch'\nimport keras\n", [("keras", "3.8.0")], [], []),
-        ("import keras\n", [("keras", "3.8.0")], ["/home/ada/.keras/keras.json"], []),
-        ("try:\n    import keras\nexcept ImportError:\n    keras = None\n", [("keras", "3.8.0")], [], []),
+        ("import os\nos.environ['KERAS_BACKEND'] = 'torch'\nimport keras\n", [("keras", "3.8.0")], [KERAS_CODE], []),
+        ("import keras\n", [("keras", "3.8.0")], [KERAS_CODE, "/home/ada/.keras/keras.json"], []),
+        ("try:\n    import keras\nexcept ImportError:\n    keras = None\n", [("keras", "3.8.0")], [KERAS_CODE], []),
         ("TFAutoModel.from_pretrained('m')\n", [TEXT, ("keras", "3.9.0")], [], ["tf-keras"]),
         ("TFAutoModel.from_pretrained('m')\n", [TEXT, ("keras", "2.15.0")], [], []),
         ("TFAutoModel.from_pretrained('m')\n", [TEXT, ("keras", "3.9.0"), ("tf-keras", "2.19.0")], [], []),

@@ -42,6 +42,8 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
             asking = [(path, text) for path, text in asking if _is_its_python(text, python, where)]
         elif reader is None:
             continue
+        if call.holds and not any(where.is_file(where.join(s, *call.holds.split("/"))) for s in python.site_packages):
+            continue
         if any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
             continue
         if _is_otherwise(call, installed, texts.values(), request, where):
