@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection
 
 from msgspec.structs import replace
@@ -149,9 +150,16 @@ def _program_not_there(_home: EnvironmentView, start: Start, one: StartedPython)
         if start.kind == "service"
         else f"Path={one.program}"
         if start.kind == "launcher"
+        else _cwd_for(one)
+        if start.kind == "editor"
         else f"{shell_command('cd', one.program)} && ...",
     )
     return title, why, fix
+
+
+def _cwd_for(one: StartedPython) -> str:
+    """Return the line of launch.json that starts a program in the folder of its files."""
+    return f'"cwd": {json.dumps(one.program)}'
 
 
 def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> Told:
@@ -263,13 +271,16 @@ def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Tol
     return title, why, fix
 
 
-def _not_in_this_folder(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+def _not_in_this_folder(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a task or a shortcut that starts in another folder than its files."""
     title = _("{name} is not in {folder}, where this starts.", name=one.name, folder=one.source)
     why = _(
         "It is named without a folder, and is in {folder}. A program without a start folder starts in System32.",
         folder=one.program,
     )
+    if start.kind == "editor":
+        why = _("It is named without a folder, and is in {folder}.", folder=one.program)
+        return title, why, manual_fix(_("Set its start folder to {folder}", folder=one.program), _cwd_for(one))
     fix = manual_fix(
         _("Set its start folder to {folder}", folder=one.program),
         _('A task: Properties, Actions, Start in. A batch file: cd /d "%~dp0" as its first line.'),

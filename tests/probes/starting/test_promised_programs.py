@@ -60,6 +60,17 @@ def test_a_debugger_that_gives_no_rank(given: dict[str, str], told: bool, home: 
 
 
 @pytest.mark.parametrize(
+    ("more", "told"), [({}, True), ({"cwd": "${workspaceFolder}/sub"}, False), ({"cwd": "${fileDirname}"}, False)]
+)
+def test_a_debugger_that_starts_above_the_files(more: dict[str, str], told: bool, home: Path):  # noqa: F811 - the fixture
+    row = {"type": "debugpy", "python": f"{home}/env/bin/python", "program": "${workspaceFolder}/sub/rank.py", **more}
+    text = "with open('rows.json') as file:\n    print(file.read())\n"
+    rows = {".vscode/launch.json": json.dumps({"configurations": [row]}), "sub/rank.py": text, "sub/rows.json": "[]"}
+    write(home, {f"work/{name}": its for name, its in rows.items()})
+    assert runs(home, here(home)) == [(f"{home}/work/sub", (), True)] * told
+
+
+@pytest.mark.parametrize(
     ("name", "shown", "python", "told"),
     [
         ("torch", "Python (torch)", "bare", [("Python (torch)", ("torch",), True)]),

@@ -193,6 +193,23 @@ def test_a_file_that_a_task_opens_by_a_relative_path(text: str, folder: str, fau
     assert told(machine) == ([(fault, "config.json", "System32")] if fault else [])
 
 
+@pytest.mark.parametrize(
+    ("more", "fault"),
+    [
+        ({}, True),
+        ({"cwd": "${workspaceFolder}\\sub"}, False),
+        ({"cwd": "${fileDirname}"}, False),
+        ({"cwd": PROJECT}, True),
+    ],
+)
+def test_a_file_that_an_editor_starts_a_program_beside(more: dict[str, str], fault: bool, machine: Path) -> None:
+    put(machine, PROJECT + r"\sub\config.json", "{}")
+    put(machine, PROJECT + r"\sub\train.py", READS.format(first=""))
+    row = {"type": "debugpy", "python": PYTHON, "program": r"${workspaceFolder}\sub\train.py", **more}
+    put(machine, PROJECT + r"\.vscode\launch.json", json.dumps({"configurations": [row]}))
+    assert told(machine) == [("not in this folder", "config.json", "project")] * fault
+
+
 BAR = "import torch\nfrom tqdm import tqdm\n{first}for n in tqdm(range(3){more}):\n    pass\n"
 
 

@@ -109,7 +109,7 @@ def not_searched(
 def folder_of_start(way: Reached, ground: Ground) -> str:
     """Return the folder in which a way starts its program, the home for cron; empty where reading does not show it."""
     here = way.state.values.get("PWD") or (ground.person.home if way.kind == "cron" else ground.folder)
-    return "" if "PWD" in way.state.open or UNKNOWN in here else here
+    return "" if "PWD" in way.state.open or UNKNOWN in here or "${" in here else here
 
 
 def lacking_variables(

@@ -43,7 +43,7 @@ def unattended_starts(
     if home is not None and way.kind in kinds:
         yield from _without_its_tool(found, way, ground, home)
         yield from _without_variables(found, way, ground, home)
-    if home is not None and way.kind in (*kinds, "launcher"):
+    if home is not None and way.kind in (*kinds, "launcher", "editor"):
         yield from _without_its_file(found, way, ground, home)
     yield from without_launcher(found, way, ground, home)
     yield from _not_exported(found, way, ground, home)
@@ -118,7 +118,8 @@ def _without_its_file(
     found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
 ) -> Iterator[StartedPython]:
     """Yield the start in another folder than the program's, which opens a file by a relative path that only its own folder has."""
-    here = folder_of_start(way, ground) if way.state.values.get("PWD") or way.kind == "cron" else ""
+    is_told = way.state.values.get("PWD") or way.kind in ("cron", "editor")
+    here = folder_of_start(way, ground) if is_told else ""
     paths, is_file = ground.where.path_module, ground.where.is_file
     place = paths.normpath(paths.join(here, program_file(found) or "."))
     text = (ground.read(place) if here and place.endswith((".py", ".pyw")) else None) or ""

@@ -15,7 +15,7 @@ from core.model.facts import path_text
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
 from core.probes.starting.commands.started_code import home_of, lacking_pythons, unsearched
-from core.probes.starting.commands.unattended_starts import without_launcher
+from core.probes.starting.commands.unattended_starts import unattended_starts
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached
 
@@ -41,7 +41,7 @@ def with_promised_programs(ways: Iterator[Reached], ground: Ground) -> Iterator[
             runs = (
                 runs
                 or [*unsearched(found, way, ground)]
-                or [*without_launcher(found, way, ground, home_of(found, ground.pythons))]
+                or [*unattended_starts(found, way, ground, home_of(found, ground.pythons))][:1]
             )
         yield replace(way, runs=tuple(runs))
 

@@ -20,6 +20,7 @@ from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
 from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
 from core.probes.starting.commands.started_code import lacking_pythons
+from core.probes.starting.commands.unattended_starts import unattended_starts
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.chosen_pythons import (
     MOST_PROGRAMS,
@@ -89,7 +90,7 @@ def with_notebooks(way: Reached, python: str, ground: Ground) -> Reached:
 
 
 def launched(way: Reached, python: str, program: str, ground: Ground) -> Reached:
-    """Return the way of a debugger's configuration, with its Python if that lacks what its program imports.
+    """Return the way of a debugger's configuration, with its Python if that lacks what its program imports, or starts in another folder.
 
     A Python that was removed counts only if its path is in the working folder: other files often name the Python of
     another machine.
@@ -97,10 +98,12 @@ def launched(way: Reached, python: str, program: str, ground: Ground) -> Reached
     if not ntpath.isabs(python) or not ntpath.isabs(program):
         return way
     state = way.state.copy()
-    state.values["PWD"] = ground.folder
-    own = is_inside("windows", python, ground.folder)
-    runs = _lacking(python, program, replace(way, state=state), ground, gone_counts=own)
-    return replace(way, runs=tuple(runs))
+    state.values.setdefault("PWD", ground.folder)
+    its = replace(way, state=state)
+    runs = (*_lacking(python, program, its, ground, gone_counts=is_inside("windows", python, ground.folder)),)
+    home = next((p for p in ground.pythons if p.prefix == way.prefix and way.prefix), None)
+    found = python_of_line(f'"{python}" "{program}"', Place(way.at), state, ground) if home and not runs else None
+    return replace(way, runs=runs or (*unattended_starts(found, its, ground, home),)[:1] if found else runs)
 
 
 def _lacking(

@@ -174,6 +174,9 @@ def _launches(ground: Ground) -> Iterator[Reached]:
         way = Reached(
             kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=_prefix_in(named, ground.pythons)
         )
+        if isinstance(folder := row.get("cwd"), str):
+            place = join(ground.folder, _filled(folder, state, ground))
+            state.values["PWD"] = ground.where.path_module.normpath(place)
         program = row.get("program")
         started = _filled(program, state, ground).replace("/", "\\") if isinstance(program, str) else ""
         yield launched(way, named.replace("/", "\\"), started, ground)
