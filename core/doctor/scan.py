@@ -188,7 +188,8 @@ class _Scan:
         self._run(meanwhile, preload)
 
     def _preload(self, preload: Callable[[], object]) -> None:
-        with self.patience.turns.turn():
+        # what cannot be read now (no file can be opened) is imported where it is needed, and told there
+        with suppress(OSError, ImportError), self.patience.turns.turn():
             preload()
 
     def _run_part(self, probes: list[Probe], before: Callable[[], Sections | None]) -> Snapshot | None:

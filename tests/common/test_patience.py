@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
 import os
 import shutil
@@ -324,6 +325,25 @@ def test_what_comes_after_is_loaded_while_the_probes_wait(tmp_path: Path) -> Non
         FakeHost(root=tmp_path), Progress(), probes=(Probe("pythons", waits_for_a_program),), preload=loaded.set
     )
     assert seen.pythons == (True,)
+
+
+def test_what_cannot_be_loaded_yet_is_loaded_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ended, raised = threading.Event(), []
+    monkeypatch.setattr(threading, "excepthook", lambda args: raised.append(args.exc_value))
+
+    def without_files() -> None:
+        ended.set()
+        raise OSError(errno.EMFILE, "Too many open files")
+
+    def waits(_request: ProbeRequest) -> tuple[bool, ...]:
+        with others_turn():
+            return (ended.wait(30),)
+
+    scan.take_snapshot(FakeHost(root=tmp_path), Progress(), probes=(Probe("pythons", waits),), preload=without_files)
+    for thread in threading.enumerate():
+        if thread.name == "preload":
+            thread.join(30)
+    assert raised == []
 
 
 # --- a real one -------------------------------------------------------------------------------------------------------
