@@ -73,10 +73,10 @@ def _way_words(start: Start) -> str:
         at = at.split("/")[-2]  # the kernel's name
     elif start.kind == "editor" and start.argv:
         return _("programs that the editor runs ({at})", at=re.split(r"[/\\]", at)[-1])
-    return _(
-        WAY_WORDS[start.kind],
-        at=re.split(r"[/\\]", at)[-1] if start.kind in ("service", "launcher", "script", "task") else at,
-    )
+    if start.kind in ("service", "launcher", "script", "task"):
+        parts = re.split(r"[/\\]", at)
+        at = "/".join(parts[-2 if parts[-1].startswith("config: ") else -1 :])  # i3's file has no name of its own
+    return _(WAY_WORDS[start.kind], at=at)
 
 
 def with_other_ways(found: list[Finding], seen: Snapshot, run: Callable[[Snapshot], list[Finding]]) -> list[Finding]:

@@ -163,7 +163,7 @@ def language(shell: str, ground: Ground) -> str:
     return "dash" if name == "dash" else "bash"
 
 
-def _follow(  # noqa: PLR0912 - one case per kind of starter
+def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
     words: list[str], at: Line, state: State, ground: Ground, depth: int
 ) -> StartedFile | None:
     while words and depth < MOST_STEPS:
@@ -193,6 +193,9 @@ def _follow(  # noqa: PLR0912 - one case per kind of starter
         elif name == "concurrently":
             started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)
+        elif name == "ros2" and words[1:2] == ["run"] and len(words) > 3:  # the file that colcon installed
+            node = posixpath.join(ground.here(state), "install", words[2], "lib", words[2], words[3])
+            words = [node, *words[4:]] if ground.where.is_file(node) else []
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:

@@ -18,7 +18,8 @@ from core.common.variable_names import variable_in
 from core.host.startup.plain import toml_tables
 from core.host.startup.state import UNKNOWN
 from core.knowledge.modules import module_of, module_table
-from core.model.facts import PythonEnvironment, SearchEntry
+from core.model.facts import FoundModule, PythonEnvironment, SearchEntry
+from core.model.facts.imports import PACKAGES
 from core.model.paths import is_inside
 from core.probes.programs.kernels import is_notebook, read_notebook
 from core.probes.python.following.callees import sure_calls
@@ -255,6 +256,7 @@ class _Imports:
         """Variables that are asked for without another value: the module's file, or "" for the program, and the line."""
         self.fills_variables = False
         self.seen: set[str] = set()
+        self.found: dict[str, FoundModule] = {}
         self.changes_search = False
 
     def read(self, text: str, *, as_main: bool = False, path: str = "") -> None:
@@ -269,18 +271,31 @@ class _Imports:
             for name, line in asked_variables(node):
                 self.wants.setdefault(name, (path, line))
         for name in modules_imported(node):
-            self.take(name.partition(".")[0])
+            self.take(name)
 
-    def take(self, module: str) -> None:
-        """Take one module: note that it lacks, or read it if it is the program's own."""
-        if module in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
+    def take(self, name: str) -> None:
+        """Take a module: note that it lacks, or read it, and the part of it that is named, if it is the program's own."""
+        module, *parts = name.split(".")
+        if name in self.seen or module in sys.stdlib_module_names or len(self.seen) >= MOST_MODULES:
             return
-        self.seen.add(module)
-        its = self.search.find(module)
+        self.seen.add(name)
+        if module not in self.found:
+            self.found[module] = self.search.find(module)
+        its, where = self.found[module], self.search.where
         if its.kind == "none":
             self.lacks[module] = None
-        elif its.kind in ("module", "package") and is_inside(self.search.where.system, its.path, self.folder):
-            self.read(self.search.where.text(its.path, 1 << 19) or "", path=its.path)
+        elif its.kind in ("module", "package") and self._is_own(its):
+            place = where.join(where.parent(its.path), *parts)
+            inner = (f"{place}.py", where.join(place, "__init__.py")) if parts and its.kind == "package" else ()
+            for path in (*([] if parts and module in self.seen else [its.path]), *filter(where.is_file, inner)):
+                self.seen.add(module)
+                self.read(where.text(path, 1 << 19) or "", path=path)
+
+    def _is_own(self, module: FoundModule) -> bool:
+        """Whether a module is in the program's folder, or in one that somebody put before all packages; not among the packages of an environment there."""
+        origin = self.search.search.entries[module.entry].origin if module.entry >= 0 else ""
+        inside = is_inside(self.search.where.system, module.path, self.folder)
+        return origin == "PYTHONPATH" or (inside and origin not in PACKAGES)
 
 
 def surely_run(body: list[ast.stmt], *, as_main: bool) -> Iterator[ast.stmt]:
