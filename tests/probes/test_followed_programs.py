@@ -658,12 +658,30 @@ MODELS: dict[str, tuple[str, str, bool]] = {
 @pytest.mark.parametrize("case", MODELS)
 def test_the_code_of_a_model_is_what_a_program_runs(tmp_path: Path, case: str):
     program, code, ends = MODELS[case]
+    found, model = _of_model(tmp_path, program, code)
+    assert [(e.wanted, e.name, e.starts) for e in found] == (
+        [("kit.llama", "Faster", (str(model / "modeling.py"),))] if ends else []
+    )
+
+
+def test_a_package_that_the_code_of_a_model_lacks_is_no_matter_of_the_models_other_files(tmp_path: Path):
+    code = "from kit import llama\nfrom einops import rearrange\n"
+    settings = LOADS.format("model").replace("AutoModel.", "AutoConfig;AutoModel.")
+    found, _model = _of_model(tmp_path, settings, code)
+    assert [(e.wanted, e.lacks_package, e.others_find_theirs) for e in found] == [("einops", True, False)]
+
+
+def _of_model(tmp_path: Path, program: str, code: str) -> tuple[tuple[EndedImport, ...], Path]:
     work, site, hub = tmp_path / "work", tmp_path / "site", tmp_path / "hub"
     model = hub / "models--lab--model/snapshots/0123abcd" if "lab/" in program else work / "model"
     told = {
         "auto_map": {"AutoConfig": "configuration.Settings", "AutoModel": "modeling.Model", "AutoTokenizer": [None]}
     }
-    own = {"config.json": json.dumps(told), "configuration.py": "class Settings:\n    pass\n", "modeling.py": code}
+    own = {
+        "config.json": json.dumps(told),
+        "configuration.py": "from kit import llama\n\nclass Settings:\n    pass\n",
+        "modeling.py": code,
+    }
     refs = {"models--lab--model/refs/main": "0123abcd"}
     for folder, files in ((work, {"main.py": program}), (site, KIT), (model, own), (hub, refs)):
         for name, text in files.items():
@@ -673,10 +691,7 @@ def test_the_code_of_a_model_is_what_a_program_runs(tmp_path: Path, case: str):
     python = Interpreter("/", "/", sys.version_info[:2], sys.executable, None, "lib")
     where = Sysroot(system="linux")
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", where)
-    found = ends_of_programs(search, (), where, hub=str(hub))
-    assert [(e.wanted, e.name, e.starts) for e in found] == (
-        [("kit.llama", "Faster", (str(model / "modeling.py"),))] if ends else []
-    )
+    return ends_of_programs(search, (), where, hub=str(hub)), model
 
 
 @pytest.mark.parametrize(("most", "told"), [(-1.0, [True]), (1e6, [])])

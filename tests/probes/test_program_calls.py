@@ -23,6 +23,8 @@ BUILDS = "from torch.utils.cpp_extension import load\nops = load(name='ops', sou
 EXPORTS = "torch.onnx.export(model, (images,), 'net.onnx')\n"
 COMPILES = "step = torch.compile(torch.sin)\nstep(torch.ones(2))\n"
 TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
+SERVERS, SCIKERAS = ("opencv-python-headless", "4.11.0.86"), ("scikeras", "0.13.0")
+SEARCHES = "m = KerasClassifier(make, epochs=1)\nprint(cross_val_score(m, x, y))\n"
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
 
@@ -60,6 +62,28 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("env = gym.make('CartPole-v1', render_mode='human')\n", [("gymnasium", "1.1.1")], [], ["pygame"]),
         ("env = gym.make('CartPole-v1')\n", [("gymnasium", "1.1.1")], [], []),
         ("from tqdm.notebook import tqdm\n", [("tqdm", "4.67.1")], [], ["ipywidgets"]),
+        ("import cv2 as cv\ncv.destroyAllWindows()\n", [SERVERS], [], ["opencv-python"]),
+        ("import cv2\nwhile cv2.waitKey(1) != 27:\n    pass\n", [SERVERS], [], ["opencv-python"]),
+        ("import cv2\ncv2.moveWindow('a', 0, 0)\n", [SERVERS], [], []),
+        ("import cv2\ncv2.destroyAllWindows()\n", [("opencv-python", "4.11.0.86")], [], []),
+        ("rows = load_dataset('rows.py')\n", [("datasets", "4.0.0")], [], ["datasets<4"]),
+        ("rows = load_dataset('rows.py')\n", [("datasets", "3.6.0")], [], []),
+        ("rows = load_dataset('json', data_files='rows.jsonl')\n", [("datasets", "4.0.0")], [], []),
+        (SEARCHES, [SCIKERAS, ("scikit-learn", "1.6.1")], [], ["scikit-learn<1.6"]),
+        (SEARCHES, [SCIKERAS, ("scikit-learn", "1.5.2")], [], []),
+        (SEARCHES, [SCIKERAS, ("scikit-learn", "1.7.2")], [], []),
+        (
+            "GridSearchCV(KerasRegressor(make), {}).fit(x, y)\n",
+            [SCIKERAS, ("scikit-learn", "1.6.1")],
+            [],
+            ["scikit-learn<1.6"],
+        ),
+        (
+            "m = KerasClassifier(make)\nm.fit(x, y)\ncross_val_score(forest, x, y)\n",
+            [SCIKERAS, ("scikit-learn", "1.6.1")],
+            [],
+            [],
+        ),
         (
             "ds.cast_column('audio', Audio(sampling_rate=16000))\n",
             [("datasets", "3.6.0"), ("soundfile", "0.13.1")],

@@ -110,7 +110,9 @@ def ends_of_programs(
         of_model = {
             name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), PROGRAM_BYTES))
         }
-        found += _kept(of_model, place, search.started_in(place), around)
+        ends = _kept(of_model, place, search.started_in(place), around)
+        # the other files of the model are no programs of the person's
+        found += (msgspec.structs.replace(ended, others_find_theirs=False) for ended in ends)
     return tuple(found)
 
 
