@@ -86,9 +86,9 @@ class Call(Frozen, frozen=True, kw_only=True):
     beside: str = ""
     """A requirement ("keras>=3") without which nothing is needed: not met, the reader works in another way."""
     chosen: tuple[str, ...] = ()
-    """Variables, and files of the home ("~/..."), that choose something else to be used."""
+    """Variables, files of the home ("~/..."), and how names in the folder of a variable begin ("%ProgramFiles%/..."), that choose something else to be used."""
     instead: Mapping[str, str] = {}
-    """Distributions that may be used in its place -> the setting that says so; of a call of which nothing is wanted, what is written there."""
+    """Distributions, or the program itself, that may be used -> the setting that says so; of a call of which nothing is wanted, what is written there."""
     by_module: str = ""
     """The module of the reader, with its words, that installs it where no index has it: "spacy download {name}"."""
     compiles: str = ""
@@ -100,8 +100,8 @@ class Call(Frozen, frozen=True, kw_only=True):
     """The reader's releases that need it: from this one on, and up to the one before that."""
     release: str = ""
     """A pattern of what the version of the reader contains: "+cu124" of a build."""
-    holds: str = ""
-    """The reader's file, below site-packages, that asks for it: a reader without it needs nothing."""
+    holds: tuple[str, str] = ("", "")
+    """The reader's file, below site-packages, that asks for it, and a pattern of what stands there: a reader without it needs nothing."""
     source: str
 
 

@@ -315,3 +315,37 @@ def test_a_program_without_content_is_no_program(
     asked = request(tmp_path, {"Path": path}, system="windows", pythons=(its,))
     found = [*lacking_for_calls(its, asked, Sysroot(system="windows", root=str(tmp_path)))]
     assert [one.state for one in found] == ([state] if state else [])
+
+
+AUTO = "IMAGEMAGICK_BINARY = os.getenv('IMAGEMAGICK_BINARY', 'auto-detect')\n"
+
+
+@pytest.mark.parametrize(
+    ("config", "file", "first", "told"),
+    [
+        (AUTO, "C:/tools/other.exe", "", True),
+        (AUTO, "C:/Program Files/ImageMagick-7.1.1-Q16/magick.exe", "", False),
+        (AUTO, "C:/tools/magick.exe", "", False),
+        (AUTO, "C:/tools/other.exe", "moviepy.config.change_settings({'IMAGEMAGICK_BINARY': 'D:/m.exe'})\n", False),
+        ("IMAGEMAGICK_BINARY = r'D:\\magick.exe'\n", "C:/tools/other.exe", "", False),
+    ],
+)
+def test_moviepy_looks_for_imagemagick_where_its_installer_put_it(
+    config: str, file: str, first: str, told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locations, "working_folder", lambda _where: r"C:\work")
+    site = "C:/env/Lib/site-packages"
+    write(tmp_path, "C:/work/main.py", f"import moviepy.editor\n{first}moviepy.editor.TextClip('a')\n")
+    write(tmp_path, f"{site}/moviepy-1.0.3.dist-info/METADATA", "Name: moviepy\nVersion: 1.0.3\n")
+    write(tmp_path, f"{site}/moviepy-1.0.3.dist-info/RECORD", "")
+    write(tmp_path, f"{site}/moviepy/config_defaults.py", config)
+    write(tmp_path, file, "MZ")
+    its = python(
+        prefix=r"C:\env",
+        site_packages=(site.replace("/", "\\"),),
+        distributions=(Distribution(name="moviepy", version="1.0.3"),),
+    )
+    env = {"Path": r"C:\Windows;C:\tools", "ProgramFiles": r"C:\Program Files"}
+    asked = request(tmp_path, env, system="windows", pythons=(its,))
+    found = [*lacking_for_calls(its, asked, Sysroot(system="windows", root=str(tmp_path)))]
+    assert [one.name for one in found] == ["imagemagick"] * told

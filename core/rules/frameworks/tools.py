@@ -225,10 +225,13 @@ def _cause_of_lack(one: UnfitTool) -> Cause:
 
 def _program_advice(seen: Snapshot, one: UnfitTool) -> list[str]:
     """Return how a program is installed, or on Windows where it has to be found."""
+    call = _call_of(one)
+    if call and one.name in call.instead:
+        return [_("Set {setting} before the program starts.", setting=call.instead[one.name])]
     if seen.machine.system == "windows":
         return [_("Then put its folder, which has {file}, on PATH, and open a new prompt.", file=f"{one.name}.exe")]
-    call = _call_of(one)
-    return program_commands(seen, one.package, call.compiles if call else "", shows=f"command -v {one.name}")
+    program = (call and call.program) or one.name
+    return program_commands(seen, one.package, call.compiles if call else "", shows=f"command -v {program}")
 
 
 def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:

@@ -25,6 +25,8 @@ from core.probes.python.text.lines_that_run import is_called, text_that_runs
 from core.probes.python.text.module_text import packages_spelt
 from core.probes.sysroot import Sysroot
 
+CODE_BYTES = 64 << 10
+
 
 def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
     """Yield what calls in the programs of the folder need and do not get, each once."""
@@ -42,7 +44,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
             asking = [(path, text) for path, text in asking if _is_its_python(text, python, where)]
         elif reader is None:
             continue
-        if call.holds and not any(where.is_file(where.join(s, *call.holds.split("/"))) for s in python.site_packages):
+        if call.holds[0] and not _asks(call, python, where):
             continue
         if any(re.fullmatch(call.wants, d.name) for d in installed if call.wants):
             continue
@@ -76,6 +78,13 @@ def _is_its_python(text: str, python: PythonEnvironment, where: Sysroot) -> bool
     return not there.isdisjoint(packages_spelt(text))
 
 
+def _asks(call: Call, python: PythonEnvironment, where: Sysroot) -> bool:
+    """Whether the file of the reader that asks for what is needed is there, and unchanged."""
+    file, pattern = call.holds
+    texts = (where.text(where.join(s, *file.split("/")), CODE_BYTES) for s in python.site_packages)
+    return any(text is not None and re.search(pattern, text) for text in texts)
+
+
 def _is_otherwise(
     call: Call, installed: tuple[Distribution, ...], texts: Collection[str], request: ProbeRequest, where: Sysroot
 ) -> bool:
@@ -89,9 +98,18 @@ def _is_otherwise(
     return any(
         where.is_file(where.join(home, name[2:]))
         if name.startswith("~/")
+        else _begins_in_folder(name, request, where)
+        if name.startswith("%")
         else request.env.get(name) or any(name in text for text in texts)
         for name in call.chosen
     )
+
+
+def _begins_in_folder(name: str, request: ProbeRequest, where: Sysroot) -> bool:
+    """Whether the folder that a variable names has something whose name begins so."""
+    variable, _slash, begins = name.partition("/")
+    folder = variable_in(request.env, variable.strip("%"))
+    return any(n.startswith(begins) for n in where.names(folder) or ()) if folder else False
 
 
 def _is_of_release(its: Distribution, call: Call) -> bool:
