@@ -29,16 +29,16 @@ BUILDS = ("sublime-text/Packages/User", "sublime-text-3/Packages/User")
 Commands = Iterator[tuple[int, str, State]]
 """Line, command and variables of each start."""
 _KEY = late_pattern(
-    r"(?m)^[ \t]*(?!#).*?(?:\bexec(?:_always|-once)?\b[ \t]*[,=]?[ \t]*(?:--no-startup-id\b[ \t]*)?|<(?:command|execute)>)(\S[^<\n]*)"
-    r"|^[ \t]+(?![ \t]|bind|exec)([^<\n]+)"
+    r"(?m)^(?![ \t]*#)[^\n]{0,400}?(?:\bexec(?:_always|-once)?\b[ \t]{0,9}[,=]?[ \t]{0,9}(?:--no-startup-id\b[ \t]{0,9})?|<(?:command|execute)>)(\S[^<\n]*)"
+    r"|^[ \t]++(?!bind|exec|#)([^<\n]+)"
 )
 _PAGE = late_pattern(r"\$_(?:FILES|POST|GET|REQUEST|SERVER|COOKIE)\b")
 _CALL = late_pattern(
-    r"\b(?:shell_exec|exec|system|passthru|popen|proc_open)\s*\(\s*((?:'[^']*'|\"[^\"]*\"|__DIR__|escapeshellarg\([^()]*\)|\$\w+|[.\s])+)"
+    r"\b(?:shell_exec|exec|system|passthru|popen|proc_open)\s*\(\s*((?:'[^']*'|\"[^\"]*\"|__DIR__|escapeshellarg\([^()]{0,400}\)|\$\w+|[.\s])+)"
 )
-_PART = late_pattern(r"'([^']*)'|\"([^\"]*)\"|(__DIR__)|\$\w+|escapeshellarg\([^()]*\)")
+_PART = late_pattern(r"'([^']*)'|\"([^\"]*)\"|(__DIR__)|\$\w+|escapeshellarg\([^()]{0,400}\)")
 _NAMES_ITS_PYTHON = late_pattern(
-    r"bin/uwsgi\b|\buwsgi\b[^\n]*[ \"'](?:-H|--(?:home|virtualenv|venv|pyhome|pythonpath|pp))\b"
+    r"bin/uwsgi\b|\buwsgi\b[^\n]{0,400}[ \"'](?:-H|--(?:home|virtualenv|venv|pyhome|pythonpath|pp))\b"
 )
 OF_UWSGI = ("home", "virtualenv", "venv", "pyhome", "pythonpath", "python-path", "pp", "ini", "include")
 """Settings by which uWSGI may find another Python, or its packages."""
@@ -117,6 +117,8 @@ def _pages(text: str, path: str, state: State, ground: Ground) -> Commands:
     if not _PAGE.search(text) or any("php -S" in its for its in ground.script_texts()):
         return
     for call in _CALL.finditer(text):
+        if re.match(r"[ \t]*+(?://|#|/?\*)", text[text.rfind("\n", 0, call.start()) + 1 : call.start()]):
+            continue
         parts = (m[1] or m[2] or (posixpath.dirname(path) if m[3] else "x") for m in _PART.finditer(call[1]))
         yield text.count("\n", 0, call.start()) + 1, "".join(parts), state.apart()
 
