@@ -35,6 +35,7 @@ ContractKind = Literal[
     "single",
     "together",
     "apart",
+    "address",
     "header",
     "offline",
     "sockets",
@@ -51,7 +52,7 @@ requirement, capabilities and devices: what a container asked of its driver, aga
 proxy: an address whose scheme is one of ``words``; ``needs`` names what some schemes take. single: one folder, and no list of several. local: a proxy that programs are not to
 send to what they ask of this very machine.
 together: where the value has the ``pattern``, the variables of ``words`` must be set as well. apart: where it has, none of them may
-have such a value, too. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
+have such a value, too. address: a name or an address of this very machine, where a program listens and asks itself. plugins: "NAME:PATH,NAME:PATH", whose files must exist.
 offline: a switch that forbids downloads, so that files come from the hub's cache alone.
 debugging: a value that has the ``pattern`` is right, and helps to find errors: with it, programs end that work without it.
 sockets: a folder in which programs make sockets, whose whole path a socket's address must hold; one that is not there is passed over.
@@ -133,7 +134,8 @@ class Contract(Frozen, frozen=True, kw_only=True):
     loads: bool = False
     """For writable: what is compiled there is loaded as code, so the file system must allow that."""
     passed_over: bool = False
-    """For writable: where nothing can be written, its readers take another folder."""
+    """For writable: where nothing can be written, its readers take another folder. For folder: they look into those of ``words``, too ("~/":
+    the home), so that only one is told beside which lies what they look for."""
     reads: bool = False
     """For writable: an existing read-only folder is accepted, too."""
     fails_on_folder: str = ""

@@ -83,6 +83,8 @@ class Call(Frozen, frozen=True, kw_only=True):
     """How names of the system's libraries begin any of which serves as well."""
     name: str = ""
     """What is to be installed; empty where the program says so itself, in the group "name" of ``spelt``."""
+    setting: str = ""
+    """``name`` is a variable: the value with which the reader does what is called."""
     beside: str = ""
     """A requirement ("keras>=3") without which nothing is needed: not met, the reader works in another way."""
     chosen: tuple[str, ...] = ()

@@ -1040,3 +1040,61 @@ def test_a_log_is_made_in_a_folder_that_is_there(system: str, value: str, state:
     where = sysroot_of(request(tmp_path, {}, system=system).host)
     (place,) = [p for p in places_of_contracts({"SSLKEYLOGFILE": value}, where) if p.variable == "SSLKEYLOGFILE"]
     assert place.state == state
+
+
+@pytest.mark.parametrize(
+    ("named", "there", "near"),
+    [
+        ("/keys", "/keys/kaggle/kaggle.json", "/keys/kaggle"),
+        ("/keys/kaggle/old", "/keys/kaggle/kaggle.json", "/keys/kaggle"),
+        ("/keys/kagle", "/keys/kaggle/kaggle.json", "/keys/kaggle"),
+        ("/keys/kaggle", "/keys/kaggle/kaggle.json", ""),
+        ("/keys", "/other/kaggle/kaggle.json", ""),
+    ],
+)
+def test_a_folder_above_below_or_beside_has_what_is_looked_for(
+    named: str, there: str, near: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/me/work")
+    write(tmp_path, there, "{}")
+    write(tmp_path, "/home/me/work/main.py", "import kaggle\n")
+    env = {"KAGGLE_CONFIG_DIR": named, "HOME": "/home/me"}
+    where = sysroot_of(request(tmp_path, env).host)
+    assert [p.near for p in places_of_contracts(env, where) if p.variable == "KAGGLE_CONFIG_DIR"] == [near]
+
+
+def test_a_folder_that_readers_pass_over_is_named_only_for_what_lies_near_and_nowhere_else(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("core.probes.variables.places.working_folder", lambda _where: "/home/me/work")
+    write(tmp_path, "/nltk/corpora/stopwords/english", "the\n")
+    write(tmp_path, "/home/me/work/main.py", "from nltk.corpus import stopwords\n")
+    env = {"NLTK_DATA": "/nltk/corpora", "HOME": "/home/me"}
+
+    def near(**more: str) -> list[str]:
+        its = {**env, **more}
+        where = sysroot_of(request(tmp_path, its).host)
+        return [p.near for p in places_of_contracts(its, where) if p.variable == "NLTK_DATA"]
+
+    assert near() == ["/nltk"]
+    assert near(NLTK_DATA="/mnt/gone") == []
+    write(tmp_path, "/home/me/nltk_data/corpora/stopwords/english", "the\n")
+    assert near() == []
+
+
+@pytest.mark.parametrize(
+    ("host", "other"),
+    [
+        ("localhost", False), ("127.0.1.1", False), ("box", False), ("box.lan", False), ("alias", False),
+        ("10.0.0.5", False), ("10.0.0.6", True), ("gpu-node-01.cluster", True), ("::1", False),
+    ],
+)  # fmt: skip
+def test_an_address_that_neither_the_kernel_nor_the_hosts_have_is_another_machine_s(
+    host: str, other: bool, tmp_path: Path
+):
+    write(tmp_path, "/proc/sys/kernel/hostname", "box\n")
+    write(tmp_path, "/etc/hosts", "127.0.1.1 box alias # gpu-node-01.cluster\n")
+    write(
+        tmp_path, "/proc/net/fib_trie", "  |-- 10.0.0.5\n     /32 host LOCAL\n  |-- 10.0.0.6\n     /32 link UNICAST\n"
+    )
+    assert places.is_another_machine(host, sysroot_of(request(tmp_path, {}).host)) is other

@@ -22,6 +22,8 @@ INSTALLS = "import subprocess, sys, torch\ndef install(name):\n    subprocess.ch
 BUILDS = "from torch.utils.cpp_extension import load\nops = load(name='ops', sources=['ops.cpp'])\n"
 EXPORTS = "torch.onnx.export(model, (images,), 'net.onnx')\n"
 COMPILES = "step = torch.compile(torch.sin)\nstep(torch.ones(2))\n"
+REPEATS = "import torch\nfrom torch import nn\ntorch.use_deterministic_algorithms(True)\n"
+OPENCV = ("opencv-python", "4.11.0.86")
 TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 SERVERS, SCIKERAS = ("opencv-python-headless", "4.11.0.86"), ("scikeras", "0.13.0")
 SEARCHES = "m = KerasClassifier(make, epochs=1)\nprint(cross_val_score(m, x, y))\n"
@@ -109,6 +111,11 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
             [],
         ),
         ("env = gym.make('Ant-v5', render_mode='human')\n", [("gymnasium", "1.1.1")], [], []),
+        ("depth = cv2.imread('depth.exr')\n", [OPENCV], [], ["OPENCV_IO_ENABLE_OPENEXR"]),
+        ("depth = cv2.imread('depth.png')\n", [OPENCV], [], []),
+        ("import os\nos.environ['OPENCV_IO_ENABLE_OPENEXR'] = '1'\ncv2.imread('depth.exr')\n", [OPENCV], [], []),
+        (f"{REPEATS}net = nn.Linear(2, 2).cuda()\n", [TORCH], [], ["CUBLAS_WORKSPACE_CONFIG"]),
+        (f"{REPEATS}net = nn.Linear(2, 2)\n", [TORCH], [], []),
         (MANAGES, [TORCH], [f"{SITE}/torch/__init__.py"], ["pip"]),
         (MANAGES, [TORCH, PIP], [f"{SITE}/torch/__init__.py"], []),
         (MANAGES, [TORCH], [], []),

@@ -1137,3 +1137,30 @@ def test_a_proxy_whose_address_ends_early_is_told_without_its_password():
     (told,) = found(replace(machine("LANG", "C", *TORCH), vocabularies=(row,)))
     assert (told.cause, told.severity, told.remedy) == ("variable_value_wrong", Severity.WARNING, None)
     assert "https_proxy" in [e.value for e in told.evidence]
+
+
+def test_a_folder_near_the_named_one_is_told_and_offered():
+    place = NamedPlace(variable="KAGGLE_CONFIG_DIR", path="/keys", state="folder", near="/keys/kaggle")
+    kaggle = Distribution(name="kaggle", version="1.6.17", location=SITE)
+    (told,) = found(machine("KAGGLE_CONFIG_DIR", "/keys", kaggle, places=(place,)))
+    assert (told.severity, told.remedy) == (
+        Severity.WARNING,
+        PointTo(variable="KAGGLE_CONFIG_DIR", folder="/keys/kaggle"),
+    )
+    assert "/keys/kaggle has it" in told.title
+
+
+@pytest.mark.parametrize(
+    ("host", "container", "loud"),
+    [("10.0.0.6", None, True), ("node.cluster", None, True), ("node.cluster", "docker", True), ("master", "docker", False), ("10.0.0.6", "docker", False)],
+)  # fmt: skip
+def test_the_first_rank_asks_itself_at_another_machine(host: str, container: str | None, loud: bool):
+    """A container is reached by its host's address and by the name of a service."""
+    place = NamedPlace(variable="MASTER_ADDR", path="/w/main.py", state="file", holds=(host,))
+    seen = machine("MASTER_ADDR", host, *TORCH, places=(place,))
+    assert seen.environment
+    ranks = (Variable(name="RANK", value="0"), Variable(name="WORLD_SIZE", value="2"))
+    here = replace(seen.environment, variables=(*seen.environment.variables, *ranks))
+    seen = replace(seen, environment=here, machine=replace(seen.machine, container=container))
+    assert any("MASTER_ADDR" in f.title for f in found(seen)) is loud
+    assert not [f for f in found(replace(seen, environment=replace(here, places=()))) if "MASTER_ADDR" in f.title]

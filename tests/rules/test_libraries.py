@@ -109,6 +109,17 @@ def test_folders_of_a_variable_that_are_gone_are_named_with_what_is_not_found():
     }
 
 
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [("/cuda/lib", True), ("/cuda", True), ("/cuda/lib64/stubs", True), ("/cuda/lib64", False), ("/other/lib", False)],
+)
+def test_an_entry_near_the_folder_of_what_is_not_found_is_named(entry: str, told: bool):
+    found = machine(closure(edges=(edge(elsewhere=("/cuda/lib64/libnccl.so.2",)),)))
+    its = card(machines.with_variable(found, "LD_LIBRARY_PATH", entry))
+    row = Evidence(label="LD_LIBRARY_PATH names another folder near it", value=entry, source="/cuda/lib64")
+    assert (row in its.evidence) is told
+
+
 @pytest.mark.parametrize(("closures", "damaged", "cause", "remedy"), LACKS)
 def test_cause_and_cure(closures: Closure, damaged: tuple[DamagedFile, ...], cause: str, remedy: type | None) -> None:
     found = card(machine(closures, damaged=damaged))

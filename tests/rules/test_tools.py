@@ -383,3 +383,15 @@ def test_a_library_that_a_service_finds_in_its_own_folders_is_not_told_of_it() -
     look = StartLook(starts=(service.id,), environment=Environment(variables=(searched,)))
     seen = replace(m.wheel_machine(), framework_tools=(one,), starts=(service,), start_looks=(look,))
     assert "frameworks.opened-by-program" not in {f.id for f in diagnose(seen)}
+
+
+def test_a_switch_that_a_call_needs_and_that_nobody_set() -> None:
+    row = next(c for c in known_calls() if c.name == "OPENCV_IO_ENABLE_OPENEXR")
+    one = UnfitTool(
+        prefix=m.PREFIX, reader="opencv-python 4.11.0.86", name=row.name, path="/w/main.py", state="absent", runs=False,
+        asked_by="cv2.imread('a.exr')", called="/w/main.py:2", source=row.source,
+    )  # fmt: skip
+    (card,) = what_calls_lack(replace(m.wheel_machine(), framework_tools=(one,)))
+    assert (card.cause, card.severity) == ("variable_value_wrong", Severity.WARNING)
+    assert card.fix
+    assert f"{row.name}=1" in card.fix.advice.replace('"', "")

@@ -108,6 +108,8 @@ class NamedPlace(Frozen, frozen=True, kw_only=True):
     """Of a hub's cache: whether a program of the folder names a model of the hub, or none is there that could tell."""
     inside: str = ""
     """The folder below ``path`` that is to be written to: ".cache/huggingface" in HOME. Empty for ``path`` itself."""
+    near: str = ""
+    """Of a folder without what it must contain: the only one above, below or beside it that does contain it."""
 
 
 class Vocabulary(Frozen, frozen=True, kw_only=True):

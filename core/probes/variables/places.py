@@ -51,6 +51,7 @@ def _joined(one: NamedPlace, other: NamedPlace) -> NamedPlace:
         blocked=one.blocked or other.blocked,
         runs=one.runs and other.runs,
         asked=one.asked and other.asked,
+        near=one.near or other.near,
     )
 
 
@@ -70,7 +71,10 @@ def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
         asking = _asking(contract, by_name, where)
         if contract.spelt and not asking:
             continue
-        if contract.spelt and contract.kind in BY_SPELLING:
+        if contract.spelt and (
+            contract.kind in BY_SPELLING
+            or (contract.kind == "address" and is_another_machine(by_name[contract.variable].strip(), where))
+        ):
             value = path_text(by_name[contract.variable])
             yield NamedPlace(variable=contract.variable, path=path_text(asking), state="file", holds=(value,))
         for path in named_places(contract, by_name.get(contract.variable, ""), where.system):
@@ -78,7 +82,10 @@ def _places(env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
             if not where.path_module.isabs(place):
                 place = where.join(working_folder(where), place)
             if where.path_module.isabs(place):
-                yield _place(contract, path, place, where)
+                its = _place(contract, path, place, where)
+                over = contract.kind == "folder" and contract.passed_over
+                if not over or not _is_found_anyway(contract, its, by_name, where):
+                    yield its
 
 
 _IMPORTED = late_pattern(r"(?m)^[ \t]*(?:from[ \t]+([A-Za-z_]\w*)|import[ \t]+([A-Za-z_]\w*))")
@@ -233,6 +240,22 @@ def is_free(port: int) -> bool:
     return True
 
 
+def is_another_machine(host: str, where: Sysroot) -> bool:
+    """Whether neither this machine's name, nor /etc/hosts, nor the kernel's own addresses have a host; no server is asked.
+
+    A name counts by its first part, since a domain may stand behind it or not.
+    """
+    own = (where.text("/proc/sys/kernel/hostname") or "").strip()
+    routes = where.text("/proc/net/fib_trie", 1 << 20)
+    if not own or routes is None or ":" in host or _is_here(host) or host.startswith("0."):
+        return False
+    names = [line.partition("#")[0].split() for line in (where.text("/etc/hosts") or "").splitlines()]
+    known = {n.lower() for line in names for n in line[1:]}
+    if re.fullmatch(r"[\d.]+", host):
+        return not re.search(rf"-- {re.escape(host)}\s+/32 host LOCAL", routes)
+    return host.lower() not in known and host.lower().partition(".")[0] != own.lower().partition(".")[0]
+
+
 HUB_FOLDERS = ("models--", "datasets--", "spaces--")
 MODEL_FILES = (".safetensors", ".gguf", ".bin", ".onnx", "model_index.json", "tokenizer.json", "tokenizer_config.json")
 """Ends of files of a model that somebody keeps in a folder of the project."""
@@ -301,7 +324,34 @@ def _place(contract: Contract, path: str, place: str, where: Sysroot) -> NamedPl
         blocked=path_text(write_obstacle(_made(contract, place, where), where)) if contract.kind == "writable" else "",
         runs=_runs(contract, place, state, where),
         inside=contract.inside,
+        near="" if holds or not contract.holds else _near(contract, place, where),
     )
+
+
+def _has_it(contract: Contract, folder: str, where: Sysroot) -> bool:
+    return any(where.stat(where.join(folder, *n.split("/"))) for n in contract.holds)
+
+
+def _near(contract: Contract, place: str, where: Sysroot) -> str:
+    """Return the only folder above, below or else beside one that has what a contract asks for; empty for none."""
+    above = where.parent(place)
+    beside = () if contract.passed_over else _folders_in(above, where)
+    for group in ([above], _folders_in(place, where), beside):
+        found = [f for f in group if f != place and _has_it(contract, f, where)]
+        if found:
+            return path_text(found[0]) if len(found) == 1 else ""
+    return ""
+
+
+def _folders_in(folder: str, where: Sysroot) -> list[str]:
+    return [where.join(folder, n) for n in (where.names(folder) or ())[:MOST_FOLDERS]]
+
+
+def _is_found_anyway(contract: Contract, place: NamedPlace, env: Mapping[str, str], where: Sysroot) -> bool:
+    """Whether readers pass over a folder, and nothing near it shows what it was to be, or another one serves."""
+    home = env.get("HOME" if where.system == "linux" else "USERPROFILE", "")
+    others = (home + n[1:] if n.startswith("~") else n for n in contract.words)
+    return not place.near or any(_has_it(contract, folder, where) for folder in others)
 
 
 def _takes_a_log(path: str, where: Sysroot) -> bool:

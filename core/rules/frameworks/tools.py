@@ -17,7 +17,7 @@ from core.model.findings import Evidence, Finding, Fix
 from core.model.paths import file_name, is_inside, parent
 from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity
-from core.rules.advice import python_of_environment
+from core.rules.advice import how_to_set, python_of_environment
 from core.rules.consumer_loads import describe_copy
 from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
@@ -192,6 +192,8 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 min(home.severity, WARNING),
                 _("{call} uses a part of {reader} in {prefix} that starts {path}, and that file is empty.", call=one.called, reader=one.reader, prefix=home.python.prefix, path=empty)
                 if empty
+                else _("{call} uses a part of {reader} in {prefix} that is off without the variable {name}, which is not set.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
+                if (row := _call_of(one)) and row.setting
                 else _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
                 if one.reader
                 else _("{call} starts {name} with its own Python, and {name} is not installed in {prefix}.", call=one.called, prefix=home.python.prefix, name=one.name),
@@ -218,6 +220,8 @@ def _call_of(one: UnfitTool) -> Call | None:
 def _cause_of_lack(one: UnfitTool) -> Cause:
     """Return why a call does not get what it needs."""
     call = _call_of(one)
+    if call and call.setting:
+        return "variable_value_wrong"
     if call and call.compiles:
         return "build_tools_missing"
     return "system_library_missing" if one.package else "requirement_broken"
@@ -240,6 +244,9 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
     if reader and module_of(reader) == module_of(one.name):
         return install_instead(home.seen, home.python, reader, one.name)
     call = _call_of(one)
+    if call and call.setting:
+        line = how_to_set(home.seen.machine.system, one.name, call.setting)
+        return manual_fix(_("Set {name} to {root}", name=one.name, root=call.setting), line, restart="terminal")
     if call and call.by_module:
         words = call.by_module.format(name=one.name).split()
         python = home.python.executable or python_of_environment(home.seen, home.python.prefix)

@@ -60,7 +60,7 @@ def contract_breach(contract: Contract, value: str, seen: Snapshot) -> str:
             return "" if _is_encoding(value) else wrong
         case (
             "requirement" | "capabilities" | "devices" | "together" | "apart" | "debugging" | "local" | "single"
-            | "locale" | "tensors"
+            | "locale" | "tensors" | "address"
         ):  # fmt: skip
             return _unmet(contract, value, seen)
         case "modules":
@@ -137,6 +137,13 @@ def _against_a_program(contract: Contract, value: str, seen: Snapshot) -> str:
             "The variable {name} is {value}, a locale that is not installed here, and {path} asks setlocale() for it.",
             **values,
         )
+    if contract.kind == "address":
+        text = N_(
+            "The variable {name} is {value}, and {path} asks itself there: this machine has no such name or address."
+        )
+        # a container is reached by its host's address, too, and by the name that its neighbours call it
+        may_be_reached = seen.machine.container and not re.search(r"\.[A-Za-z]", value)
+        return "" if may_be_reached else _(text, **values)
     return _(
         "The variable {name} is {value}, so only tensors are loaded, and what {path} loads holds {what} as well.",
         what=place.holds[0],
@@ -219,7 +226,7 @@ def _unmet(contract: Contract, value: str, seen: Snapshot) -> str:
             return _list_of_folders(contract, value, seen)
         case "local":
             return _sent_away(contract, value, seen)
-        case "locale" | "tensors":
+        case "locale" | "tensors" | "address":
             return _against_a_program(contract, value, seen)
         case "debugging":
             return _helps_to_find_errors(contract, value)
@@ -281,13 +288,9 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
         place = places.get(path)
         values = {"name": contract.variable, "path": path}
         if contract.kind == "interfaces":
-            if place is not None and place.holds and not _has_interface(value, place.holds):
-                return _(
-                    "The variable {name} is {value}: no network interface here has such a name.",
-                    name=contract.variable,
-                    value=repr(value),
-                )
-            continue
+            unknown = place is not None and place.holds and not _has_interface(value, place.holds)
+            text = N_("The variable {name} is {value}: no network interface here has such a name.")
+            return _(text, name=contract.variable, value=repr(value)) if unknown else ""
         if contract.kind in ("writable", "sockets"):
             if place is not None and (told := _obstacle(contract, path, place)):
                 return told
@@ -296,6 +299,9 @@ def _wrong_place(contract: Contract, value: str, seen: Snapshot) -> str:
             return _("The variable {name} is {path}, which is neither a flag nor a file.", **values)
         if place is None:
             continue
+        if place.near:
+            text = N_("The variable {name} names {path}, which lacks what programs look for there; {near} has it.")
+            return _(text, near=place.near, **values)
         if place.state == "missing":
             return _("The variable {name} names {path}, which does not exist.", **values)
         if contract.kind == "folder" and place.state == "file":

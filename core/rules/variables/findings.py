@@ -164,6 +164,8 @@ def _as_it_is_meant(contract: Contract, value: str, seen: Snapshot) -> str:
     if places := misspelt_places(contract, seen):
         sign = ";" if seen.machine.system == "windows" else ":"
         return sign.join(w for entry in value.split(sign) for w in places.get(entry, (entry,)))
+    if near := next((p.near for p in seen.places if p.variable == contract.variable and p.path == value.strip()), ""):
+        return near
     meant = value.strip().strip('"')
     secret = contract.kind in ("header", "key") or "@" in value
     if secret or contract.kind in ON_PURPOSE or meant in ("", value) or contract_breach(contract, meant, seen):

@@ -28,7 +28,7 @@ ANCHORS = late_pattern(
 """Requirements that are kept for all other distributions of a near environment."""
 
 CLIENTS = frozenset((
-    "anthropic", "gitpython", "google-auth", "httpx", "huggingface-hub", "imageio-ffmpeg", "mlflow", "mlflow-skinny", "openai", "pygame", "pygame-ce", "pysocks", "requests", "socksio",
+    "anthropic", "gitpython", "google-auth", "httpx", "huggingface-hub", "imageio-ffmpeg", "kaggle", "mlflow", "mlflow-skinny", "nltk", "openai", "pygame", "pygame-ce", "pysocks", "requests", "socksio",
 ))  # fmt: skip
 """Distributions that are listed for a near environment, since variables with a contract decide what they can do."""
 

@@ -11,7 +11,7 @@ from core.common.text import join_names
 from core.knowledge.causes import Cause, OptionalCause
 from core.knowledge.gpu_binaries import gpu_binaries
 from core.knowledge.library_names import OF_VIDEO, parse_library_name
-from core.model.facts import Gap, How, PathEntry, Snapshot
+from core.model.facts import Gap, How, Snapshot
 from core.model.facts.closure import Edge, Opening
 from core.model.findings import Evidence, Finding
 from core.model.path_list import LIBRARY_VARIABLE
@@ -176,9 +176,20 @@ def _by_variable(edge: Edge) -> bool:
     return at is not None and at.how == "LD_LIBRARY_PATH" and sound
 
 
-def _gone_entries(lack: Lack) -> list[PathEntry]:
-    """Return the folders of LD_LIBRARY_PATH that are gone: of an environment or a toolkit of before."""
-    return [e for e in lack.home.seen.path_entries if e.variable == LIBRARY_VARIABLE and "missing" in e.marks]
+def _missed_entries(lack: Lack) -> Iterator[Evidence]:
+    """Yield the entries of LD_LIBRARY_PATH that are gone, of an environment or a toolkit of before, and those above, below or beside which
+    a library lies that is not found.
+    """
+    paths = [path for e in lack.edges for path in e.elsewhere]
+    folders = dict.fromkeys(parent(lack.system, path) for path in paths)
+    for entry in [e for e in lack.home.seen.path_entries if paths and e.variable == LIBRARY_VARIABLE]:
+        its = (entry.expanded or entry.text).rstrip("/")
+        above = parent(lack.system, its)
+        near = next((f for f in folders if f == above or parent(lack.system, f) in (its, above)), "")
+        if "missing" in entry.marks:
+            yield observation(_("{variable} names a folder that does not exist", variable=entry.variable), entry.text)
+        elif near and its not in folders:
+            yield observation(_("{variable} names another folder near it", variable=entry.variable), entry.text, near)
 
 
 def _absent(lack: Lack, absent: list[Edge]) -> tuple[Cause, str, str]:  # noqa: PLR0912 - a flat list of cases
@@ -362,6 +373,7 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
     names = list(dict.fromkeys(e.name for e in lack.edges))
     if len(names) > 1:
         yield observation(_("Lacking"), ", ".join(names), _("resolved as its loader does"))
+    yield from _missed_entries(lack)  # first: a card shows few rows
     seen: dict[tuple[str, str], None] = {}
     for edge in lack.edges:
         if (edge.name, edge.state) in seen:
@@ -372,9 +384,6 @@ def _rows(lack: Lack) -> Iterator[Evidence]:
         for path in edge.elsewhere[:1]:
             yield observation(_("Location of {name}", name=edge.name), path)
             yield from meant_entries(lack.home.seen, parent(lack.system, path))
-    if any(e.elsewhere for e in lack.edges):
-        for gone in _gone_entries(lack)[:3]:
-            yield observation(_("{variable} names a folder that does not exist", variable=gone.variable), gone.text)
     for gap in lack.gaps:
         what = f"{gap.name} {gap.version}".strip()
         yield observation(what, _("is not in {path}", path=gap.provider) if gap.provider else _("is in no loaded library"),
