@@ -664,11 +664,16 @@ def test_the_code_of_a_model_is_what_a_program_runs(tmp_path: Path, case: str):
     )
 
 
-def test_a_package_that_the_code_of_a_model_lacks_is_no_matter_of_the_models_other_files(tmp_path: Path):
-    code = "from kit import llama\nfrom einops import rearrange\n"
+@pytest.mark.parametrize("beside", [False, True])
+def test_a_package_that_the_code_of_a_model_lacks_is_no_matter_of_the_models_other_files(tmp_path: Path, beside: bool):
+    lacks = "from kit import llama\nfrom einops import rearrange\n"
+    model = tmp_path / "work/model"
+    model.mkdir(parents=True)
+    (model / "parts.py").write_text(lacks)
     settings = LOADS.format("model").replace("AutoModel.", "AutoConfig;AutoModel.")
-    found, _model = _of_model(tmp_path, settings, code)
-    assert [(e.wanted, e.lacks_package, e.others_find_theirs) for e in found] == [("einops", True, False)]
+    found, _model = _of_model(tmp_path, settings, "from .parts import fold\n" if beside else lacks)
+    starts = (str(model / ("parts.py" if beside else "modeling.py")),)
+    assert [(e.wanted, e.starts, e.others_find_theirs) for e in found] == [("einops", starts, False)]
 
 
 def _of_model(tmp_path: Path, program: str, code: str) -> tuple[tuple[EndedImport, ...], Path]:

@@ -18,6 +18,7 @@ MOST_MODELS, MOST_FOLDERS, MOST_SETTINGS = 8, 60, 256 << 10
 """Models whose code is read, folders that are looked into for one, and bytes of a config.json."""
 
 _TRUSTED = late_pattern(r"\btrust_remote_code\s*=\s*True\b")
+_BESIDE = late_pattern(r"(?m)^from[ \t]+\.(\w+)[ \t]+import\b")
 _FILE = late_pattern(r"(?:[\w./-]+--)?([A-Za-z_]\w*)\.\w+")
 
 
@@ -49,18 +50,20 @@ def _places(folder: str, hub: str, where: Sysroot) -> Iterator[tuple[str, str]]:
 
 
 def _files(users: Iterable[str], place: str, where: Sysroot) -> Iterator[str]:
-    """Yield the modules of a model's folder with the classes that programs ask for: who takes a tokenizer alone does not load the model."""
+    """Yield the modules of a model's folder with the classes that programs ask for, and what these import at their left margin: who takes a
+    tokenizer alone does not load the model.
+    """
     try:
         told = json.loads(where.text(where.join(place, "config.json"), MOST_SETTINGS) or "{}")
     except (ValueError, RecursionError):
         return
     classes = told.get("auto_map") if isinstance(told, dict) else None
-    seen: set[str] = set()
+    found: list[str] = []
     for name, value in classes.items() if isinstance(classes, dict) else ():
-        if not any(re.search(rf"\b{re.escape(str(name))}\b", text) for text in users):
-            continue
-        for one in value if isinstance(value, list) else [value]:
-            its = _FILE.fullmatch(one) if isinstance(one, str) and "--" not in one else None
-            if its and its[1] not in seen and where.is_file(where.join(place, f"{its[1]}.py")):
-                seen.add(its[1])
-                yield its[1]
+        if any(re.search(rf"\b{re.escape(str(name))}\b", text) for text in users):
+            ours = [one for one in (value if isinstance(value, list) else [value]) if isinstance(one, str)]
+            found += [its[1] for one in ours if "--" not in one and (its := _FILE.fullmatch(one))]
+    for n, name in enumerate(found):  # it grows by those that these ask for
+        if name not in found[:n] and where.is_file(path := where.join(place, f"{name}.py")):
+            found += _BESIDE.findall(where.text(path, MOST_SETTINGS) or "")
+            yield name
