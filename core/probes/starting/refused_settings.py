@@ -17,18 +17,30 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import argument, chain_of, constant, last_name, literal_text, nodes_of, statements_of
+from core.common.syntax_tree import (
+    argument,
+    chain_of,
+    constant,
+    is_environ,
+    last_name,
+    literal_text,
+    nodes_of,
+    statements_of,
+)
 from core.common.variable_names import variable_in
+from core.host.startup.plain import read_dotenv
+from core.host.startup.state import UNKNOWN
 from core.model.facts import path_text
 from core.model.facts.starting import RefusedFor
 from core.probes.python.following.callees import sure_calls
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
-from core.probes.starting.commands.lacking_modules import surely_run
+from core.probes.starting.commands.lacking_modules import perhaps_none, surely_run
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import MARK, environment_of
 from core.probes.starting.ways import Reached, ended_start
 from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
+from core.probes.variables.vocabulary import LATIN_1
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
 READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple")
@@ -71,6 +83,7 @@ def refused_settings(ground: Ground) -> Iterator[Reached]:
             data = ground.where.read(its.file, MOST_BYTES + 1)
             refusal = _refusal(its, data, text) if data and len(data) <= MOST_BYTES else None
             refusal = refusal or (_miscast(text, its.file, ground) if its.reader == "decouple" else None)
+            refusal = refusal or (_unsendable(text, its.file, ground) if its.reader == "dotenv" else None)
             home = environment_of(text, its.reader, ground) if refusal else None
             if refusal and home:
                 one = ended_start(
@@ -222,6 +235,37 @@ def _miscast(text: str, file: str, ground: Ground) -> Refusal | None:
             except ValueError as e:
                 return Refusal(f"{name}: {e}", line=call.lineno)
     return None
+
+
+def _unsendable(text: str, file: str, ground: Ground) -> Refusal | None:
+    """Return the key of a file that a program sends in the head of a request, which takes no curly quotation marks."""
+    nodes = list(nodes_of(text)) if SENDS.search(text) and not CHANGES_LETTERS.search(text) else []
+    asked: dict[str, str] = {}
+    for node in nodes:
+        match node:
+            case ast.Assign(targets=[ast.Name(id=bound)], value=ast.Subscript() | ast.Call() as value):
+                if name := perhaps_none(value) or (
+                    literal_text(value.slice) if isinstance(value, ast.Subscript) and is_environ(value.value) else ""
+                ):
+                    asked[bound] = name
+            case _:
+                pass
+    state = ground.session()
+    read_dotenv(ground.read(file) or "", file, state, [n for n in asked.values() if variable_in(ground.env, n)])
+    for node in nodes if asked else ():
+        for key, given in zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ():
+            sent = {n.id for n in ast.walk(given) if isinstance(n, ast.Name)} & asked.keys()
+            for name in (asked[n] for n in sent if (literal_text(key) or "").lower() in HEADS):
+                odd = dict.fromkeys(c for c in state.values.get(name, "").strip() if ord(c) > LATIN_1 and c != UNKNOWN)
+                if odd:
+                    return Refusal(f"'latin-1' codec can't encode {' '.join(odd)} in {name}", line=given.lineno)
+    return None
+
+
+SENDS = late_pattern(r"(?m)^\s*(?:import|from) (?:requests|httpx|urllib|http)\b")
+"""Packages that encode the head of a request in Latin-1, or ASCII; aiohttp takes UTF-8."""
+CHANGES_LETTERS = late_pattern(r"\.(?:replace|strip|translate|encode)\(|\\u201|[\u2018-\u201f]")
+HEADS = ("authorization", "x-api-key", "api-key")
 
 
 def _of_yaml(told: str) -> Refusal | None:

@@ -35,9 +35,29 @@ def config(name, default=None, cast=str):
     return default if value is None else cast(value.strip("'"))
 """
 DECOUPLE = "from decouple import config\nthreads = config('THREADS', default=4, cast=int)\n"
+DOTENV = """
+import os
+
+def load_dotenv():
+    for row in open(".env", encoding="utf-8"):
+        name, _, value = row.strip().partition("=")
+        os.environ.setdefault(name, value.strip('"'))
+"""
+ASKS = (
+    "import os\nimport urllib.request\nfrom dotenv import load_dotenv\nload_dotenv()\nkey = os.environ['API_KEY']{more}\ntry:\n"
+    "    urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:9', headers={{'{head}': f'Bearer {{key}}'}}))\nexcept OSError:\n    pass\n"
+)
+ASK, CURLY = (
+    ASKS.format(more="", head="Authorization"),
+    "API_KEY=\N{LEFT DOUBLE QUOTATION MARK}sk-0\N{RIGHT DOUBLE QUOTATION MARK}\n".encode(),
+)
 CASES: dict[str, tuple[str, str, bytes, int, str]] = {
     "a comment behind a number": (DECOUPLE, ".env", b"THREADS=4  # of eight\n", 2, ""),
     "a number": (DECOUPLE, ".env", b"# THREADS=4 # of eight\nTHREADS='4'\n", 0, ""),
+    "curly quotation marks": (ASK, ".env", CURLY, 7, ""),
+    "a key in straight ones": (ASK, ".env", b'API_KEY="sk-0"\n', 0, ""),
+    "a key that is made plain": (ASKS.format(more=".encode('ascii', 'ignore').decode()", head="Authorization"), ".env", CURLY, 0, ""),
+    "a key that nobody sends": ("import os\nimport urllib.request\nfrom dotenv import load_dotenv\nload_dotenv()\nkey = os.environ['API_KEY']\n", ".env", CURLY, 0, ""),
     "a path of Windows": (JSON, "config.json", PATH.encode(), 3, "backslash"),
     "a path in a function": (IN_MAIN, "config.json", PATH.encode(), 5, "backslash"),
     "a mark before UTF-8": (JSON, "config.json", '{"a": 1}'.encode("utf-8-sig"), 3, "mark"),
@@ -69,6 +89,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
     venv.create(prefix)
     site = next(prefix.glob("lib/python3*/site-packages"))
     (site / "decouple.py").write_text(DECOUPLES)
+    (site / "dotenv.py").write_text(DOTENV)
     shutil.copytree(Path(yaml.__file__).parent, site / "yaml")
     return PythonEnvironment(
         prefix=str(prefix), executable=str(prefix / "bin/python"), kind="venv", version="3.11.2", architecture="x86_64", site_packages=(str(site),)
