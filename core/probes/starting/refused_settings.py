@@ -28,7 +28,7 @@ from core.common.syntax_tree import (
     statements_of,
 )
 from core.common.variable_names import variable_in
-from core.host.startup.plain import read_dotenv
+from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import UNKNOWN
 from core.model.facts import path_text
 from core.model.facts.starting import RefusedFor
@@ -43,7 +43,7 @@ from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
 from core.probes.variables.vocabulary import LATIN_1
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
-READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple")
+READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple|ultralytics")
 WRITES = late_pattern(r"\bopen\([^\n)]{0,200}[\"'][wax]b?\+?[\"']|\.write_(?:text|bytes)\(|json\.dump\(|\.dump\(")
 """A program that may make its file first."""
 YAMLS = ("safe_load", "load", "full_load", "unsafe_load")
@@ -120,10 +120,34 @@ def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
                 file = ground.where.path_module.normpath(ground.where.join(ground.folder, found[0]))
                 yield Read(reader, file, call.lineno, found[1])
         names.follow(node)
+    if "ultralytics" in text and "datasets_dir" not in text:
+        yield from _lost_data(text, ground)
     for its in (*dotenv_calls(text, path), *decouple_calls(text)):
         near = ground.where.join(ground.folder, its.file) if its.file else ""
         if file := near or ground.upward(".env", ground.where.parent(path)):
             yield Read(its.module, file, its.line, its.encoding)
+
+
+def _lost_data(text: str, ground: Ground) -> Iterator[Read]:
+    """Yield Ultralytics' settings where they look for the data of a program in a folder that is gone, and not where they were put at first.
+
+    Source: ultralytics/data/utils.py of 8.3, check_det_dataset().
+    """
+    join, exists = ground.where.join, ground.where.exists
+    usual = ("AppData", "Roaming") if ground.where.system == "windows" else (".config",)
+    chosen = ground.env.get("YOLO_CONFIG_DIR") or join(ground.person.home, *usual, "Ultralytics")
+    file = join(chosen, "settings.json")
+    told = json_value(ground.read(file) or "")
+    folder = told.get("datasets_dir") if isinstance(told, dict) else None
+    if not isinstance(folder, str) or not ground.where.path_module.isabs(folder) or exists(folder):
+        return
+    for node in nodes_of(text):
+        if isinstance(node, ast.Call) and last_name(node.func) == "train":
+            data = ground.read(join(ground.folder, literal_text(argument(node, "data")) or ".")) or ""
+            its = re.search(r"(?m)^path:[ \t]*[\"']?([\w.][\w./-]*)[\"']?[ \t]*(?:#.*)?$", data)
+            first = join(ground.where.parent(ground.folder), "datasets", its[1]) if its else ""
+            if its and "download:" not in data and exists(first) and not exists(join(ground.folder, its[1])):
+                yield Read("ultralytics", file, node.lineno, "")
 
 
 def _reader(call: ast.Call, parsers: set[str]) -> tuple[str, ast.expr | None]:
@@ -179,6 +203,8 @@ def _refusal(its: Read, data: bytes, text: str) -> Refusal | None:
     match its.reader:
         case "dotenv" | "environs" | "decouple":
             return None
+        case "ultralytics":
+            return Refusal("images not found: datasets_dir is not there")
         case "yaml":
             return _of_yaml(told)
         case "configparser":

@@ -115,3 +115,22 @@ def test_escapes_in_a_file_of_variables() -> None:
     state = State()
     read_dotenv('A="C:\\new\\temp"\nB=\'C:\\new\'\nC=C:\\new\nD="a\\"b"  # c\nE="\\\\x"\n', ".env", state)
     assert [state.values[n] for n in "ABCDE"] == ["C:\new\temp", "C:\\new", "C:\\new", 'a"b', "\\x"]
+
+
+@pytest.mark.parametrize(
+    ("path", "folder", "told"), [("coins", "/gone/data", True), ("coins", "{home}/datasets", False), ("{home}/datasets/coins", "/gone/data", False)]
+)  # fmt: skip
+def test_settings_of_ultralytics_that_name_a_folder_that_is_gone(
+    path: str, folder: str, told: bool, environment: PythonEnvironment, tmp_path: Path
+) -> None:
+    home, site = tmp_path, Path(environment.site_packages[0])
+    (site / "ultralytics.py").touch()
+    for name in ("work", "datasets/coins", ".config/Ultralytics"):
+        (home / name).mkdir(parents=True)
+    (home / ".config/Ultralytics/settings.json").write_text(f'{{"datasets_dir": "{folder.format(home=home)}"}}')
+    (home / "work/coins.yaml").write_text(f"path: {path.format(home=home)}\nval: images\n")
+    (home / "work/main.py").write_text("from ultralytics import YOLO\nYOLO('y.pt').train(data='coins.yaml')\n")
+    its = ground(Path(environment.prefix).parent)
+    its = replace(its, folder=str(home / "work"), pythons=(environment,), person=replace(its.person, home=str(home)))
+    runs = [one.source for way in refused_settings(its) for one in way.runs]
+    assert runs == [f"{home}/work/main.py:2"] * told
