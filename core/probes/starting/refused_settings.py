@@ -1,4 +1,4 @@
-r"""Files of settings that their reader refuses, so that a program ends as it starts: JSON, TOML, YAML, INI, and files of variables.
+r"""Files of settings that their reader refuses, and values in them that a program cannot use: JSON, TOML, YAML, INI, and files of variables.
 
 Most were written by hand, and by editors that add what nobody sees. In quotation marks a backslash begins an escape, which a path of Windows
 has by accident; PowerShell writes UTF-16, and Notepad can put a mark before UTF-8. JSON, TOML and INI are given to Python's own readers.
