@@ -92,7 +92,7 @@ class Words:
     def __init__(self, vector_size=3):
         pass
 
-if __name__ == "__main__":
+if __name__ == '__main__':
     from speech.vectors import Words
 """,
     "speech/steps.py": """

@@ -288,7 +288,7 @@ def _unsendable(text: str, file: str, ground: Ground) -> Refusal | None:
     return None
 
 
-SENDS = late_pattern(r"(?m)^\s*(?:import|from) (?:requests|httpx|urllib|http)\b")
+SENDS = late_pattern(r"(?m)^[ \t]{0,99}(?:import|from) (?:requests|httpx|urllib|http)\b")
 """Packages that encode the head of a request in Latin-1, or ASCII; aiohttp takes UTF-8."""
 CHANGES_LETTERS = late_pattern(r"\.(?:replace|strip|translate|encode)\(|\\u201|[\u2018-\u201f]")
 HEADS = ("authorization", "x-api-key", "api-key")
