@@ -139,7 +139,8 @@ def _against_a_program(contract: Contract, value: str, seen: Snapshot) -> str:
         )
     if contract.kind == "address":
         text = N_(
-            "The variable {name} is {value}, and {path} asks itself there: this machine has no such name or address."
+            "The variable {name} is {value}, and {path} asks itself there: this machine's name, its addresses and /etc/hosts do not"
+            " have it. No name server was asked."
         )
         # a container is reached by its host's address, too, and by the name that its neighbours call it
         may_be_reached = seen.machine.container and not re.search(r"\.[A-Za-z]", value)

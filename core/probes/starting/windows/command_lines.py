@@ -70,6 +70,9 @@ IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
 SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
 """An assignment behind a condition."""
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
+STARTS_NOTHING = late_pattern(r"(?i)rem\b|::?|echo\b(?![^&|]*[&|])")
+MARK = "\ufeff"
+"""The mark of UTF-8, with which the first word of a batch file is no command."""
 MOST_BLANKS = 12
 """Words that a path without quotation marks may fall into."""
 
@@ -173,13 +176,6 @@ def _is_decided_jump(  # noqa: PLR0917 - a line, and where it stands
         lambda command: _succeeds(command, at, state, ground),
         ends.leads_nowhere,
     )
-
-
-MARK = "\ufeff"
-"""The mark of UTF-8, with which the first word of a batch file is no command."""
-
-
-STARTS_NOTHING = late_pattern(r"(?i)rem\b|::?|echo\b(?![^&|]*[&|])")
 
 
 def _is_behind_a_mark(line: str, at: Place, state: State) -> bool:
@@ -403,14 +399,12 @@ def _program(words: list[str], at: Place, state: State, ground: Ground, depth: i
         return python_of_batch(at.file, state, ground, depth + 1, tuple(words[1:]), label=words[0][1:])
     here = ground.here(state)
     search_path = {"PATH": value_of(state, "PATH") or ""}
-    meant = (
-        words[1:]
-        if ASSIGNS.fullmatch(words[0]) and at.line
-        else meant_words(
-            words, state, lambda word: ground.where.is_file(find_named(word, search_path, ground.where, here))
-        )
-    )
-    if meant:
+
+    def is_file(word: str) -> bool:
+        return ground.where.is_file(find_named(word, search_path, ground.where, here))
+
+    is_of_linux = at.line and ASSIGNS.fullmatch(words[0])
+    if meant := words[1:] if is_of_linux else meant_words(words, state, is_file):
         started = _program(meant, at, state, ground, depth + 1)
         return started and _no_command(started, words[0], at)
     name = ntpath.basename(words[0])
@@ -463,11 +457,9 @@ def _not_on_path(words: list[str], at: Place, state: State, ground: Ground) -> S
     for python in (p for p in ground.pythons if p.kind not in ("venv", "conda")):
         for folder in dict.fromkeys((python.prefix, *map(ntpath.dirname, python.site_packages))):
             path = ntpath.join(folder, "Scripts", f"{words[0].removesuffix('.exe')}.exe")
-            found = (
-                python_of_launcher(path, tuple(words[1:]), state, ground, by_name=True)
-                if ground.where.is_file(path)
-                else None
-            )
+            if not ground.where.is_file(path):
+                continue
+            found = python_of_launcher(path, tuple(words[1:]), state, ground, by_name=True)
             if found is not None and not found.is_gone:
                 return _no_command(found, words[0], at)
     return None
@@ -524,8 +516,7 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
         if not whole:
             return started
         rest = (*words[1:program], whole, *words[program + whole.count(" ") + 1 :])
-        ended = at.shown
-        return replace(started, arguments=rest, ended_at=ended, ended_by="blank", first=whole)
+        return replace(started, arguments=rest, ended_at=at.shown, ended_by="blank", first=whole)
     gone = bool(ntpath.splitdrive(words[0])[0]) and ntpath.isabs(words[0]) and not path
     beside = not path and not ntpath.splitdrive(words[0])[0] and ntpath.dirname(words[0]).strip("\\/")
     if beside:
@@ -553,11 +544,7 @@ def python_of_ps1(path: str, state: State, ground: Ground) -> StartedFile | None
 
 def _by_powershell(ground: Ground, depth: int) -> Runs:
     """Return how PowerShell's own reader follows a program that is none of its own."""
-
-    def run(words: list[str], file: str, line: int, state: State) -> StartedFile | None:
-        return _program(words, Place(file, line), state, ground, depth + 1)
-
-    return run
+    return lambda words, file, line, state: _program(words, Place(file, line), state, ground, depth + 1)
 
 
 def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
