@@ -225,6 +225,7 @@ FORMS: Mapping[str, str] = {
     "writable": N_("a folder that can be written to, or made"),
     "program": N_("a program that is there and can be run"),
     "interfaces": N_("the start of the name of a network interface that is there"),
+    "address": N_("a name or an address of this machine"),
     "flags": N_("flags that begin with --, or a file that has such flags"),
 }
 """Kind of contract -> what a right value is, where that is the same for all of them."""
