@@ -97,7 +97,8 @@ def run_fix(options: argparse.Namespace) -> int:
     if options.json:
         say_json(indented_json({"schema": 1, "fixes": rows}))
     elif not rows:
-        say_result(_("There is nothing to fix: no fault was found.") + "\n")
+        found_nothing = _("There is nothing to fix: no fault was found.")
+        say_result(join_sentences(found_nothing, *(f.title for f in report.not_examined)) + "\n")
     if stuck:
         return STUCK
     if refused:

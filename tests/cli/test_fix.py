@@ -16,8 +16,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from core.cli import fix
+from core.cli import main as cli
 from core.cli.fix import chosen_findings
 from core.cli.terminal import UsageError
+from core.common.exit_codes import UNEXAMINED
 from core.model.facts import Machine, Snapshot
 from core.model.findings import Finding, Report
 from core.model.steps import Severity, Step
@@ -134,7 +137,6 @@ def test_a_stuck_change_has_an_exit_status_of_its_own(
 ) -> None:
     from types import SimpleNamespace
 
-    from core.cli import fix
     from core.doctor import repair
     from core.transaction.execute import Outcome
     from core.transaction.journal import Entry
@@ -160,3 +162,15 @@ def test_a_finding_that_is_not_there_may_not_have_been_reached(undecided: tuple[
     report = Report(snapshot=Snapshot(machine=Machine(system="linux")), findings=found)
     with pytest.raises(UsageError, match=words):
         chosen_findings(report, ["cudnn.x"])
+
+
+def test_nothing_to_fix_says_what_was_not_examined(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("CONVALESCE_STATE", str(tmp_path))
+    title = "Undecided: whether cuDNN loads."
+    found = Finding(id="cudnn.not-examined", cause="", step=Step.CUDNN, severity=Severity.UNKNOWN, title=title)
+    report = Report(snapshot=Snapshot(machine=Machine(system="linux")), findings=(found,))
+    monkeypatch.setattr(fix, "examine", lambda *_its: report)
+    assert cli.main(["fix", "--dry-run"]) == UNEXAMINED
+    assert title in capsys.readouterr().out
