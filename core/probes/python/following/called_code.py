@@ -189,9 +189,7 @@ class CalledCode:
     # --- names --------------------------------------------------------------------------------------------------------
 
     def availability(self, scope: Scope, name: str) -> tuple[object, str]:
-        """Return the value of a name that a module has from another one, and the module that it says is not installed; (UNKNOWN, "") where
-        that is open.
-        """
+        """Return the value of an imported name, and the module that it says is not installed; (UNKNOWN, "") where that is open."""
         for _link in range(MOST_LINKS):
             if name in scope.values:
                 return scope.values[name], scope.sources.get(name, "")
@@ -319,10 +317,7 @@ class CalledCode:
         return None
 
     def method(self, its: Class, wanted: str, *, by_class: bool = False, behind: Class | None = None) -> Callee | None:
-        """Return a method of a class, as an object of it finds it; ``behind``: as ``super()`` in this class does.
-
-        ``by_class``: called on the class itself, which fills the first parameter of a class method alone.
-        """
+        """Return a method as an object finds it (``behind``: as super() does). ``by_class``: called on the class, which only fills a class method's first."""
         line = self.bases_in_order(its)
         if line is None or (its.is_base and self._times_defined(its, wanted) > 1):
             return None

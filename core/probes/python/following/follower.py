@@ -236,11 +236,7 @@ class Follower:
             raise ended
 
     def _begin(self, dotted: str, by: Frame | None, stack: list[tuple[Frame, Steps]]) -> bool | None:
-        """Put a module on the stack, and return None; whether it can be followed where there is nothing to do.
-
-        Raises:
-            Ended: there is no such module, or none that can be imported.
-        """
+        """Put a module on the stack and return None; where there is nothing to do, return whether it can be followed."""
         if dotted in self._entered:
             if (ended := self._entered[dotted]) is not None:
                 raise ended
@@ -318,9 +314,7 @@ class Follower:
         return any(self._absence.lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 
     def _is_read_with_care(self, dotted: str, its: Module) -> bool:
-        """Whether imports in a try count, too: of packages with an extension module that does not load, of Python's own, and of a module
-        in front of an installed one that has another text.
-        """
+        """Whether imports in a ``try`` count, too: of Python's own, of packages with a damaged extension module, of a module that hides another text."""
         if dotted.partition(".")[0] in self._careful or self._absence.is_unlike_its_twin(its):
             return True
         entries = self._search.search.entries

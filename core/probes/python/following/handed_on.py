@@ -43,11 +43,7 @@ def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: boo
 
 
 def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
-    """Whether a decorator returns the function, or the class, that it gets: it changes its docstring, or notes it, and gives
-    it nothing whose name is computed.
-
-    ``called``: the decorator is what a call of ``maker`` returns.
-    """
+    """Whether a decorator returns what it gets, with at most a note or a docstring. ``called``: the decorator is what a call of ``maker`` returns."""
     if called:
         its = _made_by(maker)
         return its is not None and gives_back(its, called=False)

@@ -27,9 +27,7 @@ PROTOBUF = "protobuf"
 
 
 def misfits(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[Misfit, ...]:
-    """Return the requirements of an environment's own packages that are not met by a whole series. What lies behind it (the person's
-    own packages) was solved with another environment.
-    """
+    """Return the unmet requirements of an environment's own packages, by a whole series; the person's own packages come from another environment."""
     if python.kind == "conda" or python.managed:
         return ()  # their own installers solve what they require
 

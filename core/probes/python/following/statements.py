@@ -101,9 +101,7 @@ class Statements:
         """The frame whose statement asks for a module: that of the function, where a program calls one."""
 
     def margin(self, frame: Frame) -> Steps:
-        """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
-        decorator, of something that another package's module lacks.
-        """
+        """Do the imports at the left margin. Only statements, classes and decorators of the top level end the module."""
         start, names_of = behind_docstring(frame.text), dict[str, str]()
         for step in imports_at_the_margin(frame.text, start):
             frame.at = step.start()
@@ -428,9 +426,7 @@ class Statements:
         return goes_on
 
     def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
-        """Whether statements are nothing but imports of modules with text, all of which were followed to their ends, and assignments of
-        what is known: no handler runs.
-        """
+        """Whether statements only assign known values and import modules that were followed to their ends: no handler runs."""
         for node in body:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)]) if name in frame.values:

@@ -112,9 +112,7 @@ def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
 
 
 def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: bool = False) -> str:
-    """Return the module that a distribution is imported by, as its RECORD lists it: that of its name, its part of a namespace,
-    or the only one that it has; empty where that is not plain. ``compiled``: extension modules count, too.
-    """
+    """Return the module of a distribution's name, or its only one, by its RECORD; "" where unclear. ``compiled``: extension modules count, too."""
     record = read_record(distribution, where)
     module, inner = module_of(distribution.name), distribution.name.replace("-", "/")
     source = set(_SOURCE.findall(record))

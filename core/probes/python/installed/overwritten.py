@@ -98,9 +98,7 @@ def _told(package: str, winner: Distribution, loser: Distribution, where: Sysroo
 def _is_lost(
     start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot, *, is_meant: bool
 ) -> bool:
-    """Whether a package has the start of another distribution than it had. Many packages of one namespace bring its start: that is short,
-    or looks for the other parts. ``is_meant``: it is no namespace, but another project's module of the same name.
-    """
+    """Whether a package has another distribution's start; namespaces share one. ``is_meant``: it is another project's module of that name."""
     if not winners or not losers or not (is_meant or (losers.sha256 and (losers.size or 0) >= LONG_START)):
         return False
     content = where.read(start, MAX_BYTES)

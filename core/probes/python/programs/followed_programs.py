@@ -153,10 +153,7 @@ def _programs(folder: str, where: Sysroot) -> list[Program]:
 
 
 def _in_other_encodings(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[EndedImport]:
-    """Yield each program whose bytes Python does not take for a text, if it uses packages of the environment.
-
-    A module of another program may have odd bytes in its comments: ``import`` passes over them.
-    """
+    """Yield each program whose bytes Python refuses, if it uses packages of the environment. Imports pass over odd bytes in comments."""
     programs = programs_in(folder, where)
     imported = {name for one in programs for name in one.packages}
     for one in programs:
@@ -278,9 +275,7 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
 
 
 def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
-    """Whether a program takes a folder beside it that holds no code for a package that is not installed, and finds all else that it imports:
-    then it belongs to this environment.
-    """
+    """Whether a program takes a folder of data for a package that is not installed, and finds all its other imports: it belongs here."""
     top = ended.wanted.partition(".")[0]
     path = where.join(folder, top)
     if (
@@ -296,9 +291,7 @@ def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSea
 def _is_required(  # noqa: PLR0917 - an end, its program, and where both lie
     ended: EndedImport, program: str, folder: str, project: str, search: ModuleSearch, where: Sysroot
 ) -> bool:
-    """Whether a program's own list of requirements names the package that the environment in its project does not have: the source was
-    renewed, and what it requires was not. All else that the program imports is there.
-    """
+    """Whether the program's own requirements name the missing package and all else is there: only the source was renewed."""
     inside = project.rstrip("/\\") + where.path_module.sep
     if ended.kind != "absent" or ended.hidden or "." in ended.wanted or not ended.importer.startswith(folder):
         return False

@@ -39,10 +39,7 @@ class OwnPaths(Frozen, frozen=True):
 
 
 def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> OwnPaths | None:
-    """Return what a program adds to sys.path at its top level; None where its text does not tell all of it.
-
-    ``path``: its file. ``folder``: where it is started.
-    """
+    """Return what a program (file ``path``, started in ``folder``) adds to sys.path at its top level; None where its text does not tell."""
     wanted = len(EXTENDS_PATH.findall(text))
     if not wanted:
         return _of_own_module(text, folder, home, where) if path.startswith(folder) else OwnPaths()
@@ -80,9 +77,7 @@ def _of_own_module(text: str, folder: str, home: str, where: Sysroot) -> OwnPath
 
 
 def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: Sysroot) -> ModuleSearch | None:
-    """Return the search of a program, the file ``source``, that adds folders; None where something that it loads before may be in one
-    of them.
-    """
+    """Return the search of the program ``source`` with the folders it adds; None where an earlier import may lie in one of them."""
     if not (its.front or its.back):
         return search
     if its.front and its.before:

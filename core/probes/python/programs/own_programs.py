@@ -69,9 +69,7 @@ def is_part_idle(
 
 
 def _does_without(its: Distribution, wanted: str, where: Sysroot) -> bool:
-    """Whether a package that requires another one goes on where this does not find a library: each import stands in a ``try`` with a
-    handler for that, as MediaPipe's of sounddevice does.
-    """
+    """Whether a package goes on without another one's library: each import stands in a ``try`` with a handler, as MediaPipe's of sounddevice."""
     if wanted not in map(required_name, (*its.requires, *its.pins)):
         return False
     name = re.escape(module_of(wanted))

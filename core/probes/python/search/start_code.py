@@ -128,10 +128,7 @@ LOADERS = ("CDLL", "PyDLL", "WinDLL", "OleDLL", "LoadLibrary")
 
 
 def libraries_loaded(text: str, file: str) -> tuple[str, ...]:
-    """Return the files that the code of a file loads by ctypes with their whole path, outside conditions, loops and functions.
-
-    A library by its bare name is left to the loader's search.
-    """
+    """Return the whole paths that the file's code surely loads by ctypes; the loader searches for bare names."""
     if not any(name in text for name in LOADERS):
         return ()
     names = PathNames(file)
@@ -154,9 +151,7 @@ class PathChange(NamedTuple):
 
 
 def path_changes(text: str, file: str, home: str = "") -> tuple[tuple[int | None, str, int], ...]:
-    """Return each folder that the text puts on sys.path, as far as it tells, with its index and its line: constants, and paths relative
-    to the file or, if known, to the home.
-    """
+    """Return each constant folder, or one relative to the file or the known home, that the text puts on sys.path, with index and line."""
     changes = changes_of_path(statements_of(text), PathNames(file, home=home)) if "sys.path" in text else ()
     return tuple((at, folder, its.line) for its in changes for at, folder in its.places())
 

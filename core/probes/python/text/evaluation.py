@@ -170,10 +170,7 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
 
 
 def _is_there(requirement: str, around: Surroundings) -> object:
-    """Return whether a requirement is installed, by the rules of lightning_utilities and its imitators.
-
-    It is False if neither a module nor a distribution has the name, and True for a bare name that has a module.
-    """
+    """Return whether a requirement is installed by lightning_utilities' rules: a bare name needs only a module, another one a distribution."""
     name, *more = re.split(r"(?=[<>=!~ \[;])", requirement.strip(), maxsplit=1)
     found = around.is_installed(name.replace("-", "_"))
     if found is False and not around.is_recorded(name):
@@ -241,10 +238,7 @@ def _compared(left: object, op: ast.cmpop, right: object) -> object:
 
 
 def _is_sure(left: object, right: object, alike: Callable[[object, object], bool]) -> bool:
-    """Whether two releases compare the same as texts and as versions.
-
-    A package may compare them in either way, and a release may have a local part ("2.6.0+cu124").
-    """
+    """Whether two releases, perhaps with a local part ("2.6.0+cu124"), compare alike as texts and as versions: packages do either."""
     if isinstance(left, str) and isinstance(right, str):
         one, other = parse_python_version(left), parse_python_version(right)
         return one is None or other is None or (one != other and alike(one, other))

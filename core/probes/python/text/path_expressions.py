@@ -39,9 +39,7 @@ class PathNames:
         self._env = None if env is None else {self._variable(name): value for name, value in env.items()}
 
     def follow(self, statement: ast.stmt) -> bool:
-        """Note what a statement gives names; return whether it gives one a value that its text tells. What a condition or a loop gives them
-        is not known.
-        """
+        """Note the names that a statement assigns; return whether its text tells the value. Conditions and loops leave it unknown."""
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)
