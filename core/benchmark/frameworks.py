@@ -205,11 +205,7 @@ def script_request(
     kernels: bool = False,
     rest: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the request for the script.
-
-    ``anywhere``: time on a processor, too; ``kernels``: also report the kernel. ``rest``: seconds of idle time before
-    each measurement.
-    """
+    """Return the script's request. ``anywhere``: time a processor, too; ``kernels``: report them; ``rest``: idle seconds before each."""
     small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,

@@ -89,11 +89,7 @@ def not_within(text: str, least: float, most: float) -> argparse.ArgumentTypeErr
 
 
 def option_value(text: str) -> str:
-    """Return the value of an option.
-
-    Raises:
-        ArgumentTypeError: it is empty, probably because a variable is not set.
-    """
+    """Return an option's value. Raises ArgumentTypeError if it is empty, probably an unset variable."""
     from argparse import ArgumentTypeError
 
     if not text.strip():

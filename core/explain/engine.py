@@ -200,10 +200,7 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
 def _causes(
     reading: ParsedText, judged: verdicts.Judgement, complains: bool, by_words: bool, least: int
 ) -> tuple[RankedCause, ...]:
-    """Return the causes, best first, at least ``least`` of those with a score.
-
-    Words do not rank a text that is evidence only and contains no error, nor a single term.
-    """
+    """Return the causes with a score, best first, at least ``least``. Words rank neither evidence without an error nor a single term."""
     words = {row.cause: row.meaning for row in known_causes()}
     rows = rank_causes(reading, by_words)
     bare = not any(because for _cause, _score, because in rows)
@@ -235,9 +232,7 @@ def _causes(
 
 
 def _rank_key(r: RankedCause) -> tuple[int, float]:
-    """Return the sort key: proved, open, refuted; among proved ones, root causes and causes that the text asks for
-    first, consequences last.
-    """
+    """Return the sort key: proved, open, refuted; of proved ones root causes and what the text asks for first."""
     place = {"proved": 0, "open": 1 if r.may else 2, "refuted": 3}[r.verdict]
     asked = r.verdict == "proved" and r.finding is None
     root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
@@ -323,11 +318,7 @@ def _points_to(causes: tuple[RankedCause, ...], says: TextSummary) -> str:
 
 
 def answer_question(e: Explanation, number: int) -> Explanation:
-    """Return an explanation after an answer to its question, counted from 1.
-
-    Raises:
-        ValueError: it has no question, or no such answer.
-    """
+    """Return an explanation after answer ``number``, from 1. Raises ValueError if there is no question or no such answer."""
     if not 1 <= number <= len(e.answers):
         raise ValueError(number)
     chosen = e.answers[number - 1]

@@ -54,9 +54,7 @@ _ITEM = re.compile(r"(?:\d{1,3}\.|-) ")
 
 
 def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = "") -> RankedCause:
-    """Add steps for a cause without a finding: for the messages, frameworks, systems and packages in the text, and how to
-    check success.
-    """
+    """Add steps for a cause without a finding, by the text's messages, frameworks, systems and packages, and a check."""
     told = r.because or r.by_words or r.may or r.verdict == "proved"
     if r.verdict == "refuted" or not told or (r.finding and r.finding.fix):
         return r

@@ -262,11 +262,7 @@ def own_folder(cudnn: CudnnSet) -> str:
 
 
 def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
-    """Return the change that puts the whole set into ``folder``, which is made with those above it that are not there.
-
-    Raises:
-        ChangeError: something is in the folder already.
-    """
+    """Return the change that puts the set into ``folder``, made with its parents. Raises ChangeError if it is not empty."""
     place = Path(folder)
     if place.exists() and any(place.iterdir()):
         raise ChangeError(_("{folder} is not empty; a cuDNN set goes into its own folder.", folder=folder))
@@ -282,10 +278,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
 
 
 def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
-    """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
-
-    Files that are right stay; files of the same major that the set does not have are quarantined.
-    """
+    """Return the change of a faulty copy, in its folder, into this set, or None; others of the major are quarantined."""
     folder = os.path.realpath(copy.folder)
     there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112 - names alone
     items, names = [], set()

@@ -179,11 +179,7 @@ def with_fish_steps(script: str, steps: Steps) -> str:
 
 
 def parse_steps(lines: str) -> Steps:
-    """Return the steps that the comments in lines made by ``activation_lines`` hold.
-
-    Raises:
-        ChangeError: the lines are not as Convalesce wrote them.
-    """
+    """Return the steps in the comments of ``activation_lines``' lines. Raises ChangeError if Convalesce did not write them so."""
     steps: Steps = {}
     for line in lines.split("\n"):
         if data := _DATA.match(line):

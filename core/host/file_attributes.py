@@ -44,11 +44,7 @@ if sys.platform == "win32":
 else:
 
     def read_attributes(fd: int) -> FileAttributes:
-        """Return the attributes of an open file.
-
-        Raises:
-            OSError: they cannot be read.
-        """
+        """Return the attributes of an open file. Raises OSError if they cannot be read."""
         found = os.fstat(fd)
         return FileAttributes(
             mode=stat.S_IMODE(found.st_mode),
@@ -68,14 +64,7 @@ else:
         return tuple((name, os.getxattr(fd, name)) for name in names if not name.startswith(SYSTEM_S))
 
     def set_attributes(fd: int, wanted: FileAttributes) -> None:
-        """Set an open file's attributes, and check that it has them.
-
-        Without an administrator's rights, the owner and the attributes that the system manages stay unchanged.
-
-        Raises:
-            ChangeError: it has other attributes nevertheless.
-            OSError: the system refused.
-        """
+        """Set an open file's attributes (owner: administrators only). Raises ChangeError if they differ afterwards, and OSError."""
         root = os.geteuid() == 0
         found = os.fstat(fd)
         if (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):

@@ -8,11 +8,7 @@ from pathlib import Path
 
 
 def lock_file(path: Path) -> int:
-    """Lock an existing file of this user, and return the descriptor that holds the lock.
-
-    Raises:
-        OSError: the file is not there, or another process holds the lock.
-    """
+    """Return a descriptor that locks a file of this user. Raises OSError if it is absent, or another process holds the lock."""
     fd = try_hold(path)
     if fd is None:
         raise BlockingIOError(path)
@@ -48,11 +44,7 @@ else:
     import fcntl
 
     def take_lock(fd: int) -> bool:
-        """Take the lock; False where another program holds it.
-
-        Raises:
-            OSError: the file system has no locks.
-        """
+        """Take the lock; False where another program holds it. Raises OSError if the file system has no locks."""
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as e:

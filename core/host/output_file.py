@@ -17,12 +17,7 @@ from core.model.changes import ChangeError
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write a file; the person's own links are followed, pipes and devices of the person or the system are written to.
-
-    Raises:
-        ChangeError: another account would choose what is written.
-        OSError: it cannot be written.
-    """
+    """Write to the person's files, links, pipes and devices. Raises ChangeError if others choose what is written, and OSError."""
     refuse_planted(path)
     if sys.platform == "win32" or (path.exists() and not path.is_file()) or _is_the_system_s(path):
         path.write_bytes(data)

@@ -54,11 +54,7 @@ def who_can_write(path: str) -> tuple[PathPart, ...]:
 
 
 def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of a path that somebody other than an administrator or ``trusted`` can change; empty if
-    there is none.
-
-    A part that cannot be examined counts as changeable.
-    """
+    """Return the first part of a path that others than administrators and ``trusted`` may change, or that cannot be examined; or ""."""
     try:
         return loose_part(who_can_write(path), ADMINISTRATORS | trusted)
     except OSError as e:
@@ -199,10 +195,7 @@ else:
         return able
 
     def _access_list(path: str) -> list[tuple[int, int, int]]:
-        """Return (tag, rights, who) of a POSIX access list; none where there is only the mode (acl(5)).
-
-        The form is the kernel's, linux/posix_acl_xattr.h: a version, then entries of two shorts and a number.
-        """
+        """Return (tag, rights, who) of a POSIX access list (acl(5); form: linux/posix_acl_xattr.h); none where there is only the mode."""
         try:
             data = os.getxattr(path, ACCESS_LIST)
         except OSError as e:

@@ -71,10 +71,7 @@ class Person(Frozen, frozen=True, kw_only=True):
 
 
 def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
-    """Return whether files may be run or loaded together.
-
-    ``paths``: an absolute path -> whether somebody wanted it: named it, activated it, or has it on a search path.
-    """
+    """Return whether files may be run together. ``paths``: absolute -> whether somebody named, activated or searches it."""
     me = person or this_person()
     foreign: dict[str, None] = {}
     first: Changeable | None = None

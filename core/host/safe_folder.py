@@ -149,11 +149,7 @@ class SafeFolder:
         return True
 
     def attributes(self, name: str) -> FileAttributes | None:
-        """Return a regular file's owner, mode, access list and the like; None if there is none.
-
-        Raises:
-            ChangeError, OSError: as ``open``.
-        """
+        """Return a regular file's owner, mode, access list and the like, or None. Raises ChangeError and OSError as ``open``."""
         try:
             fd = self.open(name)
         except FileNotFoundError:
@@ -235,11 +231,7 @@ class SafeFolder:
 
 
 def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
-    r"""Return a path's anchor ("/", "C:\") and the names after it.
-
-    Raises:
-        ChangeError: the path is not absolute, or contains "." or "..".
-    """
+    r"""Return a path's anchor ("/", "C:\") and names. Raises ChangeError if it is not absolute, or has "." or ".."."""
     pure = Path(path)
     if not pure.is_absolute() or "\0" in path:
         raise ChangeError(_("{path} is not an absolute path.", path=repr(path)))
@@ -250,12 +242,7 @@ def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_links(path: str) -> None:
-    """Check that no part of the path to a folder is a link or junction.
-
-    Raises:
-        ChangeError: one is.
-        FileNotFoundError: a part of it is not there.
-    """
+    """Check a folder's path for links. Raises ChangeError at a link or junction, FileNotFoundError at a missing part."""
     anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:
@@ -269,12 +256,7 @@ def refuse_links(path: str) -> None:
 
 @contextmanager
 def open_folder(path: str) -> Iterator[SafeFolder]:
-    """Open a folder without following any link along the path.
-
-    Raises:
-        ChangeError: a part of the path is a link or no folder.
-        FileNotFoundError, PermissionError: the system's own.
-    """
+    """Open a folder without following links. Raises ChangeError at a link or no folder, and the system's own OSError."""
     if not BY_HANDLE:
         refuse_links(path)
         yield SafeFolder(path, None)
@@ -322,12 +304,7 @@ def nearest_existing(path: str) -> str:
 
 
 def make_folders(path: str, mode: int = 0o755) -> None:
-    """Create a folder and its missing parents durably: each is synced into its parent.
-
-    Raises:
-        ChangeError: a part of the path is a link or a file.
-        OSError: a folder could not be created.
-    """
+    """Make a folder and its parents durably (synced). Raises ChangeError at a link or a file, OSError if one cannot be made."""
     anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:

@@ -143,10 +143,7 @@ def compatibility_table() -> Compatibility:
 
 
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
-    """Return the oldest driver that runs programs built for this CUDA version, and the source; empty if unknown.
-
-    From CUDA 11 on, any driver of the major version's family suffices; before, each version needs its own.
-    """
+    """Return the oldest driver for this CUDA, and source; else "". From 11 on the major's family serves, before the version's own."""
     major_minor = version_tuple(cuda)
     if not major_minor:
         return "", ""

@@ -199,12 +199,7 @@ def store_in_use() -> EarlierReads | None:
 
 
 def file_identity(path: str) -> str:
-    """Return a key that differs for each content of a file; empty if it is missing, or too young for its times to show
-    a change.
-
-    Raises:
-        OSError, ValueError: it cannot be examined.
-    """
+    """Return a key for a file's content; "" if missing or too young to show a change. Raises OSError or ValueError."""
     seen = call_patiently(os.stat, path)
     made = seen.st_mtime_ns
     # a further hard link changes the first of these times alone: uv makes one for each environment

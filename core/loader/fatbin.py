@@ -104,9 +104,7 @@ def _machine_code(path: str, root: str, seconds: float) -> GpuCode | None:
 
 
 def _collect(source: Source, section: Section, deadline: float, found: set[tuple[int, int, int]]) -> None:
-    """Add kind, architecture and flags of every entry of a section's fat binaries. There are tens of thousands of
-    entries, but few distinct ones.
-    """
+    """Add kind, architecture and flags of a section's fat binaries: tens of thousands of entries, few distinct ones."""
     end = section.offset + section.size
     at = section.offset
     seen = 0

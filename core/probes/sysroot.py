@@ -155,9 +155,7 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def entries(self, folder: str) -> Mapping[str, Entry] | None:
-        """Return what the names in ``folder`` lead to, without links that lead nowhere; empty if there is no such folder, None if it
-        cannot be listed.
-        """
+        """Return what the names in ``folder`` lead to, without broken links; () for no such folder, None if it cannot be listed."""
         try:
             there = call_patiently(_entries, self.local_path(folder))
         except (FileNotFoundError, NotADirectoryError):

@@ -79,9 +79,7 @@ def installed_by_conda(what: Distribution, where: Sysroot) -> bool:
 
 
 def parse_rows(lines: Iterable[str]) -> Iterator[tuple[str, RecordRow]]:
-    """Yield the file of each line of a RECORD, as it is written there, with its row; a line that is none (csv takes 128 KiB a
-    field) is left out.
-    """
+    """Yield the file of each line of a RECORD, as written there, with its row; other lines (csv takes 128 KiB a field) are left out."""
     for line in lines:
         if line.count(",") >= 2:
             with suppress(csv.Error, StopIteration):

@@ -113,10 +113,7 @@ def remaining_problem(finding: Finding, before: Report, after: Report) -> str:
 
 
 def remaining_finding(finding: Finding, after: Report) -> str:
-    """Return one sentence if the finding is still there, for a way of starting that it was about; empty when it is gone.
-
-    One about every way is judged by the way that was examined: the others are examined by themselves.
-    """
+    """Return a sentence if the finding is still there for one of its ways, by the examined way if it is about all; else ""."""
     its_ways = {*finding.ways} or {THIS_SESSION}
     for f in after.findings:
         still = (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity
@@ -126,10 +123,7 @@ def remaining_finding(finding: Finding, after: Report) -> str:
 
 
 def open_question(finding: Finding, before: Report, after: Report) -> str:
-    """Return what kept the later scan from seeing whether the finding is gone, in one sentence; empty when it saw all that decides it.
-
-    An absent finding is gone only if the probes that it rests on came to their end.
-    """
+    """Return what kept the later scan from judging the finding, in a sentence; "" if the probes that it rests on ended."""
     steps, earlier = {finding.step, *finding.also}, {e.probe for e in before.snapshot.errors}
     for error in after.snapshot.errors:
         its_step, _question = PROBE_SUBJECTS.get(error.probe, (Step.ENVIRONMENT, ""))

@@ -86,11 +86,7 @@ def to_json(report: Report) -> bytes:
 
 
 def from_json(data: bytes) -> Report:
-    """Read a report's JSON form.
-
-    Raises:
-        BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
-    """
+    """Read a report's JSON. Raises BadReportError for no JSON, depth, another schema or a wrong field."""
     try:
         data = unmarked(data)
         head = msgspec.json.decode(data)

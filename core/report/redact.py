@@ -56,10 +56,7 @@ REDACTED_KINDS = {
 
 
 def redact(report: Report) -> Report:
-    """Return the report with names, home folders, identifiers, shares, proxies and secrets as placeholders.
-
-    ``taken_out`` of the result says what was replaced and how often; a report that is clean stays as it is.
-    """
+    """Return the report with personal names and secrets as placeholders, counted in ``taken_out``; a clean one as it is."""
     cleaner = Cleaner(report.snapshot)
     clean = cleaner.redact_texts(report)
     counts = cleaner.counts + Counter({t.kind: t.places for t in report.taken_out or ()})

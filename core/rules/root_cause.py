@@ -47,10 +47,7 @@ def begin(snapshot: Snapshot) -> RuleRuns:
 
 
 def diagnose(snapshot: Snapshot, begun: RuleRuns | None = None) -> tuple[Finding, ...]:
-    """Return all findings, the headline first, then worst first. The headline is the primary, or a fault with an open cause.
-
-    A rule that fails is a finding, too.
-    """
+    """Return all findings, a failed rule's too: first the headline (primary, or a fault with an open cause), then the worst first."""
     runs = begun.on(snapshot) if begun else begin(snapshot)
 
     def collect(seen: Snapshot) -> list[Finding]:
@@ -93,10 +90,7 @@ def may_lead(finding: Finding) -> bool:
 
 
 def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
-    """Return a function for the importance of a finding's consumers: 0 if named, 1 if active, 2 if on the search path.
-
-    A fault of the driver concerns every program, and so the most important environment that uses a GPU.
-    """
+    """Return a function for consumers' importance: 0 named, 1 active, 2 on the search path. The driver's is that of the most important."""
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
     using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in snapshot.builds)) if prefix}
@@ -113,11 +107,7 @@ def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
 
 
 def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Finding | None:
-    """Return the finding that leads the report: the first root cause from which all more urgent findings follow, if
-    there is one.
-
-    Else the most urgent fault, whose cause then is undecided.
-    """
+    """Return the leading finding: the first root cause of all more urgent ones, else the most urgent fault, its cause undecided."""
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
     for root in (f for f in faults if f.id in FRAMEWORK_ELSEWHERE):  # mild by itself, but the origin of a worse one

@@ -58,10 +58,7 @@ def library_commands(seen: Snapshot, library: str) -> list[str]:
 
 
 def program_commands(seen: Snapshot, debian: str, others: str = "", *, shows: str = "") -> list[str]:
-    """Return the commands that install a program's package, and the one that shows that it is there.
-
-    ``others``: its name where it differs, on systems of Red Hat. Other systems spell it as Debian does, as far as it is known.
-    """
+    """Return the commands that install a program's package and show it. ``others``: Red Hat's name; other systems mostly use Debian's."""
     verbs = {
         "apt-get": "apt-get install",
         "dnf": "dnf install",

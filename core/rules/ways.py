@@ -113,9 +113,7 @@ WITHOUT_GPU = ("", "-1", "none", "nodevfiles")
 
 
 def _unless_on_purpose(finding: Finding, seen: Snapshot) -> Finding:
-    """Return a finding as a note, if only scripts and tasks hide the GPUs, each for what it starts, by a value that says so, or set what
-    helps to find errors.
-    """
+    """Return as a note what only scripts and tasks set: a value that hides GPUs on purpose, or helps to find errors."""
     debugging = finding.id.startswith(DEBUGGING)
     if not (finding.id == HIDES or debugging) or finding.severity < Severity.WARNING or not finding.ways:
         return finding
@@ -148,9 +146,7 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
 
 
 def _unless_not_compared(finding: Finding, seen: Snapshot, compared: set[str]) -> Finding:
-    """Return a finding as undecided, if the scan's time was out before a start that may give the loader what this session lacks was
-    compared with it. ``compared``: the ids of the ways that were.
-    """
+    """Return as undecided a finding about what a start may have that was not among the ``compared`` ids as time ran out."""
     unread = any(e.probe == "starts" for e in seen.errors)
     if not _lacks(finding) or not (unread or any(e.probe == "start_looks" for e in seen.errors)):
         return finding
@@ -203,10 +199,7 @@ def _gives(start: Start, names: tuple[str, ...]) -> bool:
 
 
 def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
-    """Return the machine as programs started in another way see it.
-
-    Libraries that programs open by name were looked for in this session's folders: of a way that searches others, nothing is known.
-    """
+    """Return the machine as a way's programs see it. Of libraries opened by name nothing is known where it searches other folders."""
     its = replace(
         seen,
         environment=look.environment,
@@ -223,11 +216,7 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
 
 
 def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> list[str]:
-    """Return the ways of a look in which a fault counts that this session does not have.
-
-    A way that merely lacks a setting of this session may never start anything: what makes the difference must be set
-    there. A way that starts a particular program counts.
-    """
+    """Return the ways with this fault, which this session lacks: they start a program, or set what makes the difference."""
     look = compared.look
     mine = {v.name: v.value for v in seen.variables if v.scope == THIS_SESSION}
     theirs = [

@@ -24,11 +24,7 @@ def read_assignments(
     form: LineForm = "assignments",
     keeps: Container[str] = (),
 ) -> None:
-    """Apply the assignments of /etc/environment or .env to ``state``.
-
-    ``expands``: replace $NAME and ${NAME}. ``braced``: replace ${NAME} alone, as python-dotenv and VS Code do. ``keeps``: variables that
-    keep the values which they have.
-    """
+    """Apply /etc/environment or .env. ``expands``: $NAME, ${NAME}; ``braced``: ${NAME} only (python-dotenv, VS Code); ``keeps``: kept variables."""
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
@@ -43,10 +39,7 @@ def read_assignments(
 
 
 def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) -> None:
-    """Apply a file as python-dotenv does: spaces around "=" and a comment behind a value are left out, ${NAME} alone is replaced.
-
-    ``keeps``: variables that keep the values which they have.
-    """
+    """Apply a file as python-dotenv: no blanks around "=", no comment behind, ${NAME} only. ``keeps``: variables that keep their values."""
     state.files.append(file)
     row = re.compile(rf"(?:export\s+)?({_NAME})\s*=(.*)")
     quoted = re.compile(r"\"((?:[^\"\\]|\\.)*)\"(?=\s|\Z)|'((?:[^'\\]|\\.)*)'(?=\s|\Z)")
@@ -112,10 +105,7 @@ def read_pam(text: str, file: str, state: State) -> None:
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
-    """Apply a crontab's variables to ``state`` (crontab(5)), and return its jobs as (user, command).
-
-    ``system``: lines contain a user. ``fields``: the number of words before that, three in anacrontab(5).
-    """
+    """Apply a crontab's variables (crontab(5)) and return jobs as (user, command). ``system``: with users; ``fields``: words before (anacrontab: 3)."""
     state.files.append(file)
     jobs = []
     for number, line in enumerate(text.splitlines(), 1):

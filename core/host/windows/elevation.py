@@ -42,11 +42,7 @@ class _Execute(ctypes.Structure):
 
 
 def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
-    """Start a program by ShellExecuteExW's "runas", wait for it (seconds) and return its exit status. Never raises.
-
-    We have no access to its streams. A refusal is status None with a sentence; a program that exceeds the time keeps
-    running.
-    """
+    """Run by ShellExecuteExW's "runas" and return the exit status, or None and a sentence if refused; after the seconds it runs on."""
     handle, error = start_elevated(argv)
     if handle is None:
         words = (

@@ -68,13 +68,7 @@ def _kernel32() -> ctypes.WinDLL:
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
-    """Return the path of a program named without a folder, by the given PATH.
-
-    CreateProcess itself would search our own folder, the working directory and our own PATH.
-
-    Raises:
-        FileNotFoundError: it is in none of the folders.
-    """
+    """Return a bare program's path in the given PATH alone, unlike CreateProcess. Raises FileNotFoundError if it has none."""
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
     path = variable_in(env, "PATH")

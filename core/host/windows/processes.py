@@ -47,11 +47,7 @@ class _ProcessInfo(ctypes.Structure):
 
 
 def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return the programs that have one of the files open or loaded as a DLL, as "python.exe (4711)", sorted.
-
-    The Restart Manager knows both; if it is missing or fails, the modules of every process that this user may inspect
-    are compared.
-    """
+    """Return "python.exe (4711)" of the files' users, sorted, from the Restart Manager or else from readable processes' modules."""
     if not paths:
         return ()
     own = ctypes.WinDLL("kernel32").GetCurrentProcessId()
@@ -168,10 +164,7 @@ def program_name(process: int) -> str:
 
 
 def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
-    """Return the running programs whose search path ``name`` lacks ``entry``, as "explorer.exe (4711)".
-
-    Only those that this user may inspect: elevated programs and the system's own are left out.
-    """
+    """Return the readable running programs without ``entry`` in their search path ``name``, as "explorer.exe (4711)"."""
     wanted = path_list.entry_key(entry, "windows")
     found = []
     for process in running_processes():

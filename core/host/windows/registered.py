@@ -60,10 +60,7 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
 
 
 def _refuses_scripts(read: Read) -> str:
-    """Return the key by which Windows PowerShell runs no script unless it is asked to; empty where it does, or where a group policy decides.
-
-    Source: Microsoft, "about_Execution_Policies": the person's before the machine's; without any, Restricted on Windows for clients.
-    """
+    """Return the key that lets Windows PowerShell refuse scripts, the person's before the machine's, else "" (about_Execution_Policies)."""
     roots = ("HKCU", "HKLM")
     if any(read(root, POLICIES).get(n) is not None for root in roots for n in ("executionpolicy", "enablescripts")):
         return ""

@@ -37,10 +37,7 @@ FILE_CODE_SECONDS = 0.5
 
 
 def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
-    """Return role -> name of the file that serves as it, in the order in which cuDNN itself searches.
-
-    The main library has the empty role. Renamed (hashed) copies count as main libraries only.
-    """
+    """Return role -> file that serves as it, in cuDNN's own order; the main library has the role "", and alone may be renamed (hashed)."""
     by_role: dict[str, list[str]] = {}
     for name in found.names:
         what = parse_cudnn_name(name, where.system)

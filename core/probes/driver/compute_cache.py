@@ -13,11 +13,7 @@ from core.probes.sysroot import Sysroot
 
 
 def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> ComputeCache | None:
-    """Describe the cache folder without writing to it; None if its path is unknown.
-
-    Paths: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a missing
-    folder says whether the driver could create it.
-    """
+    """Describe the cache folder (CUDA_CACHE_PATH) unchanged, and whether the driver could create a missing one; None for no path."""
     path, source = cache_folder(env, machine, where)
     if not path:
         return None

@@ -41,11 +41,7 @@ class KernelLog(msgspec.Struct, frozen=True):
 
 
 def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
-    """Return the content of the kernel log; None if this user may not read it.
-
-    First /dev/kmsg, then dmesg (which uses a system call and may be allowed although the file is not), then the log
-    files.
-    """
+    """Return the kernel log from /dev/kmsg, dmesg (whose system call may be allowed) or the log files; None if none may be read."""
     raw = _kmsg(where)
     if raw is None:
         env = provenance.trusted_environment(request.env)
@@ -76,10 +72,7 @@ def since_start(lines: list[str]) -> list[str]:
 
 
 def format_record(raw: str) -> list[str]:
-    """Return a record of /dev/kmsg in dmesg's format.
-
-    Format: Documentation/ABI/testing/dev-kmsg of the kernel.
-    """
+    """Return a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg of the kernel) in dmesg's format."""
     head, semicolon, message = raw.partition(";")
     fields = head.split(",")
     microseconds = whole_number(fields[2]) if semicolon and len(fields) >= 3 else None

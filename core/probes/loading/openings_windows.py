@@ -141,10 +141,7 @@ class LoadEvent(msgspec.Struct, frozen=True):
 def load_libraries(
     python: PythonEnvironment, order: LoadOrder, consumer: str, request: ProbeRequest, verdicts: list[Verdict]
 ) -> tuple[Opening, ...] | None:
-    """Return the result of every step; None if nothing may be run here, or the interpreter does not start.
-
-    ``verdicts``: whether that interpreter may be run, determined at the first call.
-    """
+    """Return every step's result; None if ``verdicts`` (determined at the first call) forbids it, or the interpreter does not start."""
     where = sysroot_of(request.host)
     if not order.steps or not python.executable or not runs_here(where) or where.system != "windows":
         return None

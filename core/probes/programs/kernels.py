@@ -97,10 +97,7 @@ _TO_A_SHELL = late_pattern(r"\s*(?:[A-Za-z_][\w, ]*=[ \t]*)?(?:!!?|%sx\s|%system
 
 
 def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where: Sysroot) -> Kernel | None:
-    """Return the kernel of this name; None if Jupyter would find none. Names are compared in small letters, as Jupyter does.
-
-    ``prefixes``: environments that Jupyter may run in, the likeliest first.
-    """
+    """Return the kernel of this name, in small letters as in Jupyter, or None. ``prefixes``: Jupyter's environments, the likeliest first."""
     near = [p for p in dict.fromkeys((*prefixes, *_around(env, where))) if p]
     for folder in (*_told(env, where), *(where.join(p, "share", "jupyter") for p in near), *_shared(env, where)):
         kernels = where.join(folder, "kernels")
@@ -151,9 +148,7 @@ def has_server(prefix: str, where: Sysroot) -> bool:
 
 
 def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:
-    """Return the environments of the session: the active one, and that of each Jupyter on PATH, or among the person's own programs, where
-    ``uv tool`` and pipx link it (``.local/bin``).
-    """
+    """Return the session's environments: the active one, and those of each Jupyter on PATH or in ``.local/bin`` (uv tool, pipx)."""
     windows = where.system == "windows"
     found = [env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", "")]
     folders = variable_in(env, "PATH").split(";" if windows else ":")

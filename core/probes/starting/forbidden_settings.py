@@ -47,9 +47,7 @@ def forbidden_settings(ground: Ground) -> Iterator[Reached]:
 
 
 def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Ground) -> Iterator[tuple[bool, str, str]]:
-    """Yield the program, and the modules that its import surely loads of its own folder and of packages that require the reader: whether
-    it is the program, its text and its file.
-    """
+    """Yield whether it is the program, text and file: of the program, and of what it imports of its folder and of the reader's users."""
     yield True, text, path
     code = code_of(home, ground) if home else None
     own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}

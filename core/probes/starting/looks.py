@@ -115,10 +115,7 @@ def _is_relevant(name: str) -> bool:
 
 
 def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folder: str) -> StartLook:
-    """Return what one way of starting finds.
-
-    ``done``: results of ways with the same variables for the loader, and for Python. ``folder``: see ``_folders_in_the_way``.
-    """
+    """Return what one way of starting finds. ``done``: results of ways with equal variables. ``folder``: see ``_folders_in_the_way``."""
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
@@ -170,9 +167,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folde
 
 
 def _folders_in_the_way(request: ProbeRequest) -> dict[str, str]:
-    """Return the folder of each way's program, by the way's id, if it is another than this scan's and something in it has the name of a
-    module of Python's or of an installed package.
-    """
+    """Return, by way, another program folder than this scan's with the name of a module of Python's or of an installed package."""
     if request.seen.imports is None:
         return {}
     where = sysroot_of(request.host)

@@ -75,10 +75,7 @@ TOLD_ELSEWHERE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 
 
 def start_code_ways(ground: Ground) -> Iterator[Reached]:
-    """Yield the environments whose own start-up code sets variables: every program that they run has these.
-
-    A variable that is set already is left out: most of this code keeps its value.
-    """
+    """Yield the environments whose start-up code sets variables for all programs; one that is set already mostly keeps its value."""
     for python in ground.pythons:
         for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
             text = ground.read_file(path)

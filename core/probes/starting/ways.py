@@ -77,10 +77,7 @@ def ended_start(
 
 
 def desktop_session(ground: Ground) -> State:
-    """Return the variables of desktop programs: from pam, systemd, the login shell's files, and X's own.
-
-    GNOME, KDE and LightDM start sessions through a non-interactive login shell.
-    """
+    """Return the variables of desktop programs: pam, systemd, X, and a non-interactive login shell (GNOME, KDE, LightDM)."""
     state = with_systemd(ground, with_pam(ground, login_state(ground)))
     shell = family(ground.person.shell) or "dash"
     read_shell(ground, state, shell, login=True)
@@ -128,11 +125,7 @@ def environment_in(command: str, pythons: tuple[PythonEnvironment, ...]) -> str:
 
 
 def notebook_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
-    """Yield each kernel that Jupyter finds. It gets the variables of the server, started in a terminal, and of its
-    kernelspec.
-
-    Places: jupyter_core's documentation, "Jupyter's Common Directories and File Locations".
-    """
+    """Yield each kernel that Jupyter finds (jupyter_core, "Jupyter's Common Directories"), with a terminal's variables and its kernelspec's."""
     data = ground.env.get("JUPYTER_DATA_DIR") or posixpath.join(
         ground.env.get("XDG_DATA_HOME") or ground.at_home(".local/share"), "jupyter"
     )

@@ -24,9 +24,7 @@ class DocUse(Frozen, frozen=True):
 
 
 def uses_of_docstrings(text: str) -> Iterator[DocUse]:
-    """Yield the lines of a module that need the docstring of what is written in Python: of a function's own parameter, or, at the
-    margin, of a class or function of the module. Where a condition or a ``try`` asks first, nothing is concluded.
-    """
+    """Yield the lines that need the docstring of a parameter, or at the margin of the module's class or function, and do not ask first."""
     if "__doc__" not in text:
         return
     body = statements_of(text)

@@ -18,10 +18,7 @@ _CHECK = late_pattern(r"\blen\((?:key|suffix|key_suffix)\) != (\d{1,4}):")
 
 
 def refused_keys(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the keys that a program of the folder hands over, and whose length the package refuses.
-
-    ``known`` and ``unknown`` are the lengths that it takes and gets.
-    """
+    """Yield the keys with lengths that their package refuses; ``known``, ``unknown``: the lengths that it takes and gets."""
     for contract in (c for c in variable_contracts() if c.kind == "key"):
         key = request.env.get(contract.variable, "").strip()
         texts = own_texts(request, where) or {} if key else {}

@@ -28,10 +28,7 @@ class ClosedCache(Frozen, frozen=True):
 
 
 def closed_caches(text: str, given: Mapping[str, Iterable[str]], where: Sysroot) -> Iterator[ClosedCache]:
-    """Yield the folders that a module's text asks variables for, and that cannot be written to or made.
-
-    One that has files already is left out: it may be meant to be read alone, as one that several people share.
-    """
+    """Yield the empty or absent folders, named by variables that a module asks for, that cannot be written to or made."""
     makes = MAKES.search(text) is not None
     for name in (n for n in given if CACHE.search(n) or FOLDER.search(n)):
         asked = re.search(rf"[\"']{re.escape(name)}[\"']", text)

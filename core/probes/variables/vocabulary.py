@@ -166,9 +166,7 @@ ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
 
 
 def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the code that asks for the name of a user who has none: no account and no variable, as in a container that runs as
-    another user.
-    """
+    """Yield the code that asks for the name of a user with neither an account nor a variable, as in a container."""
     if where.system != "linux" or not where.is_running_system or any(request.env.get(n) for n in ACCOUNT_VARIABLES):
         return
     import pwd  # imported late: Windows has none
@@ -205,9 +203,7 @@ def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabula
 
 
 def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the modules that ask Numba for a cache where none of its places can be written to (numba/core/caching.py: the variable's
-    folder, the one beside the module, the user's).
-    """
+    """Yield modules that ask Numba for a cache where no place can be written to: the variable's, the module's, the user's (core/caching.py)."""
     home = request.env.get("HOME", "")
     if where.system != "linux" or not where.path_module.isabs(home) or request.env.get("NUMBA_DISABLE_JIT", "0") != "0":
         return
@@ -276,9 +272,7 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 
 def _by_programs(given: Mapping[str, dict[str, None]], request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the values that the person's own programs cannot accept: ``int(os.environ["BATCH_SIZE"])``. One that a program sets itself
-    counts as right.
-    """
+    """Yield values that the person's programs, ``int(os.environ["BATCH_SIZE"])``, do not set themselves and cannot accept."""
     python = next((p for p in request.seen.pythons or () if p.is_wanted), None)
     for program in own_programs(request, where) if python and given else ():
         its = {

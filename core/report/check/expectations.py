@@ -95,11 +95,7 @@ class Answer(Frozen, frozen=True, kw_only=True):
 
 
 def read_policy(data: bytes) -> Policy:
-    """Read a policy.
-
-    Raises:
-        PolicyError: it is no TOML, or has a key or a value that a policy does not have.
-    """
+    """Read a policy. Raises PolicyError if it is no TOML, or has a wrong key or value."""
     if len(data) > LARGEST_POLICY:
         raise PolicyError(_("The policy is too large (more than 1 MiB)."))
     try:

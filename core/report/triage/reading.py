@@ -143,10 +143,7 @@ Item = tuple[str, ReadReport | BadFile]
 
 
 def read_all(place: Path) -> Iterator[Item]:
-    """Yield every report of a folder (``*.json``, and the lines of ``*.jsonl``), in the order of their names, or of one file.
-
-    Links to folders are not followed, and nothing but a regular file is opened.
-    """
+    """Yield a file's or folder's reports (``*.json``, lines of ``*.jsonl``) by name; regular files only, no linked folders."""
     if not place.is_dir():
         yield from _read_file(place, place.name)
         return

@@ -171,9 +171,7 @@ class Exclusion(NamedTuple):
 def _exclusion(
     seen: Snapshot, driver: Driver, variables: list[Variable], *, left_out: int, hidden: int, whole: int
 ) -> Exclusion:
-    """Return why programs get fewer GPUs than the ``whole``: nobody intends a list that CUDA does not read to its end, or a device
-    file that leads elsewhere.
-    """
+    """Return why programs get fewer GPUs than the ``whole``: a list that CUDA does not read to its end, or a strange device file."""
     astray = [row for row in unfit_nodes(driver) if row.node is not None and row.wanted.gpu]
     if astray:
         why = _("A device file does not lead to the driver.")

@@ -51,10 +51,7 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
 
 
 def stub_by_start_code(seen: Snapshot) -> Iterator[Finding]:
-    """Code that an environment's interpreter runs at every start loads the stub of a driver library, which then answers in its place.
-
-    A library that is loaded already is not searched for again (ld.so(8)).
-    """
+    """An environment's start-up code loads the stub of a driver library, which ld.so(8) then takes instead of the driver's."""
     works = bool(seen.driver and driver_works(seen.driver))
     for search in seen.imports or ():
         python = python_of(seen, search.prefix)

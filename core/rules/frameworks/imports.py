@@ -178,9 +178,7 @@ def _is_of_tests(home: EnvironmentView, entry: SearchEntry) -> bool:
 
 
 def removal_remedy(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
-    """Return the remedy for a shadowing installation: take its folder off PYTHONPATH or out of a .pth file, or turn the
-    user's packages off while the environment is active.
-    """
+    """Return the remedy for a shadowing installation: off PYTHONPATH, out of a .pth file, or no user's packages in this environment."""
     if entry.origin == "pth":
         return _line_out(home, entry)
     if entry.origin == "PYTHONPATH":
@@ -492,10 +490,7 @@ def _exchanged(home: EnvironmentView, name: str, version: str) -> InstallPackage
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """Of a framework only a folder without ``__init__`` exists, beside leftovers of an interrupted pip.
-
-    If a RECORD lists the missing file, the rule about records reports it.
-    """
+    """Of a framework only a folder without ``__init__`` is there, and pip's leftovers. A file in a RECORD is the records' rule's."""
     for home, search in views_with_imports(seen):
         for found in search.modules:
             if found.kind != "namespace" or found.name == "nvidia" or not found.owner:

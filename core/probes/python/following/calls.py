@@ -50,11 +50,7 @@ class Calls:
         return self._code.scope_of(frame.name, self._doing.module(frame.name), frame.text)
 
     def made_by(self, node: ast.expr | None, frame: Frame) -> Steps:
-        """Make the calls that evaluating an expression surely makes.
-
-        Raises:
-            Ended: one of them fails.
-        """
+        """Make the calls that evaluating an expression surely makes. Raises Ended where one of them fails."""
         if frame.scope is None or node is None:
             return True
         for call in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):

@@ -205,11 +205,7 @@ class Follower:
     # --- one module after another -------------------------------------------------------------------------------------
 
     def _run(self, start: str) -> None:
-        """Let modules do what they do, each as far as it asks for the next; on a stack of our own, since imports go deep.
-
-        Raises:
-            Ended: the import ends.
-        """
+        """Let modules do what they do, up to the next import; on a stack of our own, since imports go deep. Raises Ended where one ends."""
         stack: list[tuple[Frame, Steps]] = []
         self._start = start
         sent, ended = self._begin(start, None, stack), None

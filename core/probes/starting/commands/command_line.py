@@ -116,10 +116,7 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def python_of_command(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
-    """Return the program that a command line starts; None if reading does not show it.
-
-    ``state`` gets the variables that are set and removed on the way.
-    """
+    """Return the program that a command line starts; None if reading does not show it. ``state`` gets the variables set and removed on the way."""
     return _follow(list(words), at, state, ground, 0)
 
 
@@ -356,9 +353,7 @@ def _searched(state: State) -> str:
 
 
 def _absent(words: list[str], state: State) -> StartedFile | None:
-    """Return the Python that a command names and that is not there: by its path, or by a name that nothing in PATH has. A launcher that
-    nothing in PATH has stands for its Python, and is the first of its arguments.
-    """
+    """Return the Python that a command names and that is not there, by path or PATH. A lost launcher is the first argument of its Python."""
     searched = _searched(state)
     by_name, launches = "/" not in words[0], False
     if by_name:

@@ -162,10 +162,7 @@ READING = ("r", "rt", "rb")
 def _without_its_tool(
     found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
 ) -> Iterator[StartedPython]:
-    """Yield the start whose program lets a package run a tool by its name, if PATH does not lead to it.
-
-    The tool lies beside that Python; on Windows, it may also be on this session's PATH.
-    """
+    """Yield the start whose package runs a tool that lies beside the Python (on Windows, in this session's PATH), but not in the start's PATH."""
     windows, paths = ground.where.system == "windows", ground.where.path_module
     its = {n.upper(): v for n, v in way.state.values.items()}
     path, open_names = its.get("PATH", ""), {n.upper() for n in way.state.open}

@@ -151,10 +151,7 @@ def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
 
 
 def chosen_for_code_runner(ground: Ground) -> Iterator[Chosen]:
-    """Yield the interpreter that the extension Code Runner of VS Code starts, where the folder's settings name it by its path.
-
-    Without such a line it starts ``python`` of the terminal (the extension's documentation, "code-runner.executorMap").
-    """
+    """Yield the interpreter that Code Runner's settings name by its path; by default it starts the terminal's ("code-runner.executorMap")."""
     path = posixpath.join(ground.folder, ".vscode/settings.json")
     text = ground.read(path) or ""
     told = json_value(text) if "executorMap" in text else None

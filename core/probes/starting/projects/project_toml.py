@@ -46,9 +46,7 @@ HATCH = {"pyproject.toml": ("tool", "hatch", "envs"), "hatch.toml": ("envs",)}
 
 
 def _hatch(whole: Mapping[str, object], name: str, ground: Ground) -> Iterator[Keeper]:
-    """Yield Hatch's environments: each inherits from the default one, and may name the folder in which it is (its documentation,
-    "Environment configuration": path, template, env-vars).
-    """
+    """Yield Hatch's environments: each inherits from the default one ("Environment configuration": path, template, env-vars)."""
     envs = _inner(whole, HATCH[name])
     default = _inner(envs, ("default",))
     for env, told in envs.items():

@@ -174,9 +174,7 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 def _without_comment(raw: str) -> str:
-    """Return the value of a line of make: a comment needs no blank before it, and blanks behind the value belong to it (GNU make's
-    manual, "Flavors" and "Makefile Contents").
-    """
+    """Return the value of a line of make: comments need no blank before them, and blanks behind a value count (GNU make, "Flavors")."""
     return re.split(r"(?<!\\)#", raw, maxsplit=1)[0].replace("\\#", "#")
 
 
@@ -400,10 +398,7 @@ def npm_scripts(text: str, _path: str, state: State, _ground: Ground) -> Iterato
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Procfile's processes; honcho and foreman, which start them, read the .env beside it.
-
-    To them a line that begins with "export" sets nothing (honcho's environ.py, foreman's env.rb).
-    """
+    """Yield a Procfile's processes; honcho and foreman read .env beside it, without lines that begin with "export" (environ.py, env.rb)."""
     env_file = f"{ground.folder}/.env"
     if (its := ground.read(env_file)) is not None:
         read_dotenv(re.sub(r"(?m)^[ \t]*export\b.*$", "", its), env_file, state)

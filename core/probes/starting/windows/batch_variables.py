@@ -37,9 +37,7 @@ _LATER = late_pattern(r"(?i)setx\s+(?:/m\s+)?\"?([A-Za-z_]\w*)\"?\s+(\"[^\"]*\"|
 
 
 def foreign_assignment(command: str) -> tuple[str, str, LineForm]:
-    """Return name, value and form of an assignment that has no effect on what the file starts: in the language of another shell, which cmd.exe
-    does not know, or by setx; empty for any other command.
-    """
+    """Return name, value and form of an assignment without effect: of another shell, or by setx; empty for any other command."""
     form: LineForm = "cmd"
     if (found := _FOREIGN.match(command)) is None:
         found, form = _LATER.match(command), "setx"
@@ -104,9 +102,7 @@ def _without_signs(text: str) -> str:
 
 
 def expanded_line(text: str, value_of: Callable[[str], str | None], arguments: tuple[str, ...] | None = None) -> str:
-    """Return a line as cmd.exe expands it: what is not set is nothing. ``arguments``: of the batch file; None: they are not known, and stay as
-    they are.
-    """
+    """Return a line as cmd.exe expands it: unset variables are empty. ``arguments``: the batch file's; None leaves them as they are."""
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:

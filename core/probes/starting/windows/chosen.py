@@ -65,9 +65,7 @@ def chosen_ways(ground: Ground) -> Iterator[Reached]:
 
 
 def with_notebooks(way: Reached, python: str, ground: Ground) -> Reached:
-    """Return a kernel's way, with its Python where that is gone, or lacks what a notebook of the working folder imports that asks for the
-    kernel.
-    """
+    """Return a kernel's way, with its Python if that is gone or lacks what a notebook of the working folder for this kernel imports."""
     name = ntpath.basename(ntpath.dirname(way.at))
     if not ntpath.isabs(python):
         return way
@@ -154,10 +152,7 @@ def _settings(path: str, ground: Ground, key: str = "") -> tuple[dict[str, objec
 
 
 def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Iterator[Chosen]:
-    """Yield the Python of the command that the extension Code Runner is told, which goes by PATH, whatever interpreter is chosen.
-
-    In a terminal, the extension for Python may activate the chosen one first.
-    """
+    """Yield the Python of Code Runner's command, found by PATH: only a terminal's may be the one that the Python extension activates."""
     settings = told if isinstance(told, dict) else {}
     words = words_of_line(_filled(command_for_code_runner(told), ground))
     if not words or words[0].startswith("$"):

@@ -78,10 +78,7 @@ MOST_BLANKS = 12
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
-    """Return the Python that a command line starts; None for any other program, and where reading does not show it.
-
-    ``state`` gets the variables that are set on the way, and the folder in which the program starts as PWD.
-    """
+    """Return the Python that a command line starts, or None. ``state`` gets the variables set on the way, and the folder as PWD."""
     state.begin()
     return _program(words_of_line(text), at, state, ground, 0)
 
@@ -525,9 +522,7 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
 
 
 def _cut_path(words: list[str], here: str, ground: Ground, name: re.Pattern[str]) -> str:
-    """Return the path of a file, of which the first of some words is the part before a blank; empty where that is a file itself, or
-    no words together are.
-    """
+    """Return the path of a file that a blank divides into the first of these words; "" where that word is a file, or none is found."""
     if not words or ground.where.is_file(ntpath.join(here, words[0])):
         return ""
     paths = (" ".join(words[:count]) for count in range(2, min(len(words), MOST_BLANKS) + 1))
@@ -548,9 +543,7 @@ def _by_powershell(ground: Ground, depth: int) -> Runs:
 
 
 def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
-    """Whether a command activates an environment of conda's, which ``state`` gets, or makes conda known; no environment where conda says
-    that there is no such one.
-    """
+    """Whether a command activates conda's environment in ``state``, makes conda known, or is one that conda refuses."""
     here = ground.here(state)
     if conda := hooked_program(words, state.values, here, ground):
         give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)

@@ -36,9 +36,7 @@ def with_own_packages(words: list[str], state: State, ground: Ground) -> Started
 
 
 def run_in_project(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> tuple[list[str], str]:
-    """Return the command that a manager starts, with its environment's Python, and the project whose requirements uv installs first; no command
-    where reading does not show it. ``state`` gets the environment. ``at``: file and line of the command.
-    """
+    """Return a manager's command with its environment's Python, and the project that uv installs first; ``at``: the command's file and line."""
     manager = manager_of(words)
     number = next((n for n, w in enumerate(words) if n > 1 and STARTS.fullmatch(w)), len(words))
     options, command = words[2:number], words[number:]

@@ -64,9 +64,7 @@ def first_asked(  # noqa: PLR0917 - a program, and what is looked for
     ends: re.Pattern[str],
     ground: Ground,
 ) -> tuple[str, str] | None:
-    """Return the first thing that a program asks for as it starts, with file and line, in its own text or in a package that it imports; None where
-    reading finds none. ``asked``: what a statement asks for. ``ends``: after this in a text, reading does not show it.
-    """
+    """Return the first use of ``asked`` that a program's start surely comes to, with file and line. ``ends``: reading stops behind this."""
     known = {row.module for row in module_table().modules}
     places = (ntpath.dirname(path), *home.site_packages)
     waiting: list[tuple[str, str, str]] = [(path, text, "")]

@@ -145,11 +145,7 @@ def _editors(ground: Ground) -> Iterator[Reached]:
 
 
 def _launches(ground: Ground) -> Iterator[Reached]:
-    """Yield the configurations of the working folder's launch.json that start Python.
-
-    Without ``envFile`` the Python extension reads the folder's .env
-    (https://code.visualstudio.com/docs/python/debugging#_envfile).
-    """
+    """Yield launch.json's starts of Python; by default they read .env (https://code.visualstudio.com/docs/python/debugging#_envfile)."""
     join = ground.where.join
     path = join(ground.folder, ".vscode", "launch.json")
     text = ground.read(path) or ""

@@ -90,17 +90,13 @@ def is_outer_folder(home: EnvironmentView, ended: EndedImport) -> bool:
 
 
 def is_folder_of_data(home: EnvironmentView, ended: EndedImport) -> bool:
-    """Whether a program's own folder stands in for a package that is not installed: only one without code is told, and an installed
-    package would come before it.
-    """
+    """Whether a program's folder without code stands in for a package that is not installed and would come before it."""
     bare = file_name(home.seen.machine.system, ended.path) == ended.wanted.partition(".")[0]
     return bare and not (ended.hidden or ended.owner) and is_of_programs(home, ended)
 
 
 def precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
-    """Whether a person's own file asks for something that an installed package lacks, and a module of the person's own, of the same
-    name, comes after that package.
-    """
+    """Whether a person's file asks an installed package for what a later module of the person's own, of the same name, has."""
     asked = ended.kind in ("absent", "no name", "no parameter") and bool(ended.path and ended.hidden and ended.importer)
     own = (ended.hidden, ended.importer)
     return asked and _is_of_packages(home, ended.path) and not any(_is_of_packages(home, path) for path in own)
