@@ -94,6 +94,25 @@ def argument(call: ast.Call, name: str, at: int | None = None) -> ast.expr | Non
     return next((k.value for k in call.keywords if k.arg == name), None)
 
 
+def call_in_clone(call: ast.Call) -> tuple[ast.expr, ast.Call] | None:
+    """Return the folder and the call of ``hubconf`` that ``torch.hub.load(FOLDER, NAME, source="local")`` comes to; None for any other call.
+
+    Source: https://pytorch.org/docs/stable/hub.html#torch.hub.load.
+    """
+    match call:
+        case ast.Call(func=ast.Attribute(attr="load") as func, args=[folder, ast.Constant(value=str(name)), *rest]) if (
+            chain_of(func) in (("torch", "hub", "load"), ("hub", "load"))
+            and literal_text(argument(call, "source")) == "local"
+        ):
+            its = ast.Attribute(ast.Name("hubconf"), name)
+            words = [k for k in call.keywords if k.arg not in _OF_HUB]
+            return folder, ast.copy_location(ast.Call(its, rest, words), call)
+    return None
+
+
+_OF_HUB = ("source", "trust_repo", "force_reload", "verbose", "skip_validation")
+
+
 def caught_types(handler: ast.ExceptHandler) -> list[ast.expr]:
     """Return the exceptions that a handler names; none where it catches all."""
     its = handler.type

@@ -444,6 +444,64 @@ def test_a_folder_that_is_put_first_hides_what_is_imported_after_it(
     assert python_fails(tmp_path) == bool(expected)
 
 
+YOLO = {
+    "kit.py": "",
+    "yolo/kit/__init__.py": "",
+    "yolo/kit/parts.py": "",
+    "yolo/hubconf.py": "def custom(path=''):\n    import kit.parts\n",
+}
+LATER = "import clip\nimport kit\nimport sys\nsys.path.insert(0, 'yolo')\nimport kit.parts\n"
+BY_HUB = "import clip\nfrom torch import hub\nimport kit\nmodel = hub.load('yolo', 'custom', path='a.pt', source='local', verbose=False)\n"
+HUB = {
+    "torch/__init__.py": "",
+    "torch/hub.py": "import sys\n\ndef load(repo, name, *args, source='github', verbose=True, **words):\n    sys.path.insert(0, repo)\n    import hubconf\n"
+    "    return getattr(hubconf, name)(*args, **words)\n",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("program", "files", "told"),
+    [
+        (LATER, YOLO, True),
+        (LATER.replace("import kit\n", "import helper\n"), YOLO | {"helper.py": "import kit\n"}, True),
+        (LATER.replace("import kit\n", ""), YOLO, False),
+        (LATER.replace("import kit.", "del sys.modules['kit']\nimport kit."), YOLO, False),
+        (LATER, YOLO | {"kit.py": "", "kit/__init__.py": "", "kit/parts.py": ""}, False),
+        (BY_HUB, YOLO, True),
+        (BY_HUB.replace("import kit\n", ""), YOLO, False),
+        (BY_HUB.replace("import kit\n", "import app.kit\n"), YOLO | {"app/__init__.py": "", "app/kit.py": ""}, False),
+    ],
+)
+def test_a_module_that_is_loaded_stays_though_a_clone_is_put_first(
+    program: str, files: dict[str, str], told: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """torch.hub.load(source="local") puts the clone on the search path, too."""
+    lay_out(tmp_path, {"main.py": program, **files}, INSTALLED | HUB)
+    found = {(e.wanted, e.hidden) for e in ends_in(tmp_path) if e.hidden}
+    assert found == ({("kit.parts", str(tmp_path / "work/yolo/kit/__init__.py"))} if told else set())
+    monkeypatch.chdir(tmp_path / "work")
+    assert python_fails(tmp_path) == told
+
+
+@pytest.mark.parametrize(
+    ("files", "told"),
+    [
+        ({"old/__init__.py": "new = 1\n", "tools/cut.py": "from old import new\n"}, True),
+        ({"src/old/__init__.py": "new = 1\n", "tools/cut.py": "from old import new\n"}, True),
+        ({"old/__init__.py": "new = 1\n", "tools/cut.py": "import old\n"}, False),
+        ({"old/__init__.py": "new = 1\n", "old/cut.py": "from old import new\n"}, False),
+        ({"tools/cut.py": "from old import new\n"}, False),
+    ],
+)
+def test_a_program_below_gets_another_copy_of_the_projects_package(tmp_path: Path, files: dict[str, str], told: bool):
+    """Python searches the folder of a program, and not the project's, which is above it."""
+    lay_out(
+        tmp_path, files, INSTALLED | {"old/__init__.py": "", "old-1.0.dist-info/METADATA": "Name: old\nVersion: 1.0\n"}
+    )
+    package = next((str(tmp_path / "work" / n) for n in files if n.endswith("old/__init__.py")), "")
+    assert [(e.wanted, e.name, e.hidden) for e in ends_in(tmp_path)] == ([("old", "new", package)] if told else [])
+
+
 MODULES = '[submodule "x"]\n\tpath = third_party/Voice-TTS\n\turl = https://example.org/x.git\n'
 SEES = "import clip\nfrom sight.zoo import Eye\n"
 CLONE = {"sight/setup.py": "", "sight/sight/__init__.py": "", "sight/sight/zoo.py": "Eye = 1\n"}

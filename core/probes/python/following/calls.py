@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.common.syntax_tree import chain_of
+from core.common.syntax_tree import call_in_clone, chain_of
 from core.knowledge.modules import module_of
 from core.model.facts import path_text
 from core.probes.python.following.called_code import SAYS_WHETHER, CalledCode, quoted_words
@@ -53,7 +53,12 @@ class Calls:
         """Make the calls that evaluating an expression surely makes. Raises Ended where one of them fails."""
         if frame.scope is None or node is None:
             return True
-        for call in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):
+        for made in sure_calls(node, lambda test: truth_of(test, frame.known, self._doing)):
+            call = made
+            if local := call_in_clone(call):
+                call = local[1]
+                frame.modules["hubconf"] = "hubconf"
+                yield "hubconf"
             self._ask_for_release(call, frame)
             self._ask_for_backends(call, frame)
             if (its := self._callee(call, frame)) is not None:

@@ -99,8 +99,9 @@ def ends_of_programs(
     folder, around = search.search.start, _Environment(distributions, where, suspects, known, late)
     programs = _programs(folder, where) if folder else []
     found = [*_in_other_encodings(folder, search, where)] if folder else []
-    for place, below in _of_scripts(here or folder, where).items():
-        found += _kept(below, place, search.started_in(place) if folder else search, around, here or folder)
+    for place, below in _below(here or folder, search, where).items():
+        ends = _kept(below, place, search.started_in(place) if folder else search, around, here or folder)
+        found += (_beside_their_own(ended, here or folder, where) for ended in ends)
     if not programs:
         return tuple(found)
     for own, its in searches_of_programs(programs, search, folder, home, where):
@@ -132,18 +133,47 @@ def _kept(
     return ends.found
 
 
-def _of_scripts(folder: str, where: Sysroot) -> dict[str, dict[str, str]]:
-    """Return the programs below a folder that its scripts name: their folder -> name -> text."""
+def _below(folder: str, search: ModuleSearch, where: Sysroot) -> dict[str, dict[str, str]]:
+    """Return the programs below a folder that its scripts name, or that get a package of the folder from elsewhere: their folder -> name ->
+    text.
+    """
     names = [n for n in sorted(where.names(folder) or ()) if n.lower().endswith(SCRIPTS)] if folder else []
     texts = (where.text(where.join(folder, n), PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
     named = dict.fromkeys(m[1].replace("\\", "/") for text in texts for m in BELOW.finditer(text))
     found: dict[str, dict[str, str]] = {}
-    for path in [where.join(folder, *name.split("/")) for name in named][:MOST_SCRIPTS]:
+    paths = [*(where.join(folder, *name.split("/")) for name in named), *_without_their_package(folder, search, where)]
+    for path in dict.fromkeys(paths[:MOST_SCRIPTS]):
         name = where.name(path).removesuffix(".py")
         text = (where.text(path, PROGRAM_BYTES) or "") if where.is_file(path) else ""
         if set(packages_spelt(text)) - STANDARD and not OF_TOOLS.fullmatch(name):
             found.setdefault(where.parent(path), {})[name] = text
     return found
+
+
+def _beside_their_own(ended: EndedImport, folder: str, where: Sysroot) -> EndedImport:
+    """Return an end of a program below a folder, with the package of that name that lies in the folder itself."""
+    package = next(_packages_in(folder, where, ended.wanted.partition(".")[0]), "")
+    other = package if package and not ended.path.startswith(where.parent(package)) else ""
+    return msgspec.structs.replace(ended, hidden=path_text(ended.hidden or other))
+
+
+def _packages_in(folder: str, where: Sysroot, name: str = "") -> Iterator[str]:
+    """Yield the starts of the packages in a project's folder, or in its folder of sources; ``name``: of one."""
+    for root in (folder, where.join(folder, "src")):
+        starts = (where.join(root, n, "__init__.py") for n in ([name] if name else where.names(root) or ()))
+        yield from (start for start in starts if where.is_file(start))
+
+
+def _without_their_package(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[str]:
+    """Yield the programs in folders below whose import of a package that lies in the folder finds another copy: Python searches the folder of a
+    program, and not the one above it.
+    """
+    own = {where.name(where.parent(start)): start for start in _packages_in(folder, where)}
+    names = [n for n in where.names(folder) or () if "." not in n and n not in own]
+    for place in [f for n in names if where.is_folder(f := where.join(folder, n))][:MOST_FOLDERS] if own else ():
+        found = search.started_in(place)
+        elsewhere = {n for n, start in own.items() if found.find(n).path not in ("", start)}
+        yield from (p.path for p in programs_in(place, where) if elsewhere.intersection(p.packages))
 
 
 def _programs(folder: str, where: Sysroot) -> list[Program]:

@@ -77,9 +77,10 @@ def _of_own_module(text: str, folder: str, home: str, where: Sysroot) -> OwnPath
 
 
 def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: Sysroot) -> ModuleSearch | None:
-    """Return the search of the program ``source`` with the folders it adds; None where an earlier import may lie in one of them."""
+    """Return the search of the program ``source`` with the folders it adds; None where what it imports before is open."""
     if not (its.front or its.back):
         return search
+    loaded = frozenset[str]()
     if its.front and its.before:
         entries = search.search.entries
         taken = frozenset(n for folder in its.front for n in search.top_names(folder)) - STANDARD
@@ -92,13 +93,15 @@ def search_of_program(search: ModuleSearch, its: OwnPaths, source: str, where: S
             for name in its.before:
                 if taken & installed or name not in installed:  # packages import no module of the person's own
                     follower.follow(name)
-            if not follower.may_read or taken & {name.partition(".")[0] for name in follower.followed}:
+            loaded = taken & {name.partition(".")[0] for name in follower.followed}
+            kinds = {search.find(name).kind for name in loaded}
+            if not follower.may_read or not kinds <= {"module", "package"}:
                 return None
     front, back = (
         [SearchEntry(path=path_text(f), origin="pth", source=path_text(source), line=its.line) for f in folders]
         for folders in (its.front, its.back)
     )
-    return search.with_entries(front, back)
+    return search.with_entries(front, back, loaded)
 
 
 def in_entries_of(search: ModuleSearch, ended: EndedImport, its: OwnPaths) -> EndedImport:
@@ -126,7 +129,7 @@ def searches_of_programs(
     for program in programs:
         path = search.find(program.name).path or program.path
         its = own_paths(program.text, path, folder, home, where)
-        if its is not None:
+        if its is not None and not (its.before and "sys.modules" in program.text):
             groups.setdefault((its, path if its.line else ""), []).append(program)
     for (its, path), mine in groups.items():
         found = search_of_program(search, its, its.source or path, where)

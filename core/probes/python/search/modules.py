@@ -7,7 +7,7 @@ https://docs.python.org/3/reference/import.html.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 
 import msgspec
@@ -69,9 +69,17 @@ def _importable(names: Iterable[str]) -> Iterator[str]:
 class ModuleSearch:
     """The module search of one environment."""
 
-    def __init__(self, python: Interpreter, search: PythonSearch, architecture: str, where: Sysroot) -> None:
+    def __init__(
+        self,
+        python: Interpreter,
+        search: PythonSearch,
+        architecture: str,
+        where: Sysroot,
+        loaded: dict[str, FoundModule] | None = None,
+    ) -> None:
         self.search, self.where = search, where
-        self._python = python
+        self._python, self._loaded = python, loaded or {}
+        """Loaded: modules that are imported already, which no later search replaces."""
         self._folders = Folders(where)
         self._extensions = extension_suffixes(python, architecture, where)
         self._sources = SOURCES if where.system == "windows" else SOURCES[:1]
@@ -92,11 +100,11 @@ class ModuleSearch:
     @property
     def search_settings(self) -> object:
         """Everything apart from files that decides an answer; part of the cache key."""
-        return self._python, self.search, self._architecture
+        return self._python, self.search, self._architecture, self._loaded
 
     def seen_through(self, where: Sysroot) -> ModuleSearch:
         """Return the same search with empty caches, reading files through ``where``."""
-        return ModuleSearch(self._python, self.search, self._architecture, where)
+        return ModuleSearch(self._python, self.search, self._architecture, where, self._loaded)
 
     def idle_entries(self, standard: frozenset[str]) -> dict[int, frozenset[str]]:
         """Return the entries in front that have no package and no module of a name that Python or another entry has: only what is looked
@@ -135,15 +143,23 @@ class ModuleSearch:
         search = msgspec.structs.replace(self.search, entries=entries)
         return ModuleSearch(self._python, search, self._architecture, self.where)
 
-    def with_entries(self, front: Iterable[SearchEntry], back: Iterable[SearchEntry]) -> ModuleSearch:
-        """Return the same search with entries before and behind it."""
+    def with_entries(
+        self, front: Sequence[SearchEntry], back: Iterable[SearchEntry], loaded: Iterable[str] = ()
+    ) -> ModuleSearch:
+        """Return the same search with entries before and behind it; ``loaded``: the modules that were imported without them."""
         search = msgspec.structs.replace(self.search, entries=(*front, *self.search.entries, *back))
-        return ModuleSearch(self._python, search, self._architecture, self.where)
+        made = ModuleSearch(self._python, search, self._architecture, self.where)
+        for its, now in [(self.find(name), made.find(name)) for name in loaded]:
+            hidden = tuple(p for p in (now.path, *now.hidden) if p != its.path)
+            made._loaded[its.name] = msgspec.structs.replace(its, entry=its.entry + len(front), hidden=hidden)
+        return made
 
     # --- one name ----------------------------------------------------------------------------------------------------
 
     def find(self, name: str) -> FoundModule:
         """Return what an import of ``name`` finds, and which other modules of that name it hides."""
+        if name in self._loaded:
+            return self._loaded[name]
         found = [(n, hit) for n, entry in enumerate(self.search.entries) for hit in self._in_entry(entry, name)]
         if not found:
             self.not_found.add(name)

@@ -7,7 +7,16 @@ import sys
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from core.common.syntax_tree import argument, constant, is_environ, is_sys_path, last_name, literal_text, statements_of
+from core.common.syntax_tree import (
+    argument,
+    call_in_clone,
+    constant,
+    is_environ,
+    is_sys_path,
+    last_name,
+    literal_text,
+    statements_of,
+)
 from core.host.startup.state import UNKNOWN
 from core.probes.python.text.path_expressions import READ_FILES, PathNames
 
@@ -182,6 +191,10 @@ def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChan
                 targets=[where], value=ast.BinOp(left=ast.List(elts=several), op=ast.Add(), right=rest)
             ) if is_sys_path(where) and is_sys_path(rest):
                 its = (0, several)
+            case ast.Expr(value=ast.Call() as call) | ast.Assign(value=ast.Call() as call) if local := call_in_clone(
+                call
+            ):
+                its = (0, [local[0]])
         if its is not None:
             yield PathChange(its[0], tuple(map(names.value_of, its[1])), statement.lineno)
         names.follow(statement)

@@ -16,7 +16,9 @@ IMPORT = late_pattern(
     r"|from[ \t]++(?P<dots>\.*)[ \t]*+(?P<module>[\w.]*)[ \t]*+import[ \t]*+(?P<names>\([^)]*\)|[^\n#\\]*(?:\\\r?\n[^\n#\\]*)*))",
     re.MULTILINE,
 )
-EXTENDS_PATH = late_pattern(r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t]*\+?=(?!=))|\baddsitedir\(")
+EXTENDS_PATH = late_pattern(
+    r"\bsys\.path(?:\.(?:append|extend|insert)\b|\[|[ \t]*\+?=(?!=))|\baddsitedir\(|\bhub\.load\([^()]{0,300}source[ \t]*=[ \t]*[\"']local"
+)
 """How a module extends sys.path."""
 
 FILLS_MODULES = late_pattern(

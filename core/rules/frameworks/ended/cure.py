@@ -240,6 +240,7 @@ def _own_first(home: EnvironmentView, ended: EndedImport) -> Fix:
     folder, name = parent(system, package), ended.owner.partition(" ")[0]
     entries = home.search.entries if home.search else ()
     first = any(e.path == folder and e.origin in BEFORE_THE_PACKAGES for e in entries)
+    first = first and not any(is_program(s) and parent(system, s) != folder for s in ended.starts)
     return manual_fix(
         _("Let Python find {path} first", path=package),
         _("A package without __init__.py comes last; an empty file makes it one that counts: {path}", path=start)

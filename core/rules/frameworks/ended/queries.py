@@ -96,10 +96,14 @@ def is_folder_of_data(home: EnvironmentView, ended: EndedImport) -> bool:
 
 
 def precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
-    """Whether a person's file asks an installed package for what a later module of the person's own, of the same name, has."""
+    """Whether a person's file asks an installed or linked package for what another copy of the person's own has."""
     asked = ended.kind in ("absent", "no name", "no parameter") and bool(ended.path and ended.hidden and ended.importer)
     own = (ended.hidden, ended.importer)
-    return asked and _is_of_packages(home, ended.path) and not any(_is_of_packages(home, path) for path in own)
+    entry = home.search.entry(ended.entry) if home.search and not ended.added else None
+    linked = entry is not None and entry.origin == "pth"
+    return (
+        asked and (linked or _is_of_packages(home, ended.path)) and not any(_is_of_packages(home, path) for path in own)
+    )
 
 
 def call_spelt(ended: EndedImport) -> str:
