@@ -483,6 +483,35 @@ def test_a_module_that_is_loaded_stays_though_a_clone_is_put_first(
     assert python_fails(tmp_path) == told
 
 
+UNPICKLES = "import clip\nimport pickle\nwith open('a.pkl', 'rb') as file:\n    made = pickle.load(file)\n"
+
+
+@pytest.mark.parametrize(
+    ("program", "pickled", "told"),
+    [
+        (UNPICKLES, b"cparts.gone\nNet\n.", ("parts.gone", "")),
+        (UNPICKLES, b"\x80\x04\x8c\x0aparts.gone\x94\x8c\x03Net\x94\x93.", ("parts.gone", "")),
+        (UNPICKLES, b"\x80\x04\x8c\x05parts\x94h\x00\x8c\x03Net\x93.", ("parts", "Net")),
+        (UNPICKLES, b"cparts\nwhole\n.", None),
+        (UNPICKLES, b"celsewhere.gone\nNet\n.", None),
+        (UNPICKLES, b"no pickle", None),
+        (UNPICKLES.replace("import pickle", "import pickle, sys\nsys.modules['parts.gone'] = __import__('parts')"), b"cparts.gone\nwhole\n.", None),
+        (UNPICKLES.replace("with open('a.pkl', 'rb') as file", "if 0"), b"cparts.gone\nNet\n.", None),
+        ("import clip\nimport pickle\nmade = pickle.load(open('a.pkl', 'rb'))\n", b"cparts.gone\nNet\n.", ("parts.gone", "")),
+        ("import clip\nimport pickle\nname = 'a.pkl'\nfile = open(name, 'rb')\npickle.load(file)\n", b"cparts.gone\nNet\n.", ("parts.gone", "")),
+    ],
+)  # fmt: skip
+def test_a_pickle_names_what_the_installed_release_lacks(
+    program: str, pickled: bytes, told: tuple[str, str] | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    lay_out(tmp_path, {"main.py": program}, INSTALLED | {"parts/__init__.py": "class whole:\n    pass\n"})
+    (tmp_path / "work/a.pkl").write_bytes(pickled)
+    found = [(e.wanted, e.name) for e in ends_in(tmp_path) if e.call == "pickle.load"]
+    assert found == ([told] if told else [])
+    monkeypatch.chdir(tmp_path / "work")
+    assert python_fails(tmp_path) == bool(told) or pickled in (b"no pickle", b"celsewhere.gone\nNet\n.")
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [

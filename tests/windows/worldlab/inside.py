@@ -35,6 +35,7 @@ from tests.windows.worldlab.common import COMMON
 from tests.windows.worldlab.daily import DAILIES
 from tests.windows.worldlab.drawn import DRAWNS
 from tests.windows.worldlab.field import FIELDS
+from tests.windows.worldlab.fresh import FRESHES
 from tests.windows.worldlab.held_out import HELD_OUT
 from tests.windows.worldlab.held_out_2 import HELD_OUT_2
 from tests.windows.worldlab.held_out_3 import HELD_OUT_3
@@ -101,6 +102,7 @@ def main(arguments: list[str]) -> int:
         *PARITIES,
         *DAILIES,
         *DRAWNS,
+        *FRESHES,
         *HELD_OUT,
         *LATER,
     ):

@@ -33,6 +33,7 @@ from core.probes.python.following.time_limit import TimeLimit
 from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.gone_files import module_stem
 from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
+from core.probes.python.programs.checkpoints import pickled_names
 from core.probes.python.programs.given_up_methods import method_given_up
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.generated_code import SWITCHES, is_generated, refused_at
@@ -154,6 +155,26 @@ class Follower:
             return None
         its, method, line = found
         return self.endings.describe("no name", path, line, its, self._found.find(its.partition(".")[0]), method)
+
+    def end_at_pickle(self, path: str, text: str) -> EndedImport | None:
+        """Return where a program loads a pickle that names a part of a package which the installed release does not have; None where nothing
+        shows that.
+        """
+        for asked in pickled_names(path, text, self._where):
+            parts = asked.module.split(".")
+            above = [".".join(parts[:n]) for n in range(2, len(parts) + 1)]
+            wanted = next((a for a in above if self._found.find(a).kind in ("none", "lacking")), "")
+            its = self._found.find(wanted or asked.module)
+            if self._found.find(parts[0]).kind != "package":
+                continue
+            if wanted and self._absence.is_surely_absent(wanted):
+                ended = self.endings.describe("absent", asked.file, 0, wanted, its)
+            elif its.kind in ("package", "module") and self._found.lacks(asked.module, its, asked.name):
+                ended = self.endings.describe("no name", asked.file, 0, asked.module, its, asked.name)
+            else:
+                continue
+            return msgspec.structs.replace(ended, call=asked.call, called_at=path_text(f"{path}:{asked.line}"))
+        return None
 
     def import_that_opens(
         self, path: str, distribution: str, version: str, lacks: Edge | None = None

@@ -11,10 +11,11 @@ import re
 import struct
 import zlib
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import argument, constant, last_name, nodes_of, statements_of
+from core.common.syntax_tree import argument, chain_of, constant, last_name, nodes_of, statements_of
 from core.common.versions import is_older
 from core.model.facts import PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
@@ -30,7 +31,7 @@ SINCE = "2.6"
 ALLOWS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 NEWEST_FORM = (("1.15", 8), ("1.18", 9), ("1.23", 10), ("1.24", 11))
 """ONNX Runtime before this release -> the newest form of a model that it opens, as its releases 1.14.1 to 1.23.2 say themselves."""
-_LOADS = r"\b(?:torch\.load|InferenceSession)\("
+_LOADS = r"\b(?:torch\.load|InferenceSession|(?:pickle|cPickle|joblib|dill|cloudpickle)\.load)\("
 _PATCHES = late_pattern(r"\btorch\.load[ \t]*=(?!=)|\bpatch(?:\.object)?\([^\n]{0,40}\bload\b|setattr\(torch,")
 """Another function in the place of torch.load(), often one that asks for whole objects again."""
 
@@ -139,12 +140,77 @@ def newer_models(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
 
 def _given(path: str, text: str, where: Sysroot, opens: Callable[[ast.expr], bool]) -> Iterator[tuple[str, ast.Call]]:
     """Yield each file that a program gives first to such a function, with the call."""
-    names = PathNames(path)
+    names, files = PathNames(path), dict[str, ast.expr]()
     for statement in statements_of(text):
         names.follow(statement)
     for node in nodes_of(text):
-        if isinstance(node, ast.Call) and node.args and opens(node.func) and (name := names.value_of(node.args[0])):
-            yield name if where.path_module.isabs(name) else where.join(where.parent(path), name), node
+        match node:
+            case (
+                ast.withitem(context_expr=ast.Call() as made, optional_vars=ast.Name(id=name))
+                | ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as made)
+            ):
+                files[name] = made
+    for node in nodes_of(text):
+        if not (isinstance(node, ast.Call) and node.args and opens(node.func)):
+            continue
+        first = files.get(node.args[0].id, node.args[0]) if isinstance(node.args[0], ast.Name) else node.args[0]
+        if isinstance(first, ast.Call) and last_name(first.func) == "open" and first.args:
+            first = first.args[0]
+        if file := names.value_of(first):
+            yield file if where.path_module.isabs(file) else where.join(where.parent(path), file), node
+
+
+class Pickled(NamedTuple):
+    """A class or a function that a file names which a program loads."""
+
+    file: str
+    line: int
+    call: str
+    module: str
+    name: str
+
+
+def pickled_names(path: str, text: str, where: Sysroot) -> Iterator[Pickled]:
+    """Yield what the pickles name that a program surely loads; nothing where it chooses itself what a name stands for."""
+    if not _UNPICKLES.search(text) or _CHOOSES.search(text):
+        return
+    for file, node in _given(path, text, where, _unpickles):
+        data = (where.read(file, MOST_PICKLE) or b"") if _runs(text, node.lineno) else b""
+        for module, name in _names_in(data):
+            yield Pickled(file, node.lineno, ".".join(chain_of(node.func)), module, name)
+
+
+_UNPICKLES = late_pattern(r"\b(?:pickle|cPickle|joblib|dill|cloudpickle)\.load\(")
+_CHOOSES = late_pattern(r"\bUnpickler\b|\bsys\.modules\b|\bfind_class\b")
+
+
+def _unpickles(function: ast.expr) -> bool:
+    chain = chain_of(function)
+    return len(chain) == 2 and _UNPICKLES.match(f"{chain[0]}.{chain[1]}(") is not None
+
+
+def _names_in(data: bytes) -> Iterator[tuple[str, str]]:
+    """Yield module and name of each global that a pickle asks for; nothing more once something cannot be read.
+
+    Source: Lib/pickletools.py of CPython, "GLOBAL" and "STACK_GLOBAL".
+    """
+    import pickletools  # seldom needed
+
+    kept: list[object] = []
+    pushed: list[object] = []
+    with suppress(ValueError, EOFError, struct.error):
+        for op, arg, _at in pickletools.genops(data):
+            if op.name == "GLOBAL":
+                module, _blank, name = str(arg).partition(" ")
+                yield module, name
+            elif op.name == "STACK_GLOBAL" and len(pushed) > 1 and all(isinstance(p, str) for p in pushed[-2:]):
+                yield str(pushed[-2]), str(pushed[-1])
+            if op.name == "MEMOIZE":
+                kept.append(pushed[-1] if pushed else None)
+            elif op.name in ("BINGET", "LONG_BINGET"):
+                pushed.append(kept[arg] if isinstance(arg, int) and arg < len(kept) else None)
+            elif op.name not in ("PROTO", "FRAME"):
+                pushed.append(arg)
 
 
 def _loads_for_torch(function: ast.expr) -> bool:

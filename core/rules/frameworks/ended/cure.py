@@ -287,7 +287,7 @@ def _for_the_program(home: EnvironmentView, ended: EndedImport) -> Fix:
     return manual_fix(
         _("Install what the program was written for, or adapt the program"),
         _("{file}, line {line}, asks for {what}, which {owner} does not have.",
-          file=ended.importer or ended.starts[0], line=ended.line, what=what, owner=owner),
+          file=ended.importer or ended.starts[0], line=ended.line, what=what, owner=owner) if ended.line else "",
         _("Write {name} there: numpy.{name} was another name of Python's own type.", name=ended.name) if plain else "",
         _("To find out which project {owner} comes from:", owner=owner) if name else "",
         framework_pip_command(home.seen, home.python, "show", name) if name else "",
