@@ -39,8 +39,8 @@ from core.probes.starting.commands.lacking_modules import perhaps_none, surely_r
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import MARK, environment_of
 from core.probes.starting.ways import Reached, ended_start
+from core.probes.variables.secrets import LATIN_1
 from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
-from core.probes.variables.vocabulary import LATIN_1
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
 READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple|ultralytics")

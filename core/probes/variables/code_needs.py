@@ -3,12 +3,83 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 from core.common.syntax_tree import argument, constant, last_name, nodes_of, statements_of
+from core.knowledge.contracts import CachingSource, CodeSource, caching_sources, code_sources
+from core.model.facts import PythonEnvironment, Vocabulary, path_text
+from core.probes.probe import ProbeRequest
+from core.probes.sysroot import Sysroot
+from core.probes.variables.places import write_obstacle
+from core.probes.variables.reading_modules import MOST_TEXT, matching_files, recorded_names
 
 COMPILERS = ("jit", "njit", "vectorize", "guvectorize", "generated_jit", "stencil")
 """Numba's decorators."""
+ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
+"""Variables that Python's getpass.getuser() takes the user's name from, before it asks for the account."""
+
+
+def without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield the code that asks for the name of a user with neither an account nor a variable, as in a container."""
+    if where.system != "linux" or not where.is_running_system or any(request.env.get(n) for n in ACCOUNT_VARIABLES):
+        return
+    import pwd  # imported late: Windows has none
+
+    number = os.getuid()
+    with suppress(KeyError):
+        pwd.getpwuid(number)
+        return
+    for python, reader, paths in _sources(code_sources(), request, where):
+        for path in paths:
+            text = (where.read(path, MOST_TEXT) or b"").decode("utf-8", "replace")
+            if "getuser" not in text or any(request.env.get(n) for n in variables_of(text)):
+                continue
+            if line := account_asked(text):
+                yield Vocabulary(
+                    variable="USER", prefix=python.prefix, files=(path_text(path),), unknown=(str(number),),
+                    takes="account", line=line, reader=reader, sure=False,
+                )  # fmt: skip
+                break
+
+
+def without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+    """Yield modules that ask Numba for a cache where no place can be written to: the variable's, the module's, the user's (core/caching.py)."""
+    home = request.env.get("HOME", "")
+    if where.system != "linux" or not where.path_module.isabs(home) or request.env.get("NUMBA_DISABLE_JIT", "0") != "0":
+        return
+    given = request.env.get("NUMBA_CACHE_DIR", "")
+    users = where.join(request.env.get("XDG_CACHE_HOME", "") or where.join(home, ".cache"), "numba")
+    if not all(where.path_module.isabs(p) and write_obstacle(p, where) for p in (given or users, users)):
+        return
+    for python, reader, paths in _sources(caching_sources(), request, where, needs="numba"):
+        for path in paths:
+            beside = where.join(where.parent(path), "__pycache__")
+            if not write_obstacle(beside, where):
+                break
+            text = where.text(path, MOST_TEXT) or ""
+            if "cache=True" in text and (line := cached_function(text)):
+                yield Vocabulary(
+                    variable="NUMBA_CACHE_DIR", prefix=python.prefix, files=(path_text(path),),
+                    known=tuple(path_text(p) for p in (given, beside, users) if p),
+                    takes="cache", line=line, reader=reader, sure=False,
+                )  # fmt: skip
+                break
+
+
+def _sources(
+    sources: Iterable[CodeSource | CachingSource], request: ProbeRequest, where: Sysroot, needs: str = ""
+) -> Iterator[tuple[PythonEnvironment, str, Iterator[str]]]:
+    """Yield, for each environment and source, the reader that is installed and its files; folders are left out."""
+    for python in request.seen.pythons or ():
+        recorded = recorded_names(python, where)
+        for source in sources if not needs or needs in recorded else ():
+            if reader := next((n for n in recorded if re.fullmatch(source.readers, n)), ""):
+                request.watch.check()
+                files = (f for f in source.files if not f.endswith("/"))
+                yield python, reader, (p for f in files for p in matching_files(f, python, where))
 
 
 def account_asked(text: str) -> int:

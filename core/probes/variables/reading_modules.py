@@ -18,6 +18,8 @@ from core.probes.python.text.module_text import modules_imported
 from core.probes.sysroot import Sysroot
 from core.probes.variables.following.own_modules import mentioning_modules
 
+MOST_TEXT = 4 << 20
+"""Maximum number of bytes read of a Python module."""
 MOST_RECORD = 16 << 20
 """Maximum number of bytes read of a distribution's list of files."""
 MOST_IMPORTED = 8

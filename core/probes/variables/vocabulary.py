@@ -7,7 +7,6 @@ knows. Files are opened only if such a variable is set, in this session or anoth
 from __future__ import annotations
 
 import fnmatch
-import os
 import re
 import sys
 import time
@@ -22,10 +21,7 @@ from core.knowledge.contracts import (
     SettingsFile,
     WordSource,
     asked_words,
-    caching_sources,
-    code_sources,
     flags_in_file,
-    lacks_port,
     named_places,
     settings_files,
     variable_contracts,
@@ -44,24 +40,22 @@ from core.probes.python.programs.program_folder import own_programs
 from core.probes.python.search.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
-from core.probes.variables.code_needs import account_asked, cached_function, variables_of
+from core.probes.variables.code_needs import without_account, without_cache
 from core.probes.variables.following.endings import Read, ended_by_variables
-from core.probes.variables.key_lengths import refused_keys
 from core.probes.variables.made_names import made_values
 from core.probes.variables.own_caches import closed_caches
-from core.probes.variables.places import MOST_FLAGS, write_obstacle
+from core.probes.variables.places import MOST_FLAGS
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
-from core.probes.variables.reading_modules import matching_files, reading_modules, recorded_names
+from core.probes.variables.reading_modules import MOST_TEXT, matching_files, reading_modules
 from core.probes.variables.safe_path import left_out
+from core.probes.variables.secrets import refused_secrets
 from core.probes.variables.settings_classes import MARK, fields_read
 from core.probes.variables.stacks import STACKS, too_large_stacks
 from core.probes.variables.user_site import users_left_out
 from core.probes.variables.without_docstrings import NAME as OPTIMIZE
 from core.probes.variables.without_docstrings import without_docstrings
 
-MOST_TEXT = 4 << 20
-"""Maximum number of bytes read of a Python module."""
 MAX_SECONDS = 2.0
 """Seconds of the processor after which further modules are left out: a busy machine finds what a quiet one does."""
 MOST_SETTINGS = 1 << 16
@@ -85,11 +79,9 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: unknown_answers(request, where),
         lambda: unfit_answers(request, where),
         lambda: unreadable_files(request, where),
-        lambda: _without_account(request, where),
-        lambda: _without_cache(request, where),
-        lambda: _in_headers(request),
-        lambda: _addresses_without_a_port(request),
-        lambda: refused_keys(request, where),
+        lambda: without_account(request, where),
+        lambda: without_cache(request, where),
+        lambda: refused_secrets(request, where),
         lambda: left_out(request, where),
         lambda: users_left_out(request, where),
         lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
@@ -119,120 +111,6 @@ def _with_idle_readers(rows: Iterable[Vocabulary], request: ProbeRequest, where:
                 else row.reader in idle_distributions(python, request, where, (row.reader,))
             )
         yield replace(row, idle=idle[row.prefix, named])
-
-
-def _in_headers(request: ProbeRequest) -> Iterator[Vocabulary]:
-    """Yield the secrets with letters that no header of a request can have, such as quotation marks of a word processor."""
-    for contract in (c for c in variable_contracts() if c.kind == "header"):
-        odd = tuple(dict.fromkeys(c for c in request.env.get(contract.variable, "").strip() if ord(c) > LATIN_1))
-        if not odd or any(request.env.get(n) for n in contract.unless):
-            continue
-        for python in request.seen.pythons or ():
-            if reader := next((d.name for d in python.distributions if re.fullmatch(contract.readers, d.name)), ""):
-                yield Vocabulary(
-                    variable=contract.variable,
-                    prefix=python.prefix,
-                    files=(),
-                    unknown=tuple(path_text(c) for c in odd[:8]),
-                    takes="header",
-                    reader=reader,
-                    sure=False,
-                )
-
-
-def _addresses_without_a_port(request: ProbeRequest) -> Iterator[Vocabulary]:
-    """Yield the proxies whose address ends before its host: a # or / stands in their password, which is in no report."""
-    for contract in (c for c in variable_contracts() if c.kind == "proxy"):
-        name, value = next(((n, v) for n, v in request.env.items() if n.upper() == contract.variable and v), ("", ""))
-        if not lacks_port(value) or any(request.env.get(n) or request.env.get(n.lower()) for n in contract.unless):
-            continue
-        for python in request.seen.pythons or ():
-            if reader := next((d.name for d in python.distributions if re.fullmatch(contract.readers, d.name)), ""):
-                yield Vocabulary(
-                    variable=contract.variable,
-                    prefix=python.prefix,
-                    files=(),
-                    known=(path_text(name),),
-                    takes="address",
-                    reader=reader,
-                    sure=False,
-                )
-
-
-LATIN_1 = 0xFF
-"""The last letter that http.client.HTTPConnection.putheader() can encode."""
-ACCOUNT_VARIABLES = ("LOGNAME", "USER", "LNAME", "USERNAME")
-"""Variables that Python's getpass.getuser() takes the user's name from, before it asks for the account."""
-
-
-def _without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield the code that asks for the name of a user with neither an account nor a variable, as in a container."""
-    if where.system != "linux" or not where.is_running_system or any(request.env.get(n) for n in ACCOUNT_VARIABLES):
-        return
-    import pwd  # imported late: Windows has none
-
-    number = os.getuid()
-    try:
-        pwd.getpwuid(number)
-    except KeyError:
-        pass
-    else:
-        return
-    for python in request.seen.pythons or ():
-        recorded = recorded_names(python, where)
-        for source in code_sources():
-            reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
-            files = [f for f in source.files if not f.endswith("/")] if reader else []
-            for path in (p for f in files for p in matching_files(f, python, where)):
-                request.watch.check()
-                text = (where.read(path, MOST_TEXT) or b"").decode("utf-8", "replace")
-                if "getuser" not in text or any(request.env.get(n) for n in variables_of(text)):
-                    continue
-                if line := account_asked(text):
-                    yield Vocabulary(
-                        variable="USER",
-                        prefix=python.prefix,
-                        files=(path_text(path),),
-                        unknown=(str(number),),
-                        takes="account",
-                        line=line,
-                        reader=reader,
-                        sure=False,
-                    )
-                    break
-
-
-def _without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield modules that ask Numba for a cache where no place can be written to: the variable's, the module's, the user's (core/caching.py)."""
-    home = request.env.get("HOME", "")
-    if where.system != "linux" or not where.path_module.isabs(home) or request.env.get("NUMBA_DISABLE_JIT", "0") != "0":
-        return
-    given = request.env.get("NUMBA_CACHE_DIR", "")
-    users = where.join(request.env.get("XDG_CACHE_HOME", "") or where.join(home, ".cache"), "numba")
-    if not all(where.path_module.isabs(p) and write_obstacle(p, where) for p in (given or users, users)):
-        return
-    for python in request.seen.pythons or ():
-        recorded = recorded_names(python, where)
-        for source in caching_sources() if "numba" in recorded else ():
-            reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "")
-            for path in (p for f in source.files if reader for p in matching_files(f, python, where)):
-                request.watch.check()
-                beside = where.join(where.parent(path), "__pycache__")
-                if not write_obstacle(beside, where):
-                    break
-                text = where.text(path, MOST_TEXT) or ""
-                if "cache=True" in text and (line := cached_function(text)):
-                    yield Vocabulary(
-                        variable="NUMBA_CACHE_DIR",
-                        prefix=python.prefix,
-                        files=(path_text(path),),
-                        known=tuple(path_text(p) for p in (given, beside, users) if p),
-                        takes="cache",
-                        line=line,
-                        reader=reader,
-                        sure=False,
-                    )
-                    break
 
 
 def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
 
@@ -98,10 +98,17 @@ def _ended_by(row: Vocabulary, value: Variable, near: list[EnvironmentView], see
     return _as_sure_as(row, replace(its, evidence=tuple(evidence)))
 
 
-def _read_by_near_ones(seen: Snapshot, takes: str) -> list[tuple[EnvironmentView, Vocabulary]]:
-    """Return what code was found to take so, with its environment: of those that are named, active or on the search path."""
+Near = list[tuple[EnvironmentView, Vocabulary]]
+
+
+def _read_by_near_ones(
+    seen: Snapshot, takes: str, counts: Callable[[Vocabulary], bool] = lambda _row: True
+) -> Iterator[tuple[EnvironmentView, Vocabulary, Near]]:
+    """Yield, at most once, what code of a named, active or searched environment takes so: the first that counts, and all."""
     views = [h for h in environment_views(seen) if h.near <= 2]
-    return [(h, r) for h in views for r in seen.vocabularies or () if r.takes == takes and r.prefix == h.python.prefix]
+    mine = [r for r in seen.vocabularies or () if r.takes == takes and counts(r)]
+    rows = [(h, r) for h in views for r in mine if r.prefix == h.python.prefix]
+    yield from ((*row, rows) for row in rows[:1])
 
 
 def _contracts_by_row(
@@ -168,62 +175,55 @@ def keys_of_another_length(seen: Snapshot) -> Iterator[Finding]:
 
 def modules_left_out(seen: Snapshot) -> Iterator[Finding]:
     """A variable keeps the folder of a script off sys.path, and a program in the working folder needs a module of its own there."""
-    rows = _read_by_near_ones(seen, "beside")
-    if not rows:
-        return
-    home, row = rows[0]
-    users = row.files[1:]
-    values = {"name": row.variable, "program": row.files[0], "module": row.known[0]}
-    yield make_finding(
-        "environment.module-left-out",
-        min(home.severity, WARNING),
-        _("The variable {name} is set, so {program} does not find {module} among the user's own packages.", **values)
-        if users
-        else _("The variable {name} is set, so {program} does not find its own module {module}.", **values),
-        cause="variable_value_wrong",
-        why=_("With it, Python does not search {folder}.", folder=users[0])
-        if users
-        else _("With it, Python does not look for modules in the folder of the script."),
-        evidence=[
-            observation(row.variable, repr(row.unknown[0]), "environment"),
-            observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),
-        ],
-        subject=row.variable,
-        fix=without_value(seen.machine.system, row.variable),
-        remedy=unset_in(row.variable, _value_of(seen, row), home),
-    )
+    for home, row, _rows in _read_by_near_ones(seen, "beside"):
+        users = row.files[1:]
+        values = {"name": row.variable, "program": row.files[0], "module": row.known[0]}
+        yield make_finding(
+            "environment.module-left-out",
+            min(home.severity, WARNING),
+            _(
+                "The variable {name} is set, so {program} does not find {module} among the user's own packages.",
+                **values,
+            )
+            if users
+            else _("The variable {name} is set, so {program} does not find its own module {module}.", **values),
+            cause="variable_value_wrong",
+            why=_("With it, Python does not search {folder}.", folder=users[0])
+            if users
+            else _("With it, Python does not look for modules in the folder of the script."),
+            evidence=[
+                observation(row.variable, repr(row.unknown[0]), "environment"),
+                observation(_("Imports"), row.known[0], f"{row.files[0]}:{row.line}"),
+            ],
+            subject=row.variable,
+            fix=without_value(seen.machine.system, row.variable),
+            remedy=unset_in(row.variable, _value_of(seen, row), home),
+        )
 
 
 def stacks_beyond_memory(seen: Snapshot) -> Iterator[Finding]:
     """A variable gives each thread of OpenMP a stack that is larger than the memory of the machine: no thread is made."""
-    rows = [(h, r) for h, r in _read_by_near_ones(seen, "memory") if _value_of(seen, r) in r.unknown]
-    if not rows:
-        return
-    home, row = rows[0]
-    yield make_finding(
-        f"environment.contract-{row.variable.lower()}",
-        min(home.severity, WARNING),
-        _(
-            "The variable {name} is {value}, more than this machine has memory.",
-            name=row.variable,
-            value=repr(_value_of(seen, row)),
-        ),
-        cause="variable_value_wrong",
-        why=_(
+    for home, row, _rows in _read_by_near_ones(seen, "memory", lambda r: _value_of(seen, r) in r.unknown):
+        name, value, memory = row.variable, _value_of(seen, row), f"{int(row.known[0]) / 2**30:.0f}"
+        why = _(
             "Each thread of {reader} gets a stack of this size, and the program ends: Thread creation failed.",
             reader=row.reader,
-        ),
-        evidence=[
-            observation(row.variable, repr(_value_of(seen, row)), "environment"),
-            observation(
-                _("Memory of this machine"), _("{size} GB", size=f"{int(row.known[0]) / 2**30:.0f}"), "/proc/meminfo"
-            ),
-            home.concerns(row.reader),
-        ],
-        subject=row.variable,
-        fix=without_value(seen.machine.system, row.variable),
-        remedy=unset_in(row.variable, _value_of(seen, row), home),
-    )
+        )
+        yield make_finding(
+            f"environment.contract-{name.lower()}",
+            min(home.severity, WARNING),
+            _("The variable {name} is {value}, more than this machine has memory.", name=name, value=repr(value)),
+            cause="variable_value_wrong",
+            why=why,
+            evidence=[
+                observation(name, repr(value), "environment"),
+                observation(_("Memory of this machine"), _("{size} GB", size=memory), "/proc/meminfo"),
+                home.concerns(row.reader),
+            ],
+            subject=name,
+            fix=without_value(seen.machine.system, name),
+            remedy=unset_in(name, value, home),
+        )
 
 
 def _value_of(seen: Snapshot, row: Vocabulary) -> str:
@@ -233,64 +233,59 @@ def _value_of(seen: Snapshot, row: Vocabulary) -> str:
 
 def user_without_a_name(seen: Snapshot) -> Iterator[Finding]:
     """A framework's code asks for the name of a user who has no account and no variable that names one."""
-    rows = _read_by_near_ones(seen, "account")
-    if not rows or effective_variable(seen, "USER") or effective_variable(seen, "LOGNAME"):
+    if effective_variable(seen, "USER") or effective_variable(seen, "LOGNAME"):
         return
-    home, row = rows[0]
-    yield make_finding(
-        "environment.user-without-a-name",
-        min(home.severity, WARNING),
-        _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
-        cause="variable_value_wrong",
-        why=_(
+    for home, row, rows in _read_by_near_ones(seen, "account"):
+        why = _(
             "{reader} needs it for the name of its cache folder when it compiles, and stops: KeyError or OSError, uid not found.",
             reader=row.reader,
-        ),
-        evidence=[
-            observation(_("Asks for the name of the user"), row.files[0], f"{row.files[0]}:{row.line}"),
-            observation(_("No account"), row.unknown[0], "/etc/passwd"),
-            observation(_("Not set"), join_names(("USER", "LOGNAME")), "environment"),
-            *(h.concerns(r.reader) for h, r in rows),
-        ],
-        subject=f"user {row.unknown[0]}",
-        fix=manual_fix(
-            _("Set the variable {name}", name="USER"),
-            how_to_set(seen.machine.system, "USER", "user"),
-            _("docker run -e USER=user ...") if seen.machine.container else "",
-            restart="terminal",
-        ),
-    )
+        )
+        yield make_finding(
+            "environment.user-without-a-name",
+            min(home.severity, WARNING),
+            _("The user {number} has no name here: there is no account of this number.", number=row.unknown[0]),
+            cause="variable_value_wrong",
+            why=why,
+            evidence=[
+                observation(_("Asks for the name of the user"), row.files[0], f"{row.files[0]}:{row.line}"),
+                observation(_("No account"), row.unknown[0], "/etc/passwd"),
+                observation(_("Not set"), join_names(("USER", "LOGNAME")), "environment"),
+                *(h.concerns(r.reader) for h, r in rows),
+            ],
+            subject=f"user {row.unknown[0]}",
+            fix=manual_fix(
+                _("Set the variable {name}", name="USER"),
+                how_to_set(seen.machine.system, "USER", "user"),
+                _("docker run -e USER=user ...") if seen.machine.container else "",
+                restart="terminal",
+            ),
+        )
 
 
 def no_place_for_a_cache(seen: Snapshot) -> Iterator[Finding]:
     """A package's functions are kept in a cache, and there is no folder for it that can be written to."""
-    rows = _read_by_near_ones(seen, "cache")
-    if not rows:
-        return
-    home, row = rows[0]
-    yield make_finding(
-        "environment.no-place-for-a-cache",
-        min(home.severity, WARNING),
-        _(
-            "{reader} can write to none of the folders in which it may keep its compiled functions.",
-            reader=join_names(list(dict.fromkeys(r.reader for _home, r in rows))),
-        ),
-        cause="variable_value_wrong",
-        why=_(
-            "Its modules ask Numba for a cache when they are imported, and fail: cannot cache function, no locator available."
-        ),
-        evidence=[
-            observation(_("Asks for a cache"), row.files[0], f"{row.files[0]}:{row.line}"),
-            *(observation(_("Cannot be written to"), folder, row.variable) for folder in row.known),
-            *(h.concerns(r.reader) for h, r in rows),
-        ],
-        subject=row.variable,
-        fix=manual_fix(
-            _("Set the variable {name} to a folder that can be written to", name=row.variable),
-            how_to_set(seen.machine.system, row.variable, "/scratch/cache"),
-            restart="terminal",
-        ),
-    )
+    for home, row, rows in _read_by_near_ones(seen, "cache"):
+        readers = join_names(list(dict.fromkeys(r.reader for _home, r in rows)))
+        yield make_finding(
+            "environment.no-place-for-a-cache",
+            min(home.severity, WARNING),
+            _("{reader} can write to none of the folders in which it may keep its compiled functions.", reader=readers),
+            cause="variable_value_wrong",
+            why=_(
+                "Its modules ask Numba for a cache when they are imported, and fail: cannot cache function, no locator available."
+            ),
+            evidence=[
+                observation(_("Asks for a cache"), row.files[0], f"{row.files[0]}:{row.line}"),
+                *(observation(_("Cannot be written to"), folder, row.variable) for folder in row.known),
+                *(h.concerns(r.reader) for h, r in rows),
+            ],
+            subject=row.variable,
+            fix=manual_fix(
+                _("Set the variable {name} to a folder that can be written to", name=row.variable),
+                how_to_set(seen.machine.system, row.variable, "/scratch/cache"),
+                restart="terminal",
+            ),
+        )
 
 
 TAKEN = {
@@ -351,95 +346,74 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
 
 def refused_answers(seen: Snapshot) -> Iterator[Finding]:
     """The person's answers have keys that the launcher of the installed release refuses, whatever their values are."""
-    rows = _read_by_near_ones(seen, "key")
-    if not rows:
-        return
-    home, first = rows[0]
-    its = [r for _home, r in rows if r.prefix == first.prefix]
-    file, names = first.setting.rpartition(":")[0], join_names([r.variable for r in its])
-    yield make_finding(
-        "environment.answers-of-another-release",
-        min(home.severity, WARNING),
-        _(
-            "The file {file} has keys that the installed {reader} does not know: {names}.",
-            file=file,
-            names=names,
-            reader=first.reader,
-        ),
-        cause="variable_value_wrong",
-        why=_("{reader} launch reads this file first, and ends there: ValueError, unknown keys.", reader=first.reader),
-        evidence=[
-            *(observation(r.variable, _("No field of this name"), r.setting) for r in its),
-            observation(_("The fields are those of"), first.files[0], first.reader),
-            home.concerns(first.reader),
-        ],
-        subject=file,
-        fix=manual_fix(
-            _("Remove these keys from {file}, or install the {reader} that wrote them", file=file, reader=first.reader),
-            _("accelerate config asks the questions of the installed release again and writes the file anew."),
-        ),
-    )
+    for home, first, rows in _read_by_near_ones(seen, "key"):
+        its = [r for _home, r in rows if r.prefix == first.prefix]
+        names = join_names([r.variable for r in its])
+        words = {"file": first.setting.rpartition(":")[0], "reader": first.reader}
+        yield make_finding(
+            "environment.answers-of-another-release",
+            min(home.severity, WARNING),
+            _("The file {file} has keys that the installed {reader} does not know: {names}.", names=names, **words),
+            cause="variable_value_wrong",
+            why=_("{reader} launch reads this file first, and ends there: ValueError, unknown keys.", **words),
+            evidence=[
+                *(observation(r.variable, _("No field of this name"), r.setting) for r in its),
+                observation(_("The fields are those of"), first.files[0], first.reader),
+                home.concerns(first.reader),
+            ],
+            subject=words["file"],
+            fix=manual_fix(
+                _("Remove these keys from {file}, or install the {reader} that wrote them", **words),
+                _("accelerate config asks the questions of the installed release again and writes the file anew."),
+            ),
+        )
 
 
 def unreadable_settings(seen: Snapshot) -> Iterator[Finding]:
     """A file of settings is not in the form in which a package, or a program of the working folder, reads it."""
-    rows = _read_by_near_ones(seen, "form")
-    if not rows:
-        return
-    home, row = rows[0]
-    file, by = row.files
-    yield make_finding(
-        "environment.unreadable-settings",
-        NOTE if row.idle else home.severity if row.sure else min(home.severity, WARNING),
-        _("The file {file} is not valid {form}: line {line}.", file=file, form=row.variable, line=row.line),
-        cause="variable_value_wrong",
-        why=_("{reader} reads this file when it is imported, and fails with this value.", reader=by)
-        if row.sure
-        else _("{reader} reads this file, and ends there.", reader=by),
-        evidence=[
-            observation(_("What is wrong in it"), row.says, f"{file}:{row.line}"),
-            observation(_("Read by"), by, file),
-            home.concerns(row.reader),
-        ],
-        subject=file,
-        fix=manual_fix(_("Correct line {line} of {file}", line=row.line, file=file)),
-    )
+    for home, row, _rows in _read_by_near_ones(seen, "form"):
+        file, by = row.files
+        yield make_finding(
+            "environment.unreadable-settings",
+            NOTE if row.idle else home.severity if row.sure else min(home.severity, WARNING),
+            _("The file {file} is not valid {form}: line {line}.", file=file, form=row.variable, line=row.line),
+            cause="variable_value_wrong",
+            why=_("{reader} reads this file when it is imported, and fails with this value.", reader=by)
+            if row.sure
+            else _("{reader} reads this file, and ends there.", reader=by),
+            evidence=[
+                observation(_("What is wrong in it"), row.says, f"{file}:{row.line}"),
+                observation(_("Read by"), by, file),
+                home.concerns(row.reader),
+            ],
+            subject=file,
+            fix=manual_fix(_("Correct line {line} of {file}", line=row.line, file=file)),
+        )
 
 
 def answers_that_ask_for_packages(seen: Snapshot) -> Iterator[Finding]:
     """The person's answers ask the launcher for what a package does that is not installed."""
-    rows = _read_by_near_ones(seen, "package")
-    if not rows:
-        return
-    home, row = rows[0]
-    file, value, lacking = row.setting.rpartition(":")[0], row.unknown[0], join_names(row.known)
-    yield make_finding(
-        "environment.answers-without-a-package",
-        min(home.severity, WARNING),
-        _(
-            "The file {file} asks {reader} for {value}, and none of these is installed here: {packages}.",
-            file=file,
-            reader=row.reader,
-            value=value,
-            packages=lacking,
-        ),
-        cause="requirement_broken",
-        why=_(
-            "{reader} launch reads this file first, and ends where what it asks for is not installed.",
-            reader=row.reader,
-        ),
-        evidence=[
-            observation(row.variable, repr(value), row.setting),
-            observation(_("Not installed"), lacking, row.prefix),
-            home.concerns(row.reader),
-        ],
-        subject=file,
-        fix=manual_fix(
-            _("Correct the value of {name} in {file}", name=row.variable, file=file),
-            _("accelerate config asks the questions of the installed release again and writes the file anew."),
-            _("Or install it: pip install {package}", package=row.known[0]),
-        ),
-    )
+    for home, row, _rows in _read_by_near_ones(seen, "package"):
+        words = {"file": row.setting.rpartition(":")[0], "reader": row.reader, "packages": join_names(row.known)}
+        words |= {"value": row.unknown[0], "name": row.variable, "package": row.known[0]}
+        yield make_finding(
+            "environment.answers-without-a-package",
+            min(home.severity, WARNING),
+            _("The file {file} asks {reader} for {value}, and none of these is installed here: {packages}.", **words),
+            cause="requirement_broken",
+            why=_("{reader} launch reads this file first, and ends where what it asks for is not installed.", **words),
+            evidence=[
+                observation(row.variable, repr(row.unknown[0]), row.setting),
+                observation(_("Not installed"), words["packages"], row.prefix),
+                home.concerns(row.reader),
+            ],
+            subject=words["file"],
+            fix=manual_fix(
+                _("Correct the value of {name} in {file}", **words),
+                _("accelerate config asks the questions of the installed release again and writes the file anew."),
+                _("Or install it: pip install {package}", **words),
+            ),
+        )
 
 
 RULES = (
