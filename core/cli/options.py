@@ -98,9 +98,5 @@ def option_value(text: str) -> str:
 
 
 def given_path(text: str) -> Path:
-    """Return the path of an option.
-
-    Raises:
-        ArgumentTypeError: it is empty, and would be the folder that the program runs in.
-    """
+    """Return the path of an option. Raises ArgumentTypeError if it is empty, which would mean the working folder."""
     return Path(option_value(text))

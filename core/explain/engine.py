@@ -158,9 +158,7 @@ def _machine_marks(snapshot: Snapshot) -> set[str]:
 
 
 def is_about_gpu(reading: ParsedText) -> bool:
-    """Whether a text is about a GPU set-up: a short one with any clue or name; a log with both, or with a message that
-    only such a program prints.
-    """
+    """Whether a text is about a GPU set-up: a short one with a clue or a name, a log with both, or with such a program's message."""
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
     clues = matching_clues(reading)
     if len(reading.text) <= SHORT_TEXT_CHARACTERS:

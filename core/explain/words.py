@@ -58,11 +58,7 @@ def word_features(reading: ParsedText) -> frozenset[str]:
 
 
 def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBelief:
-    """Return how similar a text is to those of each cause, and to the nearest of them: the cosine between their words,
-    with more weight for rare ones.
-
-    ``table``: replaces the product's own.
-    """
+    """Return a text's likeness to those of each cause (cosine of words, rare ones weigh more), and to the nearest. ``table``: another one."""
     table = table or word_table()
     likeness = [0] * len(table.causes)
     length, about, known = 0, table.about, 0

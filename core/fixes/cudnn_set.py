@@ -54,12 +54,7 @@ class CudnnSet(Frozen, frozen=True, kw_only=True):
 
 
 def read_set(source: str, wanted: SetRequirement, *, journal: Journal, watch: Progress) -> CudnnSet:
-    """Return the complete set of cuDNN in an archive, a wheel or a folder, unpacked into the journal's staging folder.
-
-    Raises:
-        ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
-        CancelledError: the person asked to stop.
-    """
+    """Return a source's complete set of cuDNN, in the staging folder. Raises ArchiveError if it is not one sound set, and CancelledError."""
     safe_folder.make_folders(str(journal.staging), 0o700)
     into = scratch.make_scratch(journal.staging)
     done = False

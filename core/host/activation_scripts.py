@@ -206,12 +206,7 @@ def steps_in(script: str) -> Steps:
 
 
 def with_steps(script: str, steps: Steps) -> str:
-    """Return a venv's activate script with these steps in place of its present ones; without steps, as it was
-    originally.
-
-    Raises:
-        ChangeError: it is not an activate script as venv, virtualenv and uv write it, or its blocks are damaged.
-    """
+    """Return a venv's activate script with these steps alone, or none. Raises ChangeError for another or a damaged script."""
     steps_in(script)
     for start, stop in reversed(_blocks(script)):
         script = script[:start] + script[stop:]
@@ -234,11 +229,7 @@ def _blocks(script: str) -> list[tuple[int, int]]:
 
 
 def apply_steps(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
-    """Return a variable's value after its steps, as the lines of ``activation_lines`` compute it; None if it is not
-    set.
-
-    ``again``: the environment may be active already, so a folder that is already first is not prepended again.
-    """
+    """Return a variable's value after ``activation_lines``' steps, or None. ``again``: it may be active, so nothing is put first twice."""
     for step in steps.split("\n"):
         verb, _space, text = step.partition(" ")
         if verb == "unset":

@@ -32,14 +32,7 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def refuse_planted(path: Path) -> None:
-    """Refuse a path that another account controls.
-
-    With an administrator's rights, no link of another account anywhere on the path is followed, and no file of another
-    account is written.
-
-    Raises:
-        ChangeError: names the part that belongs to another account.
-    """
+    """Refuse a path on which another account has a link or the file. Raises ChangeError, which names that part."""
     if sys.platform == "win32":
         return  # Only an administrator can create links there.
     me = provenance.this_person()

@@ -40,14 +40,7 @@ class PathPart(Frozen, frozen=True, kw_only=True):
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:
-    """Return every part of an absolute path from the root on, links resolved, and who may change each.
-
-    The last part is "missing" if the path ends early.
-
-    Raises:
-        OSError: a part cannot be examined, or links form a loop.
-        ValueError: the path is not absolute.
-    """
+    """Return each part of an absolute path, "missing" where it ends, and who may change it. Raises OSError and ValueError."""
     if not Path(path).is_absolute() or "\0" in path:
         raise ValueError(path)
     return tuple(_walk(path))

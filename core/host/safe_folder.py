@@ -44,11 +44,7 @@ class SafeFolder:
             return None
 
     def open(self, name: str, *, write: bool = False) -> int:
-        """Open a regular file for reading (or both) and return its descriptor.
-
-        Raises:
-            ChangeError: it is a link or no regular file. OSError: it cannot be opened.
-        """
+        """Open a regular file for reading (or both); return its descriptor. Raises ChangeError for a link or none, and OSError."""
         found = self.status(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise self._not_regular(name)
@@ -78,12 +74,7 @@ class SafeFolder:
         return fd
 
     def open_output(self, name: str) -> int:
-        """Open a regular file for writing, its content intact, or create it with the umask's mode.
-
-        Raises:
-            ChangeError: it is a link or no regular file.
-            OSError: it cannot be opened.
-        """
+        """Open or create (umask's mode) a regular file for writing, unchanged. Raises ChangeError for a link or none, and OSError."""
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
         return self._regular(os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle), name)
 
@@ -211,12 +202,7 @@ class SafeFolder:
             os.fsync(self._handle)
 
     def state(self, name: str) -> str:
-        """Return the state of a name: "" if it does not exist, a file's SHA-256, "-> target" for a link, or "folder".
-
-        Raises:
-            ChangeError: it is something else.
-            OSError: it cannot be read.
-        """
+        """Return a name's state: "", a SHA-256, "-> target" or "folder". Raises ChangeError for anything else, and OSError."""
         found = self.status(name)
         if found is None:
             return ""

@@ -59,11 +59,7 @@ class UndecidedError(Exception):
 
 
 def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> GpuCode | None:
-    """Return the architectures of machine code (SASS) and of PTX in a library.
-
-    Empty tuples: there is none. None: it cannot be read to the end, or not within ``seconds``. Takes about 20 ms for
-    500 MB in the page cache.
-    """
+    """Return a library's architectures of machine code (SASS) and PTX; None if not read within ``seconds``. Takes 20 ms for 500 MB."""
     path, key = os.fspath(path), f"{__name__} {path_text(path)}"
     return cast(
         "GpuCode | None",

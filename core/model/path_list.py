@@ -132,11 +132,7 @@ def _check_entry_at(index: int, entries: list[str], entry: str) -> None:
 
 
 def insert_in_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
-    """Return ``value`` with ``entry`` put before the entry now at ``index`` (its length: put last).
-
-    Raises:
-        PathError: see ``check_entry``; or the index is not in the list; or an open quote would swallow the entry.
-    """
+    """Return ``value`` with ``entry`` at ``index`` (its length: last). Raises PathError for ``check_entry``'s, the index, or an open quote."""
     check_entry(entry, system, name)
     entries, between = _entries_and_separators(value, system, name)
     check_position(index, entries, len(entries) + 1)

@@ -174,11 +174,7 @@ class Sysroot(msgspec.Struct, frozen=True):
             return ()
 
     def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
-        """Return the first ``limit`` bytes of a regular file; None if it is not one or cannot be read.
-
-        Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: do not wait for the other end
-        of a FIFO.
-        """
+        """Return ``limit`` bytes of a regular file (size 0 below /proc, too), or None; O_NONBLOCK: no FIFO's other end is awaited."""
         seen = self.stat(path)
         if seen is None or not stat.S_ISREG(seen.st_mode):
             return None

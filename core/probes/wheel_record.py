@@ -26,10 +26,7 @@ class RecordRow(Frozen, frozen=True, kw_only=True):
 
 
 def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, RecordRow]:
-    """Return path -> row for the lines of a distribution's RECORD that match the pattern ``wanted``; {} without RECORD.
-
-    Paths are those of the examined system, joined to the distribution's folder of packages.
-    """
+    """Return path -> row of a RECORD's lines that match ``wanted``, {} without RECORD; paths of the examined system, whole."""
     record = read_record(distribution, where)
     lines: dict[str, None] = {}
     for m in re.finditer(wanted or r"(?m)^.", record):  # imported late: of ten thousand lines a few matter

@@ -52,10 +52,7 @@ Examine = Callable[[Host], Report]
 def rehearse(
     finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Progress, examine: Examine
 ) -> Rehearsal:
-    """Try the changes out without making them. ``report``: the one that the finding stands in.
-
-    ``examine`` looks at a host and diagnoses what it saw. Temporary folders with links are made and removed again.
-    """
+    """Try the changes out, with temporary links, unmade. ``report`` has the finding; ``examine`` looks at a host and diagnoses."""
     only_files = all(isinstance(c, FileSet) for c in changes)
     if (
         only_files and finding.cause == "module_shadowed"

@@ -400,10 +400,7 @@ WITHOUT_TEXT = frozenset((type(None), bool, int, float))
 
 
 def _walk(value: T, change: Callable[[Any, str, str], str], counting: Cleaner | None = None) -> T:
-    """Return a copy with every text changed; ``change`` is given the struct and the field that hold it.
-
-    A struct that several results share is walked once. ``counting``: counts what is replaced in it for each of them.
-    """
+    """Return a copy with texts changed (``change`` gets struct and field), shared structs once; ``counting``: for each result."""
     done: dict[int, tuple[Any, Counter[str]]] = {}
 
     def walk(item: Any, owner: Any, field: str) -> Any:

@@ -170,10 +170,7 @@ def _file(call: Call) -> str:
 
 
 def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
-    """Return a roll call's failures, and whether its child's crash is one.
-
-    If libraries failed only for lack of the driver, the functions that open them fail for the same reason.
-    """
+    """Return a roll call's failures, and whether its crash is one; functions fail with libraries that lack the driver."""
     calls = [c for c in roll.calls if call_failed(c.function, c.result) and not is_never_there(row, c.library)]
     left = [c for c in calls if not waits_for_driver(c, needing)]
     if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
@@ -301,11 +298,7 @@ def true_name(file: LibraryFile) -> str:
 
 
 def is_assembled(c: ConsumerLoad, copy: CudnnCopy) -> bool:
-    """Whether the loader finds every missing part of a copy in another folder, from the same release, and all calls
-    succeeded.
-
-    Files listed in a package's RECORD still count as missing: only its own files are known to be the right ones.
-    """
+    """Whether another folder has all missing parts of this release, and calls succeeded; files in a RECORD stay missing."""
     if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
         return False
     parts = {role: search.winner for role, search in c.parts}

@@ -145,11 +145,7 @@ def json_value(text: str) -> object:
 
 
 def toml_tables(text: str) -> dict[str, Any]:
-    """Return what a TOML file holds; nothing if it is invalid or nested too deep.
-
-    A number that is too long for Python to print counts as invalid, and so does a key of very many parts: tomllib's
-    time grows with the square of their number.
-    """
+    """Return what a TOML file holds; {} for invalid, deep or very long ones: tomllib's time grows with the square of a key's parts."""
     import tomllib  # imported late: few machines have such a file
 
     if _LONG_KEY.search(text):

@@ -82,14 +82,7 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
 def start_process(
     argv: Sequence[str], env: Mapping[str, str] | None, handles: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
-    """Start a process with three pipes (two where it also gets ``handles``), no window, no error dialogs and the system's own DLL search order.
-
-    A frozen application's SetDllDirectory reaches the processes that it starts (PyInstaller's manual, "Launching
-    external programs"), so it is undone while one starts.
-
-    Raises:
-        OSError, ValueError: the program could not be started.
-    """
+    """Start a process with pipes (two with ``handles``), without window, dialogs or our SetDllDirectory. Raises OSError, ValueError."""
     kernel32 = _kernel32()
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):

@@ -177,11 +177,7 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
 
 
 def variables_of(process: int) -> dict[str, str]:
-    """Return the variables of a running 64-bit program, names in upper case; empty if they may not be read.
-
-    They are found through its PEB: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
-    (winternl.h and the public symbols of ntdll for 64-bit Windows).
-    """
+    """Return a 64-bit program's variables in upper case, or {}, by its PEB: ProcessParameters 0x20, Environment 0x80, its size 0x3f0."""
 
     class Basic(ctypes.Structure):
         _fields_ = (("status", ctypes.c_void_p), ("peb", ctypes.c_void_p), ("rest", ctypes.c_void_p * 4))

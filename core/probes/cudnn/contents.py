@@ -67,11 +67,7 @@ def describe_library(
     until: float,
     signature: Signature = "",
 ) -> LibraryFile:
-    """Return what one file's headers and data say.
-
-    ``row``: its line in a wheel's RECORD. ``sha256`` and ``signature`` are determined with --thorough only, the
-    signature for files without a RECORD.
-    """
+    """Return what a file's headers and data say, with its ``row`` in RECORD; ``sha256``, ``signature`` (without RECORD): by --thorough."""
     path = where.join(folder, name)
     what = parse_cudnn_name(name, where.system)
     role = what.role if what else ""

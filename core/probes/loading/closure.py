@@ -354,9 +354,7 @@ class Walk:
         return not step.asked or is_asked_for(step.asked, self._setting.request, self._setting.where)
 
     def _compare_tensorrt(self) -> None:
-        """Note which of TensorRT's libraries are of another release than libnvinfer: they fit by their names, and work together in one
-        release alone. The builder opens a resource of its very release by name.
-        """
+        """Note TensorRT's libraries of another release than libnvinfer: they fit by name, but work in one release alone."""
         where = self._setting.where
         parts = {_stem(one.name): one for one in self._process.loaded.values() if TENSORRT.fullmatch(one.name)}
         main = parts.pop("libnvinfer", None)

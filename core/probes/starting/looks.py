@@ -54,9 +54,7 @@ CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
-    """Return what differs for programs of other ways of starting than this session's; each set of variables is examined
-    once.
-    """
+    """Return what differs for programs of other ways than this session's; each set of variables is examined once."""
     known = read_table("environment", EnvironmentKnowledge)
     system = request.host.system
     ours = _key(request.env, known, system)

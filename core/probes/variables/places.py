@@ -142,10 +142,7 @@ LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield a program of the working folder whose requests to a server on this machine go to a proxy.
-
-    The proxy is another machine, or nobody answers there. ``holds``: the name by which the program calls the server.
-    """
+    """Yield a program here whose requests to this machine's server go to a foreign or dead proxy. ``holds``: its name for the server."""
     given, here = env.get(contract.variable, "").strip(), working_folder(where)
     if not given or here in ("", "/", env.get("HOME", ""), env.get("USERPROFILE", "")):
         return

@@ -52,10 +52,7 @@ def _of_another_way(driver: Driver) -> bool:
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
-    """A variable would hide every GPU, but no driver could be queried (no GPU, or the driver does not start).
-
-    Where there is neither a GPU nor a driver, and no file sets it, as on a server for tests, that is a note.
-    """
+    """A variable would hide every GPU, but no driver answers; a note without GPU, driver and file, as on a server for tests."""
     driver = seen.driver
     if seen.environment is None or (driver and (driver_works(driver) or tuple(hidden_gpus(seen, driver)))):
         return

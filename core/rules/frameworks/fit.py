@@ -139,10 +139,7 @@ class TorchChoice(msgspec.Struct, frozen=True):
 
 
 def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> TorchChoice | None:
-    """Return the build that fits driver, GPU and Python: of the installed release, else of the newest that has one.
-
-    The installed release may have a build without known machine code; another release may not.
-    """
+    """Return the build for driver, GPU and Python: the installed release's, perhaps of unknown code, else the newest's."""
     mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
     rows = [r for r in framework_tables().torch if mine in r.processors]
     same = [

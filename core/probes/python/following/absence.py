@@ -96,10 +96,7 @@ class Absence:
     def lacking_part(
         self, module: str, names: Iterable[str], frame: Frame, *, by_text: bool = False
     ) -> tuple[str, str] | None:
-        """Return the module on the way through attributes that surely lacks the next one, and this one; None where there is none.
-
-        ``by_text``: others may still give it the name.
-        """
+        """Return the module on the way through attributes that surely lacks the next, and that; else None. ``by_text``: others may give it."""
         for name in names:
             its = self._found.find(module)
             if not self.is_anothers(module, its, frame) or name.startswith("__"):

@@ -179,10 +179,7 @@ class Follower:
     def import_that_opens(
         self, path: str, distribution: str, version: str, lacks: Edge | None = None
     ) -> tuple[EndedImport, str] | None:
-        """Return the end at a library whose name a followed module of its package spells, and the start that led there.
-
-        ``lacks``: what the library does not get; None for one that is lost itself.
-        """
+        """Return the end at a library that a followed module spells, and its start. ``lacks``: what it does not get; None if it is lost."""
         name = self._where.name(path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
         tops = {self._top_of(path), module_of(distribution)}

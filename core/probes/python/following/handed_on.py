@@ -14,10 +14,7 @@ from core.probes.python.text.evaluation import swallows_errors
 
 
 def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: bool = False) -> bool:
-    """Whether what a decorator puts in a function's place gives this all keywords that it gets, whatever else it does.
-
-    ``called``: the decorator is what a call of ``maker`` returns. ``places``: and all that it gets by place, as it is.
-    """
+    """Whether a decorator's stand-in gives on all keywords; with ``places`` all places, too. ``called``: ``maker`` returns the decorator."""
     if gives_back(maker, called=called) or isinstance(maker, ast.ClassDef):
         return gives_back(maker, called=called)
     its = _made_by(maker)

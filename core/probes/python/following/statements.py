@@ -128,12 +128,7 @@ class Statements:
         return True
 
     def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
-        """Look up what classes and decorators take of another package, and any statement of a module that has another text than the one
-        that it hides.
-
-        Raises:
-            Ended: a module surely lacks it.
-        """
+        """Look up what classes, decorators, or all of a module that hides another text take. Raises Ended where a module lacks it."""
         own, others_twin = frame.name.partition(".")[0], self._absence.has_twins()
         for at, defines, (first, *names) in (
             taken_at_the_margin(frame.text, start, definitions=not others_twin) if names_of else ()
@@ -437,11 +432,7 @@ class Statements:
         return True
 
     def _look_up(self, expression: ast.AST, frame: Frame) -> None:
-        """Follow names through the modules that they go through, to what the last of them should have.
-
-        Raises:
-            Ended: a module surely lacks it.
-        """
+        """Follow names through modules to what the last should have. Raises Ended where a module surely lacks it."""
         for line, (first, *names) in attribute_chains(expression) if frame.modules else ():
             if first in frame.modules and (lacking := self._absence.lacking_part(frame.modules[first], names, frame)):
                 module, name = lacking

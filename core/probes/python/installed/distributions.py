@@ -57,10 +57,7 @@ def normalise_name(name: str) -> str:
 
 
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
-    """Return the distributions in one folder of packages, duplicates included; None if it cannot be listed.
-
-    ``every`` adds those that require one of ANCHORS, those of CLIENTS, and those that another listed one requires.
-    """
+    """Return a folder's distributions, with duplicates, or None. ``every`` adds those around ANCHORS, CLIENTS and listed ones."""
     found = read_distributions(folder, where, every=every)
     return None if found is None else that_matter(found)
 
@@ -126,10 +123,7 @@ def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: boo
 
 
 def of_egg(path: str, where: Sysroot) -> tuple[Distribution, ...]:
-    """Return the only distribution of an egg, a folder or an archive on the search path; its metadata lie in EGG-INFO.
-
-    Source: https://setuptools.pypa.io/en/latest/deprecated/python_eggs.html; importlib.metadata, Lookup.
-    """
+    """Return an egg's only distribution, from EGG-INFO (https://setuptools.pypa.io/en/latest/deprecated/python_eggs.html)."""
     name, _dash, rest = where.name(path).removesuffix(".egg").partition("-")
     said, required = (_in_egg(path, f, where) for f in ("PKG-INFO", "requires.txt"))
     if not said or not name:

@@ -100,10 +100,7 @@ def _runs(text: str, line: int) -> bool:
 
 
 def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool, only: str = "") -> Loaded | None:
-    """Return the first file with whole objects that a program gives to torch.load(); None where none is seen.
-
-    ``by_word``: with ``weights_only=False``; else without that word. ``only``: the class of the objects, where one matters.
-    """
+    """Return the first whole objects that a program loads. ``by_word``: with ``weights_only=False``, else without it. ``only``: their class."""
     if "safe_globals" in text or (by_word and "weights_only" not in text):
         return None
     for file, node in _given(path, text, where, _loads_for_torch):

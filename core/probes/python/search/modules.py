@@ -119,10 +119,7 @@ class ModuleSearch:
         return {n: names for n, names in mine.items() if names is not None and names.isdisjoint(taken)}
 
     def _names_in(self, entry: SearchEntry, standard: frozenset[str]) -> frozenset[str] | None:
-        """Return what can be imported from an entry; None for an archive and where a package is installed.
-
-        A folder without ``__init__`` never wins against a module of Python.
-        """
+        """Return what an entry lets import; None for archives and packages' folders. Python's modules win over mere folders."""
         there = self._folders.names(entry.path) or ()
         if self.where.is_file(entry.path) or any(name.endswith(PACKAGE_RECORDS) for name in there):
             return None
@@ -495,11 +492,7 @@ def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tupl
 
 
 def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
-    """Return which file wins for each relevant module that exists.
-
-    A module that only a framework's start imports is relevant if that framework is installed; a second copy of the same
-    module before it is no fault.
-    """
+    """Return which file wins for each relevant module; a start's own import is relevant with its framework, an earlier copy no fault."""
     found = []
     for what in module_table().modules:
         if what.needed_by and not any(re.fullmatch(what.needed_by, d.name) for d in distributions):

@@ -78,10 +78,7 @@ class DotenvCall(NamedTuple):
 
 
 def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
-    """Return the calls that read a file of variables, outside conditions, loops and functions, in order.
-
-    Sources: the documentations of python-dotenv (load_dotenv), environs (Env.read_env) and django-environ (Env.read_env).
-    """
+    """Return calls that surely read a file of variables, in order: load_dotenv (python-dotenv), Env.read_env (environs, django-environ)."""
     if "load_dotenv" not in text and "read_env" not in text:
         return ()
     module = "environs" if "environs" in text else "environ"

@@ -317,10 +317,7 @@ def _catches(name: str, error: str) -> bool | None:
 
 
 def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | None:
-    """Return the handler that Python comes to where a module tries a name of its own that nothing binds before; None for any other.
-
-    NumPy and SciPy ask so whether their own set-up script imports them. No ``import *`` brings a name with an underscore.
-    """
+    """Return the handler for an unbound own name that a module tries, as NumPy's and SciPy's set-up scripts do; else None."""
     match node:
         case ast.Try(
             body=[ast.Expr(value=ast.Name(id=name))],

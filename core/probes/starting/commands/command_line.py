@@ -128,10 +128,7 @@ OPERATORS = ("&&", "||", ";", "|", "&")
 def python_without_shell(
     words: list[str], at: Line, state: State, ground: Ground, *, whole: bool = False
 ) -> StartedFile | None:
-    """Return the program that a command line starts where no shell reads it; for a command of a shell, what one would have started.
-
-    ``whole``: the starter takes a whole path or a bare name, and no other path (systemd.service(5)).
-    """
+    """Return what starts without a shell, or what a shell would. ``whole``: paths must be whole, or bare names (systemd.service(5))."""
     first = words[0] if words else ""
     at_home = re.match(r"(?:~|\$HOME|\$\{HOME\})(?=/)", first)
     if at_home or (whole and "/" in first[1:] and re.match(r"[\w.]", first)):

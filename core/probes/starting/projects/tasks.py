@@ -264,10 +264,7 @@ def _of_make(text: str, known: dict[str, str], depth: int = 0, done: dict[tuple[
 
 
 def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a justfile's recipes (just's manual, "Exporting Variables", "Dotenv Settings").
-
-    A variable that just was started with keeps its value over one of the file, unless dotenv-override is set.
-    """
+    """Yield a justfile's recipes; just's own variables win unless dotenv-override is set ("Exporting Variables", "Dotenv Settings")."""
     known: dict[str, str] = {}
     settings = {name: value.strip() for name, value in re.findall(r"(?m)^set[ \t]+([\w-]+)(?:[ \t]*:=(.*))?$", text)}
     files = [settings[n].strip("\"'") for n in ("dotenv-path", "dotenv-filename") if settings.get(n)]
@@ -300,11 +297,7 @@ def _of_just(text: str, known: dict[str, str]) -> str:
 
 
 def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Taskfile's commands (Task's documentation, "Environment variables" and ".env files").
-
-    A variable that Task was started with keeps its value over all of these. It reads the usual form of YAML: blocks with one member or
-    item a line.
-    """
+    """Yield a Taskfile's commands; Task's own variables win ("Environment variables", ".env files"). YAML: one member or item a line."""
     above: list[tuple[int, str]] = []
     of_task: dict[str, State] = {}
     commands: list[tuple[str, int, str]] = []

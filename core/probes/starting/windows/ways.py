@@ -53,10 +53,7 @@ def windows_ways(
     variables: tuple[Variable, ...] = (),
     apart: Callable[..., Iterator[Reached]] = in_turn,
 ) -> Iterator[Reached]:
-    """Yield every way of starting that this machine's files and its registry show.
-
-    ``registered``: what the registry starts. ``variables``: those of every scope, as the registry has them. ``apart``: runs the readers.
-    """
+    """Yield every way of starting. ``registered``, ``variables``: the registry's starts and scopes. ``apart``: runs the readers."""
     ground = replace(ground, refuses_scripts=any(one.kind == "policy" for one in registered))
     yield from apart(
         lambda: prompt_ways(ground, registered),
