@@ -33,6 +33,7 @@ HELD_OUT = {
     "23": "held_out_23",
     "24": "held_out_24",
     "25": "held_out_25",
+    "26": "held_out_26",
 }
 """The name of each held-out set -> its module."""
 
