@@ -9,11 +9,12 @@ from core.common.shell import Shell, quote, shell_command, shell_of
 from core.common.text import join_names
 from core.knowledge.releases import FaultyRelease, nvidia_package
 from core.model.facts import CudnnCopy, PythonEnvironment, Snapshot, System
-from core.model.findings import Fix
+from core.model.facts.imports import StartCode
+from core.model.findings import Evidence, Fix
 from core.model.remedies import InstallPackages
 from core.rules.snapshot_queries import python_of
 from core.rules.system_packages import reinstall_command
-from core.rules.wording import manual_fix
+from core.rules.wording import manual_fix, observation
 
 
 def python_of_environment(seen: Snapshot, prefix: str) -> str:
@@ -205,6 +206,20 @@ def without_value(system: System, name: str) -> Fix:
     return manual_fix(
         _("Remove the variable {name}, or correct its value", name=name), how_to_unset(system, name), restart="terminal"
     )
+
+
+def start_code_rows(code: StartCode, label: str, value: str) -> list[Evidence]:
+    """Return what code at an interpreter's start does, and its line."""
+    return [
+        observation(label, value, code.place),
+        *([observation(_("Line"), code.text, code.place)] if code.text else []),
+    ]
+
+
+def without_start_code(code: StartCode, title: str) -> Fix:
+    """Return how to end what code does at an interpreter's start."""
+    advice = _("Open {where}, and delete the line, or the file if it does nothing else.", where=code.place)
+    return manual_fix(title, advice, restart="program")
 
 
 def without_variable(folders: list[str]) -> Fix:

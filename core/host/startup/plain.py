@@ -126,6 +126,14 @@ def read_crontab(text: str, file: str, state: State, *, system: bool, fields: in
     return tuple(jobs)
 
 
+def text_items(found: object, *keys: str) -> list[tuple[str, str]]:
+    """Return the names and texts of a table in a document, of which the others are left out; [] where there is none."""
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    items = found.items() if isinstance(found, dict) else ()
+    return [(n, v) for n, v in items if isinstance(n, str) and isinstance(v, str)]
+
+
 def json_value(text: str) -> object:
     """Return the value of JSON with comments and trailing commas (VS Code's settings); None if it is invalid."""
     import json  # imported late: most machines have no such file

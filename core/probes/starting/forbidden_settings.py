@@ -13,13 +13,13 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import last_name, literal_text, statements_of
 from core.host.startup.plain import read_dotenv
 from core.knowledge.modules import module_of
-from core.model.facts import Distribution, PythonEnvironment, path_text
+from core.model.facts import Distribution, PythonEnvironment
 from core.probes.python.text.module_text import modules_imported
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import has_module, surely_run
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import code_of, environment_of
-from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.ways import Reached, ended_program, ended_start
 
 MOST_PROGRAMS, MOST_BYTES, MOST_MODULES = 20, 1 << 18, 40
 REQUIRES = late_pattern(r"(?im)^Requires-Dist: pydantic[-_]settings\b")
@@ -40,9 +40,7 @@ def forbidden_settings(ground: Ground) -> Iterator[Reached]:
                     home.prefix, f"Extra inputs are not permitted: {', '.join(names)}", home.executable, "file refused",
                     source=f"{place}:{line}", program=settings, command=READER,
                 )  # fmt: skip
-                yield Reached(
-                    kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
-                )
+                yield ended_program(path, home, one, ground)
                 break
 
 

@@ -15,7 +15,7 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, chain_of, is_main, statements_of
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_dotenv
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import PythonEnvironment
 from core.probes.python.following.called_code import CalledCode
 from core.probes.python.following.callees import Class, sure_calls
 from core.probes.python.following.dotted_modules import DottedModules, Module
@@ -26,7 +26,7 @@ from core.probes.python.text.evaluation import ends_with_raise
 from core.probes.python.text.module_text import modules_imported
 from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.ways import Reached, ended_program, ended_start
 
 MARK = "\ufeff"
 MISNAMED = ("{name}.txt", "env.txt", "env")
@@ -68,9 +68,7 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
                     home.prefix, says, home.executable, "file refused",
                     source=source, program=file, command=calls[0].module, refused="mark",
                 )  # fmt: skip
-            yield Reached(
-                kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
-            )
+            yield ended_program(path, home, its, ground)
 
 
 def _behind_a_mark(file: str, ground: Ground) -> frozenset[str]:

@@ -30,7 +30,6 @@ from core.common.syntax_tree import (
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_value, read_dotenv
 from core.host.startup.state import UNKNOWN
-from core.model.facts import path_text
 from core.model.facts.starting import RefusedFor
 from core.probes.python.following.callees import sure_calls
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
@@ -38,7 +37,7 @@ from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import perhaps_none, surely_run
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import MARK, environment_of
-from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.ways import Reached, ended_program, ended_start
 from core.probes.variables.secrets import LATIN_1
 from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
 
@@ -90,9 +89,7 @@ def refused_settings(ground: Ground) -> Iterator[Reached]:
                     home.prefix, refusal.says, home.executable, "file refused",
                     source=f"{path}:{refusal.line or its.line}", program=its.file, command=its.reader, refused=refusal.reason,
                 )  # fmt: skip
-                yield Reached(
-                    kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(one,)
-                )
+                yield ended_program(path, home, one, ground)
                 break
 
 

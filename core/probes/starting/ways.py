@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from core.host.startup.modulefiles import read_module
-from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
+from core.host.startup.plain import json_line, json_value, python_launches, read_assignments, text_items
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import State, fill
 from core.model.facts import Confinement, PythonEnvironment, StartedPython, StartKind, path_text
@@ -45,6 +45,11 @@ class Reached(Frozen, frozen=True, kw_only=True):
     """It does not get this session's PATH: nobody activates an environment before it."""
     before: tuple[str, ...] = ()
     """Commands of the same task that run before it, each in a shell of its own where ``text`` is."""
+
+
+def ended_program(path: str, home: PythonEnvironment, its: StartedPython, ground: Ground) -> Reached:
+    """Return the start of a program of the folder, which ends, with an environment's Python."""
+    return Reached(kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,))
 
 
 def ended_start(
@@ -183,14 +188,13 @@ def kernels_in(folders: Iterable[str], ground: Ground) -> Iterator[Kernel]:
             if text is None or not isinstance(spec, dict):
                 continue
             count += 1
-            env, argv = spec.get("env"), spec.get("argv")
-            given = ((n, v) for n, v in (env if isinstance(env, dict) else {}).items() if isinstance(v, str))
+            argv = spec.get("argv")
             yield Kernel(
                 path,
                 folder,
                 named=f"{name} {spec.get('display_name', '')}",
                 argv=tuple(a for a in (argv if isinstance(argv, list) else ()) if isinstance(a, str)),
-                variables=tuple((n, v, json_line(text, n, "env")) for n, v in given),
+                variables=tuple((n, v, json_line(text, n, "env")) for n, v in text_items(spec, "env")),
             )
 
 
@@ -245,10 +249,8 @@ def activate_conda(ground: Ground, reader: ShellReader, prefix: str) -> None:
     kept = f"{prefix}/conda-meta/state"
     if (text := ground.read(kept)) is not None:
         state.files.append(kept)
-        found = json_value(text)
-        env = found.get("env_vars") if isinstance(found, dict) else None
-        for name, value in (env if isinstance(env, dict) else {}).items():
-            if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
+        for name, value in text_items(json_value(text), "env_vars"):
+            if value != "***unset***":
                 state.export_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
     folder = f"{prefix}/etc/conda/activate.d"
     reader.read_files(*(f"{folder}/{n}" for n in ground.around.names(folder) if n.endswith(".sh")))
@@ -303,9 +305,8 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
             continue
         state = terminal.apart(path)
         for key in ("containerEnv", "remoteEnv"):
-            env = found.get(key)
-            for variable, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(variable, str) and isinstance(value, str) and not re.search(r"[/$]", value):
+            for variable, value in text_items(found, key):
+                if not re.search(r"[/$]", value):
                     state.export_variable(
                         variable, value, path, json_line(ground.read(path) or "", variable, key), "json"
                     )
@@ -357,10 +358,8 @@ def _launches(ground: Ground, terminal: State) -> Iterator[Reached]:
                 read_assignments(its, place, state, braced=True)
             elif ground.around.kind(place) == "missing" and env_file != "${workspaceFolder}/.env":
                 state.miss(place, path, json_line(text, "envFile"))
-        env = row.get("env")
-        for name, value in (env if isinstance(env, dict) else {}).items():
-            if isinstance(name, str) and isinstance(value, str):
-                state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
+        for name, value in text_items(row, "env"):
+            state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
         python = row.get("python")
         prefix = _at(python, ground) if isinstance(python, str) else ""
         if isinstance(folder := row.get("cwd"), str):

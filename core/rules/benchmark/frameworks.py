@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from core.common.i18n import _
 from core.model.facts import FrameworkRun, GpuRun, Snapshot
+from core.model.facts.loading import Mapped
 from core.model.findings import Finding
 from core.rules.benchmark.wording import folders_of, gpu_name, gpu_runs, not_as_predicted, prediction_rows, run_concerns
 from core.rules.cudnn.not_found import all_overriding
@@ -60,6 +61,29 @@ def _framework_fails(run: GpuRun, its: FrameworkRun, *, alone: bool) -> Finding:
     )
 
 
+def mixed_files(  # noqa: PLR0917 - the parts of a finding
+    seen: Snapshot, run: GpuRun, id: str, title: str, subject: str, mapped: Iterable[Mapped]
+) -> Finding:
+    """Return the finding about parts of cuDNN that a process mapped from several folders."""
+    override = any(m.origin == "LD_LIBRARY_PATH" for m in mapped)
+    return make_finding(
+        id,
+        ERROR,
+        title,
+        cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
+        why=_(
+            "The parts of cuDNN are made for each other. Mixed ones might work by chance, fail, or compute "
+            "wrong results."
+        ),
+        subject=subject,
+        evidence=[
+            *(observation(_("Mapped from"), f) for f in folders_of(mapped, seen.machine.system)),
+            *run_concerns(run),
+        ],
+        remedy=all_overriding(seen) if override else None,
+    )
+
+
 def framework_files(seen: Snapshot) -> Iterator[Finding]:
     """The framework mapped cuDNN files from two folders, or other files than the search predicts."""
     system = seen.machine.system
@@ -69,20 +93,8 @@ def framework_files(seen: Snapshot) -> Iterator[Finding]:
             folders = folders_of(parts, system)
             differ = not_as_predicted(parts, run.predicted if its.predicted else (), system)
             if len(folders) > 1:
-                override = any(m.origin == "LD_LIBRARY_PATH" for m in parts)
-                yield make_finding(
-                    "benchmark.framework-mixed-files",
-                    ERROR,
-                    _("{name} loads cuDNN's files from {n} folders.", name=its.framework, n=len(folders)),
-                    cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
-                    why=_(
-                        "The parts of cuDNN are made for each other. Mixed ones might work by chance, fail, or compute "
-                        "wrong results."
-                    ),
-                    subject=its.python,
-                    evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
-                    remedy=all_overriding(seen) if override else None,
-                )
+                title = _("{name} loads cuDNN's files from {n} folders.", name=its.framework, n=len(folders))
+                yield mixed_files(seen, run, "benchmark.framework-mixed-files", title, its.python, parts)
             elif differ:
                 yield make_finding(
                     "benchmark.framework-other-files",

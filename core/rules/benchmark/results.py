@@ -25,7 +25,6 @@ from core.rules.benchmark.wording import (
     run_concerns,
     run_subject,
 )
-from core.rules.cudnn.not_found import all_overriding
 from core.rules.wording import ERROR, GOOD, NOTE, WARNING, make_finding, observation
 
 PROGRAMS_XID = late_pattern(r"Xid \([^)]*\): (13|31|32|43|45|69)\b")
@@ -248,20 +247,8 @@ def other_files(seen: Snapshot) -> Iterator[Finding]:
                 evidence=prediction_rows(differ) + run_concerns(run),
             )
         elif len(folders) > 1:
-            override = any(m.origin == "LD_LIBRARY_PATH" for m in run.mapped)
-            yield make_finding(
-                "benchmark.mixed-files",
-                ERROR,
-                _("{named}: cuDNN's files came from {count} folders.", named=gpu_name(run), count=len(folders)),
-                cause="ld_library_path_override" if override else "mixed_cudnn_sublibraries",
-                why=_(
-                    "The parts of cuDNN are made for each other. Mixed ones might work by chance, fail, or compute "
-                    "wrong results."
-                ),
-                subject=run_subject(run),
-                evidence=[*(observation(_("Mapped from"), f) for f in folders), *run_concerns(run)],
-                remedy=all_overriding(seen) if override else None,
-            )
+            title = _("{named}: cuDNN's files came from {count} folders.", named=gpu_name(run), count=len(folders))
+            yield frameworks.mixed_files(seen, run, "benchmark.mixed-files", title, run_subject(run), run.mapped)
 
 
 def right_results(seen: Snapshot) -> Iterator[Finding]:

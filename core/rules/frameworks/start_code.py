@@ -9,8 +9,9 @@ from core.common.text import join_names
 from core.model.facts import Snapshot
 from core.model.findings import Finding
 from core.model.paths import file_name
+from core.rules.advice import start_code_rows, without_start_code
 from core.rules.frameworks.environment_view import environment_views
-from core.rules.wording import make_finding, manual_fix, observation
+from core.rules.wording import make_finding, observation
 
 NOT_FOUND = 126
 """ERROR_MOD_NOT_FOUND."""
@@ -36,7 +37,6 @@ def path_by_start_code(seen: Snapshot) -> Iterator[Finding]:
             if not lost:
                 continue
             names = join_names([file_name("windows", each) for each in lost])
-            where = code.place
             yield make_finding(
                 f"frameworks.path-by-start-code-{closure.consumer.framework.partition(' ')[0]}",
                 home.severity,
@@ -51,17 +51,12 @@ def path_by_start_code(seen: Snapshot) -> Iterator[Finding]:
                     "Python runs this code before any program of the environment. What PATH names outside of it is not searched."
                 ),
                 evidence=[
-                    observation("PATH", value, where),
-                    *([observation(_("Line"), code.text, where)] if code.text else []),
+                    *start_code_rows(code, "PATH", value),
                     *(observation(each, f"LoadLibraryExW: {NOT_FOUND}", search.prefix) for each in lost),
                     home.concerns(closure.consumer.framework),
                 ],
                 subject=code.source,
-                fix=manual_fix(
-                    _("Let {source} add to PATH instead of replacing it", source=code.source),
-                    _("Open {where}, and delete the line, or the file if it does nothing else.", where=where),
-                    restart="program",
-                ),
+                fix=without_start_code(code, _("Let {source} add to PATH instead of replacing it", source=code.source)),
             )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from core.host.startup.plain import json_line, json_value
+from core.host.startup.plain import json_line, json_value, text_items
 from core.host.startup.state import State, fill
 from core.model.facts.base import Frozen
 from core.probes.starting.commands.runners import interpreter_in
@@ -43,11 +43,9 @@ def editor_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator
         own = task | here if isinstance(here, dict) else task
         its = state.apart()
         for options in (whole.get("options"), task.get("options"), own.get("options")):
-            env = options.get("env") if isinstance(options, dict) else None
-            for name, value in (env if isinstance(env, dict) else {}).items():
-                if isinstance(name, str) and isinstance(value, str):
-                    known = _known(its, name, ground)
-                    its.export_variable(known, _filled(value, ground), path, json_line(text, name, "env"), "json")
+            for name, value in text_items(options, "env"):
+                known = _known(its, name, ground)
+                its.export_variable(known, _filled(value, ground), path, json_line(text, name, "env"), "json")
             if isinstance(options, dict) and isinstance(folder := options.get("cwd"), str):
                 its.values["PWD"] = _filled(folder, ground)
         args = own.get("args")

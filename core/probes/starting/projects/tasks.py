@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv
+from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv, text_items
 from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import StartLine
 from core.probes.starting.commands.command_line import Line, language, python_of_text
@@ -383,11 +383,8 @@ def _of_task(text: str, ground: Ground) -> str:
 
 def npm_scripts(text: str, _path: str, state: State, _ground: Ground) -> Iterator[Task]:
     """Yield the scripts of a package.json."""
-    found = json_value(text)
-    scripts = found.get("scripts") if isinstance(found, dict) else None
-    for name, command in (scripts if isinstance(scripts, dict) else {}).items():
-        if isinstance(name, str) and isinstance(command, str):
-            yield name, json_line(text, name, "scripts"), command, state.apart()
+    for name, command in text_items(json_value(text), "scripts"):
+        yield name, json_line(text, name, "scripts"), command, state.apart()
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:

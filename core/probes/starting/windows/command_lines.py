@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_line, json_value
+from core.host.startup.plain import json_line, json_value, text_items
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.programs.follow import find_named
@@ -563,11 +563,10 @@ def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 
     state.values["CONDA_PREFIX"] = prefix
     state.exported.add("CONDA_PREFIX")
     kept = join(prefix, "conda-meta", "state")
-    found = json_value(text) if (text := ground.read(kept)) is not None else None
-    env = found.get("env_vars") if isinstance(found, dict) else None
-    for name, value in (env if isinstance(env, dict) else {}).items():
-        if isinstance(name, str) and isinstance(value, str) and value != "***unset***":
-            give(state, name, value, Place(kept, json_line(text or "", name, "env_vars")), form="json")
+    text = ground.read(kept) or ""
+    for name, value in text_items(json_value(text), "env_vars"):
+        if value != "***unset***":
+            give(state, name, value, Place(kept, json_line(text, name, "env_vars")), form="json")
     hooks = join(prefix, "etc", "conda", "activate.d")
     for name in ground.around.names(hooks):
         if name.lower().endswith(".bat"):

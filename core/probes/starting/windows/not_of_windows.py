@@ -11,11 +11,11 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_main, statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import PythonEnvironment
 from core.probes.python.text.module_text import absolute_name, modules_imported
 from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.ways import Reached, ended_program, ended_start
 
 OF_LINUX = ("HOME", "USER", "LOGNAME")
 MOST_PROGRAMS, MOST_MODULES, MOST_BYTES = 20, 60, 1 << 19
@@ -39,9 +39,7 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
         asks = first_asked(path, text, home, _asked_in(absent), FILLS_VARIABLES, ground) if home else None
         if home and asks:
             its = ended_start(home.prefix, asks[0], home.executable, "not of Windows", source=asks[1], program=path)
-            yield Reached(
-                kind="script", at=path_text(path), state=ground.session(path), prefix=home.prefix, runs=(its,)
-            )
+            yield ended_program(path, home, its, ground)
 
 
 def _asked_in(absent: frozenset[str]) -> Callable[[ast.stmt], Iterator[tuple[str, int]]]:

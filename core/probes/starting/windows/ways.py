@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
-from core.host.startup.plain import json_line, json_value, python_launches, read_assignments
+from core.host.startup.plain import json_line, json_value, python_launches, read_assignments, text_items
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
@@ -131,13 +131,12 @@ def _editors(ground: Ground) -> Iterator[Reached]:
             continue
         state = ground.session(path)
         found = json_value(text)
-        env = found.get("terminal.integrated.env.windows") if isinstance(found, dict) else None
+        env = text_items(found, "terminal.integrated.env.windows")
         if path == own and not env:
             continue
-        for name, value in (env if isinstance(env, dict) else {}).items():
-            if isinstance(name, str) and isinstance(value, str):
-                filled = _filled(value, state, ground)
-                _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
+        for name, value in env:
+            filled = _filled(value, state, ground)
+            _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
         yield Reached(kind="editor", at=path, state=state)
 
 
@@ -158,10 +157,8 @@ def _launches(ground: Ground) -> Iterator[Reached]:
             and ground.around.kind(env_file) == "missing"
         ):
             state.miss(env_file, path, json_line(text, "envFile"))
-        env = row.get("env")
-        for name, value in (env if isinstance(env, dict) else {}).items():
-            if isinstance(name, str) and isinstance(value, str):
-                _give(state, name, _filled(value, state, ground), path, json_line(text, name, "env"))
+        for name, value in text_items(row, "env"):
+            _give(state, name, _filled(value, state, ground), path, json_line(text, name, "env"))
         python = row.get("python")
         named = _filled(python, state, ground) if isinstance(python, str) else ""
         way = Reached(
