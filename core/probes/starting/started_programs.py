@@ -15,6 +15,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 
 from core.common.syntax_tree import literal_text, statements_of
+from core.common.variable_names import variable_in
 from core.host.startup.plain import read_dotenv, toml_tables
 from core.host.startup.state import State, is_name
 from core.model.facts import PythonEnvironment, StartLine
@@ -77,11 +78,11 @@ TOLD_ELSEWHERE = ("CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER")
 def start_code_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the environments whose start-up code sets variables for all programs; one that is set already mostly keeps its value."""
     for python in ground.pythons:
-        for path in (f"{site}/{name}" for site in python.site_packages for name in START_CODE):
+        for path in (ground.where.join(site, name) for site in python.site_packages for name in START_CODE):
             text = ground.read_file(path)
             state = ground.session(path)
             for name, value, line in variable_lines(text or "", PathNames(path, env=ground.env)):
-                if name not in ground.env and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
+                if not variable_in(ground.env, name) and name not in TOLD_ELSEWHERE and not name.startswith(TOO_LATE):
                     state.export_variable(name, value, path, line, "python")
             if state.lines:
                 yield Reached(kind="task", at=f"{path}: python", state=state, prefix=python.prefix)
@@ -191,17 +192,18 @@ def pytest_ways(ground: Ground) -> Iterator[Reached]:
     if not ground.is_in_project or not (homes := _having("pytest", ground)):
         return
     file, settings, lines = _settings(ground)
-    root = posixpath.dirname(file) if file else ground.folder
+    paths = ground.where.path_module
+    root = paths.dirname(file) if file else ground.folder
     state = ground.session()
     if file:
         state.files.append(file)
     for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground))):
         state.export_variable(name, value, file, line, "python")
     for word in reversed(_words(settings.get("pythonpath"))):
-        add_to_sys_path(state, posixpath.normpath(posixpath.join(root, word)), file, lines.get("pythonpath", 1))
+        add_to_sys_path(state, paths.normpath(paths.join(root, word)), file, lines.get("pythonpath", 1))
     options = " ".join(_words(settings.get("addopts")))
     inserts = not re.search(r"--import-mode[= ](?:importlib|append)", options)
-    tests = [posixpath.normpath(posixpath.join(root, w)) for w in _words(settings.get("testpaths"))]
+    tests = [paths.normpath(paths.join(root, w)) for w in _words(settings.get("testpaths"))]
     _collect(tests, root, state, ground, inserts=inserts)
     if any(r.file == file or r.form == "python" for rows in state.lines.values() for r in rows):
         prefix = homes[0].prefix if len(homes) == 1 else ""
@@ -210,7 +212,8 @@ def pytest_ways(ground: Ground) -> Iterator[Reached]:
 
 def _collect(tests: list[str], root: str, state: State, ground: Ground, *, inserts: bool) -> None:
     """Take what pytest finds where it looks for tests: conftest.py is run, and its folder and that of each test is searched."""
-    named = [f"{root}/{n}" for n in ground.around.names(root) if n.startswith("test") and "." not in n]
+    join, parent = ground.where.join, ground.where.parent
+    named = [join(root, n) for n in ground.around.names(root) if n.startswith("test") and "." not in n]
     waiting = [*dict.fromkeys((root, *tests, *named))]
     seen: set[str] = set()
     while waiting and len(seen) < MOST_FOLDERS:
@@ -222,23 +225,23 @@ def _collect(tests: list[str], root: str, state: State, ground: Ground, *, inser
         own = [n for n in names if re.fullmatch(r"conftest\.py|test_\w*\.py|\w+_test\.py", n)]
         if own and inserts:
             top = folder
-            while ground.around.kind(f"{top}/__init__.py") == "file" and top != "/":
-                top = posixpath.dirname(top)
+            while ground.around.kind(join(top, "__init__.py")) == "file" and parent(top) != top:
+                top = parent(top)
             if top != ground.folder:  # a program that is started here searches it, too
-                add_to_sys_path(state, top, f"{folder}/{own[0]}", 1)
+                add_to_sys_path(state, top, join(folder, own[0]), 1)
         if "conftest.py" in own:
-            path = f"{folder}/conftest.py"
+            path = join(folder, "conftest.py")
             state.files.append(path)
             _run(ground.read(path) or "", path, state, ground)
         if folder != root:
-            waiting += [f"{folder}/{n}" for n in names if "." not in n and not n.startswith("_")]
+            waiting += [join(folder, n) for n in names if "." not in n and not n.startswith("_")]
 
 
 def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]]:
     """Return pytest's own settings for the working folder: the file, the settings, and the line of each."""
     for folder in folders_upward(ground.folder):
         for name, section in INI_FILES:
-            path = f"{folder}/{name}"
+            path = ground.where.join(folder, name)
             text = ground.read_file(path)
             if text is None:
                 continue
@@ -250,7 +253,7 @@ def _settings(ground: Ground) -> tuple[str, Mapping[str, object], dict[str, int]
                 return path, {k: v for k, (v, _n) in rows.items()}, {k: n for k, (_v, n) in rows.items()}
             elif name in ("pytest.ini", ".pytest.ini"):
                 return path, {}, {}
-        if ground.around.kind(f"{folder}/.git") != "missing":
+        if ground.around.kind(ground.where.join(folder, ".git")) != "missing":
             break  # a project's own folder
     return "", {}, {}
 

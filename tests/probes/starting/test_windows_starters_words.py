@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import PythonEnvironment, RegisteredStart
+from core.probes.python.search.search_path import SYS_PATH
 from core.probes.starting.machine import ground_of
 from core.probes.starting.windows.ways import windows_ways
 from core.probes.sysroot import sysroot_of
@@ -305,6 +306,33 @@ def test_what_ipython_and_flask_read_counts_on_windows(machine: Path) -> None:
     ground = replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,))
     seen = {w.kind: w.at for w in windows_ways(ground) if w.state.values.get("CUDA_VISIBLE_DEVICES") == "-1"}
     assert seen == {"ipython": start, "task": PROJECT + r"\.flaskenv: flask"}
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pytest.ini", "[pytest]\npythonpath = ../old/Lib/site-packages\n"),
+        ("pyproject.toml", '[tool.pytest.ini_options]\npythonpath = ["../old/Lib/site-packages"]\n'),
+    ],
+)
+def test_what_pytest_searches_on_windows(machine: Path, name: str, text: str) -> None:
+    put(machine, rf"{ML.site_packages[0]}\pytest\__init__.py", "")
+    put(machine, rf"{PROJECT}\{name}", text)
+    put(machine, PROJECT + r"\tests\test_train.py", "import torch\n")
+    its = request(machine, system="windows", env=ENV)
+    ground = replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,))
+    (way,) = [w for w in windows_ways(ground) if w.at.endswith(": pytest")]
+    assert way.state.values[SYS_PATH].split(";") == [PROJECT + r"\tests", r"C:\old\Lib\site-packages"]
+    assert (way.at, way.prefix) == (rf"{PROJECT}\{name}: pytest", ML.prefix)
+
+
+def test_what_sitecustomize_sets_on_windows(machine: Path) -> None:
+    file = rf"{ML.site_packages[0]}\sitecustomize.py"
+    put(machine, file, "import os\nos.environ['HF_HOME'] = 'K:\\\\hf'\nos.environ['PATH'] = 'C:\\\\none'\n")
+    its = request(machine, system="windows", env=ENV)
+    ground = replace(ground_of(its, sysroot_of(its.host), PROJECT), pythons=(ML,))
+    (way,) = [w for w in windows_ways(ground) if w.at == f"{file}: python"]
+    assert (way.state.values["HF_HOME"], [*way.state.lines]) == (r"K:\hf", ["HF_HOME"])
 
 
 def test_a_script_in_the_startup_folder_is_opened_by_the_launcher(machine: Path) -> None:

@@ -23,7 +23,7 @@ from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.opened_files import files_opened_in_vain
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.refused_settings import refused_settings
-from core.probes.starting.started_programs import flask_ways, ipython_ways
+from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
 from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place, give
@@ -75,6 +75,8 @@ def windows_ways(
         lambda: double_click_ways(ground, registered),
         lambda: ipython_ways(ground),
         lambda: flask_ways(ground),
+        lambda: pytest_ways(ground),
+        lambda: start_code_ways(ground),
         lambda: misnamed_settings(ground),
         lambda: refused_settings(ground),
         lambda: forbidden_settings(ground),
