@@ -131,6 +131,30 @@ def test_a_program_that_starts_a_python_without_what_its_script_imports(machine:
     assert (run.lacks, run.seems, run.sure) == (("torch",), r"C:\ml", True)
 
 
+@pytest.mark.parametrize("folder", [".venv", "other"])
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("pyproject.toml", '[tool.poe.tasks]\ntrain = "python train.py"\n'),
+        ("pyproject.toml", '[tool.taskipy.tasks]\ntrain = { cmd = "python train.py" }\n'),
+        ("pyproject.toml", '[tool.pdm.scripts]\ntrain = { cmd = "python train.py" }\n'),
+        ("hatch.toml", '[envs.default]\npath = ".venv"\n[envs.default.scripts]\ntrain = "python train.py"\n'),
+    ],
+)
+def test_a_task_of_the_projects_own_file(machine: Path, name: str, text: str, folder: str) -> None:
+    """It runs in .venv, or by PATH where there is none; which environment has the package, the way tells."""
+    put(machine, rf"C:\project\{folder}\Scripts\python.exe")
+    put(machine, rf"C:\project\{folder}\pyvenv.cfg", "home = C:\\Python311\nversion = 3.11.9\n")
+    put(machine, r"C:\tools\Scripts\python.exe")
+    put(machine, rf"C:\project\{name}", text)
+    its = request(machine, system="windows", env={**ENV, "Path": r"C:\tools\Scripts;C:\Windows\System32"})
+    found = list(launching_ways(replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(ML,))))
+    python = r"C:\project\.venv" if folder == ".venv" else r"C:\tools"
+    assert [(w.at, [(r.path, r.lacks, r.seems) for r in w.runs]) for w in found] == [
+        (rf"C:\project\{name}: train", [(rf"{python}\Scripts\python.exe", ("torch",), r"C:\ml")])
+    ]
+
+
 @pytest.mark.parametrize(
     ("interpreter", "lacks"), [("../tools/Scripts/python.exe", ("torch",)), (PYTHON.replace("\\", "/"), ())]
 )

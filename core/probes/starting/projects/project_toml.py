@@ -6,7 +6,6 @@ Hatch ("Environment configuration"), taskipy (its README).
 
 from __future__ import annotations
 
-import posixpath
 import re
 from collections.abc import Iterator, Mapping
 
@@ -14,7 +13,7 @@ import msgspec
 
 from core.host.startup.plain import read_assignments, toml_tables
 from core.host.startup.state import State, fill, is_name
-from core.probes.starting.commands.runners import RUNNERS, environment_of_project
+from core.probes.starting.commands.runners import RUNNERS, environment_of_project, interpreter_in
 from core.probes.starting.machine import Ground
 
 
@@ -54,7 +53,7 @@ def _hatch(whole: Mapping[str, object], name: str, ground: Ground) -> Iterator[K
             continue
         at = (*HATCH[name], env)
         path = told.get("path") or (default.get("path") if env == "default" else None) or ".venv"
-        prefix = posixpath.join(ground.folder, path) if isinstance(path, str) else ""
+        prefix = ground.where.join(ground.folder, path) if isinstance(path, str) else ""
         inherited = () if env == "default" or told.get("detached") else ((*HATCH[name], "default", "env-vars"),)
         yield Keeper(at, "scripts", prefix, shared=(("env-vars",),), above=inherited)
 
@@ -81,18 +80,20 @@ def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[T
 
 
 def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
-    if not any(k.tasks in text for k in keepers) and posixpath.basename(path) not in HATCH:
+    name, paths = ground.where.name(path), ground.where.path_module
+    if not any(k.tasks in text for k in keepers) and name not in HATCH:
         return
     whole = toml_tables(text)
-    name = posixpath.basename(path)
     for keeper in (*keepers, *(_hatch(whole, name, ground) if name in HATCH else ())):
         table = _inner(whole, keeper.at)
         for task, told in _inner(table, (keeper.tasks,)).items():
             its = state.apart()
-            prefix = posixpath.join(ground.folder, keeper.prefix)
+            prefix = paths.normpath(paths.join(ground.folder, keeper.prefix))
             if keeper.runner:
                 prefix = environment_of_project(RUNNERS[keeper.runner], {}, its, ground) or prefix
-            its.values["PATH"] = f"{prefix}/bin:{its.values.get('PATH', '')}"
+            commands = paths.dirname(interpreter_in(prefix, ground))
+            searched = next((n for n in its.values if n.upper() == "PATH"), "PATH")
+            its.values[searched] = its.separator.join((commands, its.values.get(searched, "")))
             for place in keeper.above:
                 _give(its, _inner(whole, place), text, path, _section(text, place))
             for place in keeper.shared:
@@ -103,7 +104,7 @@ def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Ke
             if isinstance(told, Mapping):
                 command = next((c for k in COMMANDS if isinstance(c := told.get(k), str)), "")
                 for file in [f for k in ENV_FILES if isinstance(f := told.get(k), str)]:
-                    _read(posixpath.normpath(posixpath.join(ground.folder, file)), its, ground)
+                    _read(paths.normpath(paths.join(ground.folder, file)), its, ground)
                 _give(its, told.get("env"), text, path, line)
             if command and task != "_":
                 yield task, line, command, its

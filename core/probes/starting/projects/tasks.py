@@ -466,14 +466,14 @@ TASK_FILES: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("justfile", "Justfile", ".justfile"), _just),
     (("package.json",), npm_scripts),
     (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
+    (("pyproject.toml",), pyproject_tasks),
+    (("hatch.toml",), hatch_tasks),
 )
 """Files with tasks that are read on every system, the first of each row that is there."""
 _OF_LINUX: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("Procfile",), _procfile),
     (("dvc.yaml",), _dvc),
-    (("pyproject.toml",), pyproject_tasks),
     (("pixi.toml",), pixi_tasks),
-    (("hatch.toml",), hatch_tasks),
     (("tox.ini",), _tox),
     (("Snakefile", "workflow/Snakefile"), _snakemake),
     (("tasks.py",), invoke_tasks),
