@@ -211,7 +211,10 @@ def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -
         why = _("torchrun sets it for the programs that it starts. Without torchrun the program ends at this line.")
         return title, why, manual_fix(_("Start the program with torchrun"), "torchrun --nproc-per-node=1 ...")
     where = one.program or _("this session")
-    why = _("{where} sets it, which services and jobs of cron do not read. The program ends at this line.", where=where)
+    why = _("{where} sets it, which is not read here. The program ends at this line.", where=where)
+    if one.program.endswith(".env") and start.kind == "script":
+        read = _("Let the shell hand on what is in {file}, or read it by python-dotenv", file=one.program)
+        return title, why, manual_fix(read, f"set -a; . {quote(one.program)}; set +a")
     value = f"{one.name}=..."
     if home.seen.machine.system == "windows":
         for_all = _("Let this person's account start it, or set {name} for the whole machine", name=one.name)

@@ -35,6 +35,8 @@ OF_A_VARIABLE = ("environment.contract-",)
 MOST_LINES = 4
 """Maximum number of lines of start-up files shown as evidence in a finding."""
 
+USUAL_NAMES = ("config", "settings", "init.", "rc.")
+"""Files that many tools have: their folder tells which."""
 WAY_WORDS: dict[StartKind, str] = {
     "login": N_("login shells ({at})"),
     "terminal": N_("terminals ({at})"),
@@ -74,8 +76,12 @@ def _way_words(start: Start) -> str:
     elif start.kind == "editor" and start.argv:
         return _("programs that the editor runs ({at})", at=re.split(r"[/\\]", at)[-1])
     if start.kind in ("service", "launcher", "script", "task"):
-        parts = re.split(r"[/\\]", at)
-        at = "/".join(parts[-2 if parts[-1].startswith("config: ") else -1 :])  # i3's file has no name of its own
+        place, mark, name = at.partition(": ")
+        parts = re.split(r"[/\\]", place)
+        file = "/".join(parts[-2 if parts[-1].startswith(USUAL_NAMES) else -1 :])
+        if line := re.fullmatch(r"line (\d+)", name):
+            return _("the command in line {line} of {file}", line=line[1], file=file)
+        at = f"{file}{mark}{name}"
     return _(WAY_WORDS[start.kind], at=at)
 
 

@@ -266,6 +266,19 @@ def test_the_words_of_every_kind() -> None:
     assert "{" not in words
 
 
+@pytest.mark.parametrize(
+    ("at", "words"),
+    [
+        ("/h/.config/waybar/config.jsonc: line 8", "the command in line 8 of waybar/config.jsonc"),
+        ("/h/work/src/app/Main.java: line 2", "the command in line 2 of Main.java"),
+        ("/h/.config/waybar/config.jsonc: custom/gpu", "the launcher waybar/config.jsonc: custom/gpu"),
+    ],
+)
+def test_a_command_of_a_file_is_told_with_its_line(at: str, words: str) -> None:
+    its = replace(start("launcher:x"), at=at)
+    assert way_words(replace(linux(), starts=(its,)), (its.id,)) == words
+
+
 def test_variables_of_the_loader_are_compared_together_and_others_alone() -> None:
     seen = two_worlds({}, {"LD_LIBRARY_PATH": "/b", "LD_PRELOAD": "/c.so", "HF_HOME": "/h"})
     (look,) = seen.start_looks or ()

@@ -520,7 +520,7 @@ def test_a_name_that_path_does_not_have():
             ("to which C:\\p\\run.bat:2 leads", "quotation marks", 'set "PYTHONPATH=C:\\libs"'),
         ),
         ("batch in UTF-8", None, "C:\\Müller", ("C:\\Müller", "code page", "chcp 65001")),
-        ("variable not set", None, "HF_TOKEN", ("HF_TOKEN", "which services and jobs of cron do not read", "setx /M HF_TOKEN")),
+        ("variable not set", None, "HF_TOKEN", ("HF_TOKEN", "which is not read here", "setx /M HF_TOKEN")),
         ("not of this account", None, "tools", ("tools", "another account", "SystemPropertiesAdvanced")),
     ],
 )  # fmt: skip

@@ -28,7 +28,7 @@ def described(text: str, name: str) -> Described | None:
     """Return what a file of this name describes; None if its form is unknown or broken."""
     ending = name.rpartition(".")[2]
     try:
-        if ending == "json":
+        if ending in ("json", "jsonc", "sublime-project", "sublime-build"):
             return _plain(json_value(text), 0)
         if ending == "toml":
             return _plain(toml_tables(text), 0)

@@ -32,6 +32,11 @@ MARK = "\ufeff"
 MISNAMED = ("{name}.txt", "env.txt", "env")
 """What stands in the place of ".env", the likeliest first."""
 MOST_PROGRAMS, MOST_BYTES, MOST_SOURCE = 20, 1 << 18, 4 << 20
+MOST_FILES = 60
+READS_BY_ITSELF = late_pattern(r"\.vscode|\.idea|\.envrc|Pipfile|Procfile|(?:docker-)?compose\.ya?ml|\.?mise\.toml")
+"""Files and folders of what reads ``.env`` without being told to."""
+TELLS_ABOUT = (".md", ".rst", ".txt", ".example", ".sample", ".template")
+_READS_VARIABLES = late_pattern(r"dotenv|\.env\b(?!\.)|env[_-]?file|environs|decouple|BaseSettings|read_env|docker")
 _SETS = late_pattern(r"environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault)|putenv")
 """After this, reading does not show which variables a program has."""
 
@@ -40,11 +45,13 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
     """Yield the programs of the working folder that need a variable which such a file beside them sets, and nothing else."""
     if not ground.is_in_project:
         return
-    join = ground.where.join
+    join, one_unread = ground.where.join, _is_unread(ground)
     for path in (join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, MOST_BYTES) or ""
         calls = dotenv_calls(text, path) or decouple_calls(text)
         file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
+        if not calls and one_unread:
+            yield from _unread(path, text, ground)
         if not file or _SETS.search(text):
             continue
         if _is_there(file, searched=not calls[0].file, ground=ground):
@@ -69,6 +76,29 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
                     source=source, program=file, command=calls[0].module, refused="mark",
                 )  # fmt: skip
             yield ended_program(path, home, its, ground)
+
+
+def _is_unread(ground: Ground) -> bool:
+    """Whether nothing in the working folder reads its ``.env``: no program, no tool's file that names it, no editor that reads it by itself."""
+    names = ground.around.names(ground.folder)
+    if ".env" not in names or ground.where.system == "windows" or any(map(READS_BY_ITSELF.fullmatch, names)):
+        return False
+    files = [
+        n for n in names if n != ".env" and not n.endswith(TELLS_ABOUT) and n not in (".gitignore", ".dockerignore")
+    ]
+    texts = (ground.read_file(ground.where.join(ground.folder, n)) or "" for n in files[:MOST_FILES])
+    return len(files) <= MOST_FILES and not any(_READS_VARIABLES.search(text) for text in texts)
+
+
+def _unread(path: str, text: str, ground: Ground) -> Iterator[Reached]:
+    """Yield a program that needs a variable which only the folder's ``.env`` sets."""
+    file = ground.where.join(ground.folder, ".env")
+    absent = frozenset() if _SETS.search(text) else _set_by(file, ground)
+    home = environment_of(text, "os", ground) if absent else None
+    if home and (asked := _asked(path, text, absent, home, ground)):
+        source = f"{path}:{asked[1]}"
+        its = ended_start(home.prefix, asked[0], home.executable, "variable not set", source=source, program=file)
+        yield ended_program(path, home, its, ground)
 
 
 def _behind_a_mark(file: str, ground: Ground) -> frozenset[str]:

@@ -28,6 +28,7 @@ from core.probes.starting.machine import Ground, ground_of
 from core.probes.starting.misnamed_settings import misnamed_settings
 from core.probes.starting.opened_files import files_opened_in_vain
 from core.probes.starting.own_settings import own_settings_ways
+from core.probes.starting.projects.any_file import any_file_ways
 from core.probes.starting.projects.chosen_pythons import chosen_python_ways
 from core.probes.starting.projects.described_programs import described_ways
 from core.probes.starting.projects.folders import folder_ways
@@ -35,7 +36,6 @@ from core.probes.starting.projects.images import image_ways
 from core.probes.starting.projects.named_notebooks import named_notebook_ways
 from core.probes.starting.projects.promised_programs import with_promised_programs
 from core.probes.starting.projects.tasks import task_ways
-from core.probes.starting.projects.tool_commands import tool_ways
 from core.probes.starting.projects.uv_runs import saved_python_ways, uv_ways
 from core.probes.starting.pythons import pythons_of
 from core.probes.starting.refused_settings import refused_settings
@@ -151,7 +151,7 @@ def _ways(ground: Ground, request: ProbeRequest) -> Iterator[Reached]:
         lambda: multiplexer_ways(ground, terminal),
         lambda: module_ways(ground, terminal),
         lambda: launcher_ways(ground, desktop),
-        lambda: tool_ways(ground, desktop),
+        lambda: any_file_ways(ground, desktop),
         lambda: script_ways(ground, request.programs),
         lambda: condor_ways(ground),
         lambda: first_line_ways(ground),

@@ -4,7 +4,7 @@ Most were written by hand, and by editors that add what nobody sees. In quotatio
 has by accident; PowerShell writes UTF-16, and Notepad can put a mark before UTF-8. JSON, TOML and INI are given to Python's own readers.
 
 Sources: RFC 8259, section 7; TOML's specification, "String"; YAML 1.2.2, section 5.7; configparser's documentation, "Interpolation of values";
-python-dotenv's main.py; python-decouple's RepositoryEnv.
+python-dotenv's main.py; python-decouple's RepositoryEnv; OmegaConf's "Resolvers".
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ from core.probes.variables.secrets import LATIN_1
 from core.probes.variables.unreadable_files import TAB_REFUSED, tab_that_indents
 
 MOST_PROGRAMS, MOST_BYTES, MOST_TEXT = 40, 1 << 20, 1 << 18
-READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple|ultralytics")
+READS = late_pattern(r"\bjson\b|toml|\byaml\b|configparser|dotenv|environs|decouple|ultralytics|OmegaConf")
 WRITES = late_pattern(r"\bopen\([^\n)]{0,200}[\"'][wax]b?\+?[\"']|\.write_(?:text|bytes)\(|json\.dump\(|\.dump\(")
 """A program that may make its file first."""
 YAMLS = ("safe_load", "load", "full_load", "unsafe_load")
@@ -82,6 +82,7 @@ def refused_settings(ground: Ground) -> Iterator[Reached]:
             data = ground.where.read(its.file, MOST_BYTES + 1)
             refusal = _refusal(its, data, text) if data and len(data) <= MOST_BYTES else None
             refusal = refusal or (_miscast(text, its.file, ground) if its.reader == "decouple" else None)
+            refusal = refusal or (_unset(data or b"", text, ground) if its.reader == "omegaconf" else None)
             refusal = refusal or (_unsendable(text, its.file, ground) if its.reader == "dotenv" else None)
             home = environment_of(text, its.reader, ground) if refusal else None
             if refusal and home:
@@ -146,12 +147,14 @@ def _lost_data(text: str, ground: Ground) -> Iterator[Read]:
 
 def _reader(call: ast.Call, parsers: set[str]) -> tuple[str, ast.expr | None]:
     """Return the package that reads settings in a call, and what it reads; empty for any other call."""
-    source = argument(call, "stream", 0) or argument(call, "filenames")
+    source = argument(call, "stream", 0) or argument(call, "filenames") or argument(call, "file_")
     match chain_of(call.func):
         case ("json" | "tomllib" | "tomli" | "toml" as module, "load" | "loads"):
             return module, source
         case ("yaml", name) if name in YAMLS:
             return "yaml", source
+        case ("OmegaConf", "load") | ("omegaconf", "OmegaConf", "load"):
+            return "omegaconf", source
         case (name, "read") if name in parsers:
             return "configparser", source
     return "", None
@@ -195,7 +198,7 @@ def _refusal(its: Read, data: bytes, text: str) -> Refusal | None:
         marked = data.startswith(MARKS)
         return Refusal(str(e), "mark" if marked else "") if marked or its.encoding else None
     match its.reader:
-        case "dotenv" | "environs" | "decouple":
+        case "dotenv" | "environs" | "decouple" | "omegaconf":
             return None
         case "ultralytics":
             return Refusal("images not found: datasets_dir is not there")
@@ -234,6 +237,24 @@ def _is_read(loads: Callable[[Any], object], told: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+RESOLVES = late_pattern(r"\bresolve[ \t]*=[ \t]*True\b|\bOmegaConf\.resolve\(|\binstantiate\(")
+FILLS = late_pattern(r"environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault)|putenv|dotenv|clear_resolver")
+_OF_ENVIRONMENT = late_pattern(r"(?m)^[ \t]*+(?:- )?(?:([\w.-]+)[ \t]*+:)?[^#\n]*?\$\{oc\.env:(\w+)\}")
+
+
+def _unset(data: bytes, text: str, ground: Ground) -> Refusal | None:
+    """Return the variable without a default that a value of settings asks for, which is not set, where a program takes that value.
+
+    Source: https://omegaconf.readthedocs.io/en/2.3_branch/custom_resolvers.html#oc-env.
+    """
+    for found in _OF_ENVIRONMENT.finditer(data.decode("utf-8", "replace")) if not FILLS.search(text) else ():
+        key, name = re.escape(found[1] or ""), found[2]
+        taken = RESOLVES.search(text) or (key and re.search(rf"\.{key}\b|[\"'](?:[\w.]*\.)?{key}[\"']", text))
+        if taken and not variable_in(ground.env, name):
+            return Refusal(f"Environment variable '{name}' not found")
+    return None
 
 
 CASTS: dict[str, Callable[[str], object]] = {"int": int, "float": float}

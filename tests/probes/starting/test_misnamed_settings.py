@@ -110,3 +110,26 @@ def test_a_variable_that_is_set_elsewhere(
         (tmp_path / "work" / file).write_text(content, encoding="utf-8")
     here = replace(ground(tmp_path), env=env, folder=str(tmp_path / "work"), pythons=(environment,))
     assert list(misnamed_settings(here)) == []
+
+
+UNREAD: dict[str, tuple[str, dict[str, str], bool]] = {
+    "nothing reads it": ("os.environ['OPENAI_API_KEY']", {}, True),
+    "it stands in a text for people": ("os.path.join(os.environ.get('OPENAI_API_KEY'), 'a')", {"README.md": "cp .env.example .env\n"}, True),
+    "a makefile reads it": ("os.environ['OPENAI_API_KEY']", {"Makefile": "include .env\nexport\n"}, False),
+    "an editor reads it": ("os.environ['OPENAI_API_KEY']", {".vscode/settings.json": "{}"}, False),
+    "a module of the program reads it": ("os.environ['OPENAI_API_KEY']", {"own.py": "from dotenv import load_dotenv\n"}, False),
+    "direnv reads it": ("os.environ['OPENAI_API_KEY']", {".envrc": "dotenv\n"}, False),
+    "the program has another value": ("os.environ.get('OPENAI_API_KEY', 'a')", {}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNREAD)
+def test_a_file_of_variables_that_nothing_reads(name: str, tmp_path: Path, environment: PythonEnvironment) -> None:
+    asks, files, told = UNREAD[name]
+    for file, content in {"chat.py": f"import os\n{asks}\n", ".env": "OPENAI_API_KEY=a\n", **files}.items():
+        (tmp_path / "work" / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "work" / file).write_text(content, encoding="utf-8")
+    here = replace(ground(tmp_path), env={}, folder=str(tmp_path / "work"), pythons=(environment,))
+    runs = [(one.fault, one.name, one.source, one.program) for way in misnamed_settings(here) for one in way.runs]
+    work = tmp_path / "work"
+    assert runs == [("variable not set", "OPENAI_API_KEY", f"{work}/chat.py:2", f"{work}/.env")] * told

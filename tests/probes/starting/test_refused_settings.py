@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 import sys
@@ -43,6 +44,14 @@ def load_dotenv():
         name, _, value = row.strip().partition("=")
         os.environ.setdefault(name, value.strip('"'))
 """
+OMEGACONF = r"""
+import os, re
+
+class OmegaConf:
+    load = staticmethod(lambda path: open(path).read())
+    resolve = staticmethod(lambda told: re.sub(r"\$\{oc\.env:(\w+)(?:,([^}]*))?\}", lambda m: m[2] or os.environ[m[1]], told))
+"""
+OMEGA = "from omegaconf import OmegaConf\nsettings = OmegaConf.load('config.yaml')\nOmegaConf.resolve(settings)\n"
 ASKS = (
     "import os\nimport urllib.request\nfrom dotenv import load_dotenv\nload_dotenv()\nkey = os.environ['API_KEY']{more}\ntry:\n"
     "    urllib.request.urlopen(urllib.request.Request('http://127.0.0.1:9', headers={{'{head}': f'Bearer {{key}}'}}))\nexcept OSError:\n    pass\n"
@@ -58,6 +67,10 @@ CASES: dict[str, tuple[str, str, bytes, int, str]] = {
     "a key in straight ones": (ASK, ".env", b'API_KEY="sk-0"\n', 0, ""),
     "a key that is made plain": (ASKS.format(more=".encode('ascii', 'ignore').decode()", head="Authorization"), ".env", CURLY, 0, ""),
     "a key that nobody sends": ("import os\nimport urllib.request\nfrom dotenv import load_dotenv\nload_dotenv()\nkey = os.environ['API_KEY']\n", ".env", CURLY, 0, ""),
+    "a variable that is not set": (OMEGA, "config.yaml", b"a: 1\ndata:\n  root: ${oc.env:NOWHERE}/images\n", 2, ""),
+    "a variable with a default": (OMEGA, "config.yaml", b"root: ${oc.env:NOWHERE,/data}/images\n", 0, ""),
+    "a variable that is set": (OMEGA, "config.yaml", b"root: ${oc.env:PATH}\n", 0, ""),
+    "a variable of a value that nobody takes": (OMEGA.replace("OmegaConf.resolve(settings)", "print(settings)"), "config.yaml", b"root: ${oc.env:NOWHERE}\n", 0, ""),
     "a path of Windows": (JSON, "config.json", PATH.encode(), 3, "backslash"),
     "a path in a function": (IN_MAIN, "config.json", PATH.encode(), 5, "backslash"),
     "a mark before UTF-8": (JSON, "config.json", '{"a": 1}'.encode("utf-8-sig"), 3, "mark"),
@@ -90,6 +103,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> PythonEnvironment:
     site = next(prefix.glob("lib/python3*/site-packages"))
     (site / "decouple.py").write_text(DECOUPLES)
     (site / "dotenv.py").write_text(DOTENV)
+    (site / "omegaconf.py").write_text(OMEGACONF)
     shutil.copytree(Path(yaml.__file__).parent, site / "yaml")
     return PythonEnvironment(
         prefix=str(prefix), executable=str(prefix / "bin/python"), kind="venv", version="3.11.2", architecture="x86_64", site_packages=(str(site),)
@@ -103,7 +117,9 @@ def test_a_file_that_its_reader_refuses(case: str, environment: PythonEnvironmen
     (tmp_path / name).write_bytes(data)
     ran = subprocess.run([environment.executable, "main.py"], cwd=tmp_path, capture_output=True, check=False)
     assert bool(ran.returncode) == bool(line), ran.stderr.decode()
-    its = replace(ground(Path(environment.prefix).parent), folder=str(tmp_path), pythons=(environment,))
+    its = replace(
+        ground(Path(environment.prefix).parent), folder=str(tmp_path), pythons=(environment,), env=dict(os.environ)
+    )
     runs = [one for way in refused_settings(its) for one in way.runs]
     assert [(r.source, r.program, r.refused) for r in runs] == (
         [(f"{tmp_path}/main.py:{line}", f"{tmp_path}/{name}", reason)] if line else []

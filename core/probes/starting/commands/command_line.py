@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import read_assignments
+from core.host.startup.plain import json_value, read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.host.startup.syntax import SHELL_NAMES
@@ -41,6 +41,11 @@ OF_A_START = 2
 MOST_COMMANDS = 80
 """Commands of one script that are followed, from its end; the last one that starts a Python counts, else the last program."""
 PYTHON = late_pattern(r"python[\d.]*$|pypy[\d.]*$")
+INTERPRETERS = late_pattern(
+    r"(?:node|nodejs|bun|deno|php[\d.]*|ruby[\d.]*|perl[\d.]*|lua[\d.]*|Rscript|julia|ts-node|tsx)$"
+)
+"""Programs that run a program of the person in another language, which may start a Python."""
+OTHER_CODE = (".js", ".mjs", ".cjs", ".ts", ".php", ".rb", ".pl", ".lua")
 LAUNCHERS = frozenset(
     ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
      "panel", "solara", "celery", "flask", "kernprof", "scalene", "memray", "horovodrun", "marimo", "viztracer", "py-spy", "pytest", "py.test")
@@ -190,6 +195,8 @@ def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
         elif name == "ros2" and words[1:2] == ["run"] and len(words) > 3:  # the file that colcon installed
             node = posixpath.join(ground.here(state), "install", words[2], "lib", words[2], words[3])
             words = [node, *words[4:]] if ground.where.is_file(node) else []
+        elif name in ("npm", "yarn", "pnpm") and (script := _script_of_npm(words, state, ground)):
+            return _text(script, at, state, ground, depth + 1)
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
@@ -198,6 +205,15 @@ def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
                 _read_by_itself(words, at, state, ground)
             return ended
     return None
+
+
+def _script_of_npm(words: list[str], state: State, ground: Ground) -> str:
+    """Return the script of package.json that a command runs (npm's documentation, "npm run" and "npm start"); empty for none."""
+    name = words[2] if words[1:2] == ["run"] and len(words) > 2 else words[1] if len(words) > 1 else ""
+    whole = json_value(ground.read(state.place("package.json")) or "")
+    scripts = whole.get("scripts") if isinstance(whole, dict) else None
+    its = scripts.get(name) if isinstance(scripts, dict) else None
+    return its if isinstance(its, str) else ""
 
 
 def _by_manager(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:
@@ -304,7 +320,9 @@ def _text(  # noqa: PLR0917 - what a shell is given
     return _read(text, at.file, state, ground, depth, name=name, line=at.number, shell=shell, knows_conda=knows_conda)
 
 
-def _program(words: list[str], state: State, ground: Ground, depth: int, *, script: str = "") -> StartedFile | None:
+def _program(  # noqa: C901, PLR0912 - one case per kind of file
+    words: list[str], state: State, ground: Ground, depth: int, *, script: str = ""
+) -> StartedFile | None:
     """Follow a program: an executable is the result, a script is read; ``script``: the language of the shell that was told to read it."""
     if UNKNOWN in words[0] or depth >= MOST_STEPS:
         return None
@@ -315,10 +333,14 @@ def _program(words: list[str], state: State, ground: Ground, depth: int, *, scri
     head = where.read(path, 256) or b""
     if head.startswith(b"\x7fELF"):
         python = PYTHON.match(posixpath.basename(path))
-        return python_started(path, words, state, ground) if python else StartedFile(path, "")
+        if python:
+            return python_started(path, words, state, ground)
+        return StartedFile(path, "", arguments=tuple(words[1:]) if INTERPRETERS.match(posixpath.basename(path)) else ())
     first = head.partition(b"\n")[0].decode("utf-8", "replace")
     if PYTHON.match(posixpath.basename(path)):
         return _shim(path, words, first, state, ground, depth)
+    if not script and path.endswith(OTHER_CODE) and not head.startswith(b"#!"):
+        return StartedFile(path, "", arguments=(path,))
     if head.startswith(b"#!") and not script:
         starts = words_of(first[2:])
         if starts and posixpath.basename(starts[0]) == "env":
@@ -351,6 +373,8 @@ def _searched(state: State) -> str:
 
 def _absent(words: list[str], state: State) -> StartedFile | None:
     """Return the Python that a command names and that is not there, by path or PATH. A lost launcher is the first argument of its Python."""
+    if INTERPRETERS.match(posixpath.basename(words[0])):
+        return StartedFile(words[0], "", arguments=tuple(words[1:]))
     searched = _searched(state)
     by_name, launches = "/" not in words[0], False
     if by_name:

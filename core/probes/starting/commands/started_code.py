@@ -17,6 +17,7 @@ from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment, StartedPython, StartLine, path_text
 from core.probes.programs.follow import find_named
 from core.probes.python.installed.distributions import normalise_name, required_name
+from core.probes.starting.commands.any_commands import commands_in, named_variables
 from core.probes.starting.commands.batch import is_job
 from core.probes.starting.commands.command_line import (
     LAUNCHERS,
@@ -68,7 +69,7 @@ def program_ways(found: StartedFile | None, way: Reached, ground: Ground) -> Ite
     prefix = own_prefix(found, ground.pythons)
     if not found.ended_at:
         runs = tuple(lacking_pythons(found, way, ground)) or tuple(unsearched(found, way, ground))
-        runs = runs or tuple(started_by_it(found, way, ground, _in_sh(ground)) if prefix else ())
+        runs = runs or tuple(started_by_it(found, way, ground, _in_sh(ground)) if prefix or not found.prefix else ())
         runs = runs or tuple(_in_another_folder(found, way, ground))
         runs = (
             runs or tuple(unattended_starts(found, way, ground, home_of(found, ground.pythons)) if prefix else ())[:1]
@@ -106,14 +107,23 @@ def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[Sta
 def started_by_it(
     found: StartedFile, way: Reached, ground: Ground, follow: Callable[[str, str, int, State], StartedFile | None]
 ) -> Iterator[StartedPython]:
-    """Yield the bare Python of PATH that a program starts, if it lacks the program's imports. Windows searches PATH first only in a shell."""
-    place = ground.where.path_module.normpath(ground.where.join(ground.here(way.state), program_file(found) or "."))
-    text = ground.read(place) if place.endswith(".py") else None
-    for line, command, by_shell in named_pythons_started(text or "", ground):
+    """Yield what an environment's program starts by a bare name, or one in another language by any, if it lacks what that program imports.
+
+    Windows searches PATH first only in a shell.
+    """
+    program = program_file(found)
+    place = ground.where.path_module.normpath(ground.where.join(ground.here(way.state), program or "."))
+    of_python = bool(found.prefix)
+    if not program or (of_python and not place.endswith(".py")):
+        return
+    text = ground.read_file(place) or ""
+    calls = named_pythons_started(text, ground) if of_python else ((n, c, True) for n, c in commands_in(text, place))
+    for line, command, by_shell in calls:
         its = replace(way, state=way.state.apart(), text=command)
+        its.state.open |= set() if of_python else named_variables(text)
         counts = by_shell or ground.where.system != "windows"
         child = follow(command, place, line, its.state) if counts else None
-        for one in lacking_pythons(child, its, ground) if child and child.by_name else ():
+        for one in lacking_pythons(child, its, ground) if child and (child.by_name or not of_python) else ():
             yield replace(one, source=path_text(f"{place}:{line}"), named_by=())
             return
 

@@ -39,7 +39,7 @@ def unattended_starts(
     found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment | None
 ) -> Iterator[StartedPython]:
     """Yield the environment's Python (``home``) whose program does not get what the person's own programs get."""
-    kinds = OF_ANOTHER_ACCOUNT if ground.where.system == "windows" else STARTED_BY_NOBODY
+    kinds = OF_ANOTHER_ACCOUNT if ground.where.system == "windows" else (*STARTED_BY_NOBODY, "launcher")
     if home is not None and way.kind in kinds:
         yield from _without_its_tool(found, way, ground, home)
         yield from _without_variables(found, way, ground, home)
@@ -99,14 +99,19 @@ def _not_exported(
 def _without_variables(
     found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
 ) -> Iterator[StartedPython]:
-    """Yield the start whose program asks for a variable that this session or a start-up file of a shell has."""
-    windows = ground.where.system == "windows"
+    """Yield the start whose program asks for a variable that this session, a start-up file of a shell or a ``.env`` beside the program has.
+
+    Of the session's own variables a launcher gets those of the desktop, which no file shows.
+    """
+    windows, join = ground.where.system == "windows", ground.where.join
+    beside = ground.where.parent(join(ground.here(way.state), program_file(found) or "x"))
+    places = () if windows else (*map(ground.at_home, (*OF_LOGINS, *OF_TERMINALS)), join(beside, ".env"))
     for name, source in lacking_variables(found, way, ground, home):
         sets = re.compile(rf"^[ \t]*export[ \t]+{re.escape(name)}=", re.MULTILINE)
-        places = () if windows else (ground.at_home(n) for n in (*OF_LOGINS, *OF_TERMINALS))
-        file = next((p for p in places if sets.search(ground.read(p) or "")), "")
-        handed_on = way.kind == "service" and file.endswith(OF_LOGINS)
-        if (file or name in ground.env) and not handed_on:
+        of_dotenv = re.compile(rf"^[ \t]*(?:export[ \t]+)?{re.escape(name)}=", re.MULTILINE)
+        file = next((p for p in places if (of_dotenv if p.endswith(".env") else sets).search(ground.read(p) or "")), "")
+        handed_on = way.kind in ("service", "launcher") and file.endswith(OF_LOGINS)
+        if (file or (name in ground.env and way.kind != "launcher")) and not handed_on:
             yield ended_start(home.prefix, name, found.path, "variable not set", source=source, program=file)
             return
 

@@ -22,7 +22,7 @@ from core.host.startup.state import UNKNOWN, State, fill
 from core.model.facts import StartKind
 from core.probes.starting.commands.command_line import Line, StartedFile, python_of_text
 from core.probes.starting.commands.containers import OF_A_ROOT
-from core.probes.starting.commands.started_code import lacking_pythons, own_prefix
+from core.probes.starting.commands.started_code import own_prefix, program_ways
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.server_steps import activates_here, server_steps
 from core.probes.starting.services.systemd import MACHINES_PATH
@@ -38,6 +38,10 @@ OF_FOLDERS = frozenset((
     "cwd", "dir", "directory", "working_dir", "working_directory", "workdir", "wdir", "chdir", "start_directory", "working_folder", "root",
 ))  # fmt: skip
 OF_ARGUMENTS = frozenset(("args", "arguments", "argv"))
+OF_WORDS = frozenset(
+    ("description", "desc", "comment", "help", "hint", "label", "title", "tooltip", "usage", "example", "message")
+)
+"""What a person reads."""
 OF_CONTAINERS = frozenset(
     ("image", "docker", "dockerfile", "container", "containers", "container_image", "singularity", "apptainer")
 )
@@ -119,7 +123,7 @@ MOST_PROGRAMS = 40
 """Maximum number of programs followed in one file."""
 _NAME = late_pattern(r"[A-Za-z_]\w*")
 _FOLDER = (
-    r"\$\{(?:workspaceFolder|workspaceRoot)\}|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)|\$CI_PROJECT_DIR\b|\$\{CI_PROJECT_DIR\}"
+    r"\$\{(?:workspaceFolder|workspaceRoot|project_path|folder)\}|\$(?:project_path|folder|file_path)\b|\$ZED_WORKTREE_ROOT\b|\$\(circus\.wd\)|\$CI_PROJECT_DIR\b|\$\{CI_PROJECT_DIR\}"
     r"|\$\{\{ *github\.workspace *\}\}|\$GITHUB_WORKSPACE\b|\$\((?:Build\.SourcesDirectory|System\.DefaultWorkingDirectory)\)"
 )
 """What stands for the project's folder in the files of editors and servers."""
@@ -154,7 +158,7 @@ def described_ways(ground: Ground) -> Iterator[Reached]:
                 text = ground.where.text(path, MOST_BYTES + 1)
                 its_own = text is not None and len(text) <= MOST_BYTES and "[program:" not in text  # else Supervisor's
                 if text is not None and its_own and _may_name(text, path, ground):
-                    yield from _programs(path, text, kind, state, ground)
+                    yield from programs_described(path, text, kind, state, ground)
 
 
 def _files(folder: str, ground: Ground) -> list[str]:
@@ -196,7 +200,8 @@ def _leads_to_a_script(name: str, above: tuple[str, ...], ground: Ground) -> boo
     return any(ground.around.kind(posixpath.normpath(posixpath.join(folder, bare))) == "file" for folder in above)
 
 
-def _programs(path: str, text: str, kind: StartKind, start: State, ground: Ground) -> Iterator[Reached]:
+def programs_described(path: str, text: str, kind: StartKind, start: State, ground: Ground) -> Iterator[Reached]:
+    """Yield the programs that a file describes; ``start``: the variables and the folder with which its reader starts them."""
     whole = described(text, path)
     if not isinstance(whole, dict | list):
         return
@@ -209,10 +214,10 @@ def _programs(path: str, text: str, kind: StartKind, start: State, ground: Groun
         if reader.count > MOST_PROGRAMS:
             return
         way = Reached(kind=kind, at=f"{path}: {name}" if name else path, state=its, prefix=prefix)
-        lacking = lacking_pythons(found, way, ground) if found else ()
-        runs = tuple(one for one in lacking if one.sure)
-        if prefix or runs:
-            yield replace(way, runs=runs)
+        for one in program_ways(found, way, ground) if found else [way]:
+            runs = tuple(r for r in one.runs if r.sure)
+            if one.prefix or runs:
+                yield replace(one, runs=runs)
 
 
 _QUOTED = late_pattern(r"\"[^\"]*\"|'[^']*'")
@@ -290,9 +295,11 @@ class _Reader:
         found = python_of_text(bare, Line(self.path, self._line(command.partition("\n")[0][:40])), state, self.ground)
         return own_prefix(found, self.ground.pythons) if found is not None else "", found
 
-    def _given(self, node: dict[str, Described], above: State) -> State:
+    def _given(self, node: dict[str, Described], above: State) -> State:  # noqa: PLR0912 - one case per kind of member
         """Return the variables that the members of a mapping give its programs."""
         state = above.apart()
+        if isinstance(searched := node.get("path"), str) and "$PATH" in searched:  # of Sublime Text's build systems
+            state.values["PATH"] = searched.replace("$PATH", state.values.get("PATH", ""))
         for key, its in node.items():
             if _plain(key) in OF_FOLDERS and isinstance(its, str) and its:
                 place = _at_home(its, self.ground)
@@ -360,8 +367,11 @@ def _commands(node: dict[str, Described]) -> Iterator[str]:
     arguments = (
         shlex.join(str(w) for w in given) if isinstance(given, list) else given if isinstance(given, str) else ""
     )
+    left_out = OF_VARIABLES | OF_FILES | OF_FOLDERS | OF_ARGUMENTS | OF_WORDS
+    if isinstance(given, list) and not any(isinstance(v, str) and _plain(k) not in left_out for k, v in node.items()):
+        yield arguments
     for key, its in node.items():
-        if _plain(key) in OF_VARIABLES | OF_FILES | OF_FOLDERS | OF_ARGUMENTS:
+        if _plain(key) in left_out:
             continue
         if isinstance(its, str) and its:
             yield f"{its} {arguments}" if arguments and "\n" not in its else its

@@ -141,7 +141,9 @@ def _app(app: dict[str, object], text: str, path: str, ground: Ground) -> App:
     script = told("script", "pm_exec_path")
     windows = ground.where.system == "windows"
     usual = "python" if windows else "python3"
-    interpreter = told("interpreter", "exec_interpreter") or (usual if script.endswith(".py") else "none")
+    interpreter = told("interpreter", "exec_interpreter") or (
+        usual if script.endswith(".py") else "node" if script.endswith((".js", ".cjs", ".mjs")) else "none"
+    )
     args = app.get("args")
     rest = args if isinstance(args, list) else words_of(args) if isinstance(args, str) else []
     named = [w for w in ("" if interpreter == "none" else interpreter, script) if w]

@@ -1,0 +1,236 @@
+"""Programs that any tool starts by a file of its own, in the project or among a person's settings: a window manager's keys, a bar's modules, a server in Go.
+
+There is no list of tools. What is among a person's settings gets what a program of the desktop's session gets, and what is among the machine's what a service
+gets; what is in the project may be started in a terminal, where somebody activates an environment first.
+Sources: Sublime Text's "Build Systems"; PHP's manual, "Program execution Functions"; uWSGI's documentation, "Python support" (without ``home``, a
+distribution's uWSGI has the system's Python).
+"""
+
+from __future__ import annotations
+
+import posixpath
+import re
+import shlex
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+from msgspec.structs import replace
+
+from core.common.late_pattern import late_pattern
+from core.host.startup.described import described
+from core.host.startup.state import State
+from core.knowledge.modules import module_table
+from core.model.facts import StartKind
+from core.probes.starting.commands.any_commands import STARTS, commands_in, named_variables
+from core.probes.starting.commands.command_line import Line, StartedFile, language, python_of_text
+from core.probes.starting.commands.lacking_modules import options_of_python
+from core.probes.starting.commands.started_code import program_ways
+from core.probes.starting.machine import Ground
+from core.probes.starting.projects.described_programs import programs_described
+from core.probes.starting.services.systemd import MACHINES_PATH
+from core.probes.starting.ways import Reached
+
+MOST_COMMANDS = 40
+"""Maximum number of commands followed in one file, and of programs tried for an open file."""
+MOST_FOLDERS = 100
+MOST_FILES = 250
+"""Maximum number of folders and files looked at below one place."""
+MOST_BYTES = 1 << 16
+NO_STARTER = late_pattern(
+    r"(?i).*\.(?:md|markdown|rst|adoc|txt|tex|html?|log|lock|out|err|csv|tsv|jsonl|ipynb|pyc|pyi|so|o|a|png|jpe?g|gif|svg|ico|webp|ttf|otf|woff2?|pdf|zip|gz|xz|zst|bz2"
+    r"|db|sqlite\w*|ldb|bin|dat|pak|npy|npz|pt|pth|onnx|safetensors|gguf|wav|mp[34]|webm|mo|po|diff|patch|orig|bak|old|swp|tmp|css|map|cert|pem|key|desktop|service|socket|timer|xbel)"
+    r"|.*(?:history|~|example|sample|template|LICEN[CS]E|README|CHANGELOG|NOTICE|(?<![a-z])(?:log|recent|session|cache|lock)(?![a-z])).*"
+)
+"""Names of files that start nothing, describe how one starts something, or have a reader of their own."""
+OF_A_PROJECT = late_pattern(
+    r".*\.(?:pyw?|sh|bash|zsh|fish|slurm|sbatch|job|pbs|lsf|js|mjs|cjs|ts|mts|ya?ml|toml|json|ini|cfg|conf|env|bat|cmd|ps1|vbs|sub|smk)"
+    r"|(?:Dockerfile|Containerfile|Procfile|crontab)\b.*|(?:GNU)?[Mm]akefile|\.?[Jj]ustfile|Jenkinsfile|Snakefile|Pipfile|Vagrantfile"
+)
+"""Files of a project with readers of their own."""
+APART = frozenset(
+    ("node_modules", "site-packages", "venv", "env", "docs", "doc", "examples", "example", "samples", "tests", "test", "vendor", "third_party", "build", "dist", "target",
+     "__pycache__", "logs", "data", "wandb", "runs", "outputs", "checkpoints", "models", "Cache", "CachedData", "Code Cache", "GPUCache", "History", "IndexedDB",
+     "Local Storage", "Session Storage", "blob_storage", "Crashpad", "workspaceStorage", "globalStorage", "extensions", "google-chrome", "chromium", "BraveSoftware",
+     "pulse", "dconf", "systemd", "autostart", "environment.d", "plugins", "lazy", "Trash", "Steam", "pipx", "uv", "virtualenvs", "jupyter", "flatpak", "containers",
+     "icons", "themes", "fonts", "applications", "mime", "pnpm", "JetBrains", "cache", "tmp", "htop", "pip", "conda", "matplotlib", "hub", "mise", "fish", "tmuxinator",
+     "tmuxp", "circus", "process-compose")
+)  # fmt: skip
+"""Folders in which nobody writes how a tool starts a program, or with readers of their own."""
+NOT_OF_A_PERSON = frozenset(
+    (".cache", ".local", ".config", ".git", ".npm", ".cargo", ".rustup", ".pyenv", ".conda", ".ssh", ".gnupg", ".mozilla", ".ipython", ".jupyter", ".nv", ".docker",
+     ".nvm", ".m2", ".gradle", ".steam", ".wine", ".vscode-server", ".vscode", ".venv", ".virtualenvs", ".keras", ".triton", ".pm2", ".kube", ".aws", ".dbus", ".tmuxp",
+     ".tmuxinator", ".Trash", ".thumbnails", ".oh-my-zsh", ".spyder-py3", ".sv", ".runit", ".pki", ".android", ".java", ".dotnet", ".nuget")
+)  # fmt: skip
+OF_SHELLS = late_pattern(
+    r"\.(?:bash|zsh|z|profile|xprofile|xsession|pam_env|inputrc|condarc|netrc|wget|viminfo|less|python|env|npmrc|tmux|screen|tcsh|csh|login).*"
+)
+OF_TERMINALS = late_pattern(
+    r".*/(?:\.config/)?\.?(?:nvim|vim|gvim|emacs|helix|micro|kak|ranger|lf|yazi|nnn|zellij|git|zsh|bash|xonsh|nushell|Code|VSCodium|Cursor)(?:[./-].*|rc|config)?"
+)
+"""Settings of what is often started in a terminal, with an environment that somebody activated."""
+OF_MACHINE = (
+    "/etc/udev/rules.d",
+    "/etc/incron.d",
+    "/etc/xinetd.d",
+    "/etc/apache2/sites-enabled",
+    "/etc/lighttpd/conf-enabled",
+    "/etc/acpi/events",
+    "/etc/triggerhappy/triggers.d",
+    "/etc/NetworkManager/dispatcher.d",
+)
+_PAGE = late_pattern(r"\$_(?:FILES|POST|GET|REQUEST|SERVER|COOKIE)\b")
+_OPEN_FILE = late_pattern(r"\$\{?file\b\}?")
+_NAMES_ITS_PYTHON = late_pattern(
+    r"bin/uwsgi\b|\buwsgi\b[^\n]{0,400}[ \"'](?:-H|--(?:home|virtualenv|venv|pyhome|pythonpath|pp))\b"
+)
+OF_UWSGI = ("home", "virtualenv", "venv", "pyhome", "pythonpath", "python-path", "pp", "ini", "include")
+"""Settings by which uWSGI may find another Python, or its packages."""
+
+
+def any_file_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
+    """Yield the programs that such files start; ``desktop``: what a program of the desktop gets."""
+    own = tuple(p for p in ground.pythons if p.kind in ("venv", "conda"))
+    if not own:
+        return
+    ground, desktop = replace(ground, pythons=own), desktop.apart()
+    session, machine = ground.session(), State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
+    for state, here in ((session, ground.folder), (desktop, ground.person.home)):
+        state.values["PWD"] = here
+    if ground.is_in_project:
+        for path in _below([ground.folder], 6, ground):
+            name = posixpath.basename(path)
+            if name == "uwsgi.ini" or not (OF_A_PROJECT.fullmatch(name) or name.startswith(".")):
+                yield from _ways(path, *_of_project(path, session, desktop, machine), ground)
+    dots = [n for n in ground.around.names(ground.person.home) if n.startswith(".") and n not in NOT_OF_A_PERSON]
+    settings = [
+        *_below([ground.config()], 3, ground),
+        *_below([ground.at_home(n) for n in dots], 1, ground),
+        *_below([ground.at_home(".local/share")], 2, ground),
+    ]
+    for path in dict.fromkeys(settings):
+        if not OF_SHELLS.fullmatch(posixpath.basename(path)):
+            kind: StartKind = "task" if OF_TERMINALS.fullmatch(path.removeprefix(ground.person.home)) else "launcher"
+            yield from _ways(path, kind, session if kind == "task" else desktop, ground)
+    for path in _below(OF_MACHINE, 0, ground):
+        yield from _ways(path, "service", machine, ground)
+
+
+def _of_project(path: str, session: State, desktop: State, machine: State) -> tuple[StartKind, State]:
+    """Return how a file of the project is started: in a terminal, unless its kind tells otherwise."""
+    if path.endswith((".sublime-project", ".sublime-build")):
+        return "launcher", desktop
+    return ("service", machine) if path.endswith((".php", "uwsgi.ini")) else ("task", session)
+
+
+def _below(tops: Iterable[str], depth: int, ground: Ground) -> Iterator[str]:
+    """Yield the files at and below some places that may start something, the nearest first."""
+    waiting = [(top, 0) for top in tops]
+    folders = files = 0
+    while waiting and folders < MOST_FOLDERS:
+        folder, level = waiting.pop(0)
+        names = ground.around.names(folder)
+        folders += 1
+        if not names and "." in posixpath.basename(folder) and level == 0 and ground.around.kind(folder) == "file":
+            names, folder = (posixpath.basename(folder),), posixpath.dirname(folder)
+        for name in names:
+            if name in APART or NO_STARTER.fullmatch(name) or (level and name.startswith(".")):
+                continue
+            path = posixpath.join(folder, name)
+            whole = "." in name.lstrip(".") and not name.endswith(".d")
+            kind = "file" if whole else ground.around.kind(path)
+            if kind == "folder" and level < depth and not ground.where.is_file(f"{path}/pyvenv.cfg"):
+                waiting.append((path, level + 1))
+            elif kind == "file" and files < MOST_FILES:
+                files += 1
+                yield path
+
+
+def _ways(path: str, kind: StartKind, start: State, ground: Ground) -> Iterator[Reached]:
+    text = ground.where.text(path, MOST_BYTES + 1)
+    if text is None or len(text) > MOST_BYTES or "\0" in text[:400]:
+        return
+    if path.endswith("uwsgi.ini"):
+        yield from _followed(_application(text, path, ground), path, text, kind, start, ground)
+    elif not STARTS.search(text) or (path.endswith(".php") and _is_no_page(text, ground)):
+        return
+    elif text.startswith("#!"):
+        whole = [(1, shlex.quote(path))] if "/.local/share/" in path else ()
+        yield from _followed(whole, path, "", kind, start, ground)
+    else:
+        filled = (programs_described(path, its, kind, start, ground) for its in _filled(text, kind, ground))
+        ways = next((found for each in filled if (found := [*each])), [])
+        yield from ways or _followed(commands_in(text, path), path, text, kind, start, ground)
+
+
+def _followed(  # noqa: PLR0917 - a file, and how it is started
+    commands: Iterable[tuple[int, str]], path: str, text: str, kind: StartKind, start: State, ground: Ground
+) -> Iterator[Reached]:
+    """Yield the first way of each line that starts a Python; what the text may set is not known."""
+    state, sh = start.apart(path), language("sh", ground)
+    state.open |= named_variables(text)
+    told: set[int] = set()
+    folders = dict.fromkeys((ground.here(start), posixpath.dirname(path)))
+    every = (
+        (n, its, here)
+        for n, command in islice(commands, MOST_COMMANDS)
+        for its in _filled(command, kind, ground)
+        for here in folders
+    )
+    for line, command, here in every:
+        if line in told:
+            continue
+        its = state.apart()
+        its.values["PWD"] = here
+        found = python_of_text(command, Line(path, line), its, ground, shell="sh")  # noqa: S604 - nothing is run
+        if found is None or not _runs_a_program(found):
+            continue
+        at = f"{path}: line {line}"
+        way = Reached(kind=kind, at=at, state=its, argv=(found.path,), text=command, shell=sh)
+        ways = [*program_ways(found, way, ground)]
+        told |= {line} if ways else set()
+        yield from ways
+
+
+def _filled(command: str, kind: StartKind, ground: Ground) -> Iterator[str]:
+    """Yield a command with each program of the project in place of the file that is open in an editor."""
+    if kind == "launcher" and ground.is_in_project and _OPEN_FILE.search(command):
+        for name in ground.programs(MOST_COMMANDS):
+            yield _OPEN_FILE.sub(lambda _m, name=name: posixpath.join(ground.folder, name), command)  # type: ignore[misc]
+    else:
+        yield command
+
+
+def _runs_a_program(found: StartedFile) -> bool:
+    """Whether a command runs code of a person's, or a framework; what else a file of settings names may come with its tool."""
+    _letters, how, named = options_of_python(found.arguments)
+    return bool(named) and (
+        how != "module" or named.partition(".")[0] in {row.module for row in module_table().modules}
+    )
+
+
+def _is_no_page(text: str, ground: Ground) -> bool:
+    """Whether a program in PHP answers no request, or a script of the folder starts PHP's own server, in a shell that may be activated."""
+    return not _PAGE.search(text) or any("php -S" in its for its in ground.script_texts())
+
+
+def _application(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:
+    whole = described(text, path)
+    told = whole.get("uwsgi") if isinstance(whole, dict) else None
+    if not isinstance(told, dict) or {*told} & {*OF_UWSGI} or "PYTHONPATH" in text:
+        return
+    its = {k: v.replace("%d", f"{posixpath.dirname(path)}/") for k, v in told.items() if isinstance(v, str)}
+    plugin = re.search(r"\bpython(3?)(\d*)\b", its.get("plugins") or its.get("plugin", ""))
+    named = (its.get("module") or its.get("wsgi") or "").partition(":")[0]
+    file = its.get("wsgi-file") or its.get("file", "")
+    texts = (*ground.script_texts(), *(ground.read(p) or "" for p in ground.kept(".service", ".conf")))
+    if (
+        plugin is None
+        or not (file or re.fullmatch(r"[A-Za-z_][\w.]*", named))
+        or any(map(_NAMES_ITS_PYTHON.search, texts))
+    ):
+        return
+    here = posixpath.join(posixpath.dirname(path), its.get("chdir", ""))
+    version = f"{plugin[1]}.{plugin[2]}" if plugin[2] else "3"
+    line = next((n for n, r in enumerate(text.splitlines(), 1) if re.match(r"(?:module|wsgi|wsgi-file|file)\b", r)), 1)
+    run = shlex.quote(file) if file else f"-c 'import {named}'"
+    yield line, f"cd {shlex.quote(here)} && /usr/bin/python{version} {run}"
