@@ -54,6 +54,7 @@ from tests.windows.worldlab.held_out_15 import HELD_OUT_15
 from tests.windows.worldlab.held_out_16 import HELD_OUT_16
 from tests.windows.worldlab.held_out_17 import HELD_OUT_17
 from tests.windows.worldlab.held_out_18 import HELD_OUT_18
+from tests.windows.worldlab.held_out_19 import HELD_OUT_19
 from tests.windows.worldlab.installer import install_from_wheels
 from tests.windows.worldlab.modules import MODULES
 from tests.windows.worldlab.more import MORE_SCENES
@@ -79,6 +80,7 @@ LATER = (
     *HELD_OUT_16,
     *HELD_OUT_17,
     *HELD_OUT_18,
+    *HELD_OUT_19,
 )
 ONLY = "CONVALESCE_LAB_ONLY"
 """Variable that ends each scene early: "oracle" after the real program was asked, "scan" before a cure is carried out."""
