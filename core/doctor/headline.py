@@ -84,7 +84,7 @@ def headline_of(report: Report) -> Headline:
     if (programs := report.snapshot.programs) and not report.not_examined:
         who = tuple(file_name(form_of(p.path), p.path) for p in programs)
         return Headline(kind="works", act="finish", who=who, gpu=gpu_name(report))
-    if lacks_gpu(report):
+    if any(f.cause == "no_nvidia_gpu" for f in report.findings):
         absent = next((f for f in report.findings if f.cause == "no_nvidia_gpu"), None)
         return Headline(kind="no gpu", act="finish", finding=absent)
     return _without_fault(report)
@@ -192,11 +192,6 @@ def is_about(finding: Finding, row: GridRow) -> bool:
 def was_tried(report: Report, prefix: str) -> bool:
     """Whether a framework of an environment was started."""
     return any(t.prefix == prefix for t in report.snapshot.trials or ())
-
-
-def lacks_gpu(report: Report) -> bool:
-    """Whether the computer is known to have no NVIDIA GPU."""
-    return any(f.cause == "no_nvidia_gpu" for f in report.findings)
 
 
 def gpu_name(report: Report) -> str:

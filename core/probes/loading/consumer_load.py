@@ -33,7 +33,7 @@ def test_load(first: LoadPlan, python: PythonEnvironment | None, setting: LoadCo
     again: RollCall | None = None
     if called is not None and _path_mattered(first, called):
         env = {name: value for name, value in setting.env.items() if name != PATH_VARIABLE}
-        clean = replace_env(setting, env)
+        clean = LoadContext(setting.request, setting.where, setting.known, env)
         second = plan_load(first.consumer, wish, python, clean)
         again = _run_roll_call(second, clean, load_verdict(second, python, setting.where))
     return Load(
@@ -47,11 +47,6 @@ def test_load(first: LoadPlan, python: PythonEnvironment | None, setting: LoadCo
         changeable=printable_changeable(verdict.changeable),
         refused=not verdict.may,
     )
-
-
-def replace_env(setting: LoadContext, env: Mapping[str, str]) -> LoadContext:
-    """Return the setting with other environment variables."""
-    return LoadContext(setting.request, setting.where, setting.known, env)
 
 
 def is_callable(its: LoadPlan, setting: LoadContext) -> bool:

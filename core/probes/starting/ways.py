@@ -144,7 +144,7 @@ def notebook_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     for kernel in kernels_in(folders, ground):
         state = terminal.apart(kernel.path)
         for variable, value, line in kernel.variables:
-            filled = fill(r"\$\{(\w+)\}|\$(\w+)", lambda m: _or_same(m, terminal), value)
+            filled = fill(r"\$\{(\w+)\}|\$(\w+)", lambda m: terminal.values.get(m[1] or m[2], m[0]), value)
             state.export_variable(variable, filled, kernel.path, line, "json")
         argv = kernel.argv
         prefix = environment_in(f"{argv[0]} " if argv else "", ground.pythons)
@@ -211,10 +211,6 @@ def _called(named: str, pythons: tuple[PythonEnvironment, ...]) -> str:
         if telling and re.search(rf"(?<![\w.-]){re.escape(parts[-1])}(?![\w.-])", told):
             found.append(python.prefix)
     return found[0] if len(found) == 1 else ""
-
-
-def _or_same(found: re.Match[str], state: State) -> str:
-    return state.values.get(found[1] or found[2], found[0])
 
 
 def activation_ways(

@@ -257,7 +257,7 @@ class _Look:
 
     def _fault_behind(self, path: str, own: dict[str, str], folders: tuple[str, ...]) -> Edge | None:
         """Return the first DLL behind a module that is not found, cannot be mapped, or lacks a function."""
-        policy = self._policy_of(path, folders)
+        policy = replace(self._policy, loading=ntpath.dirname(path), added=(*self._policy.added, *folders))
         search = DllSearch(policy, others=self._search)
         loaded, queue = {ntpath.basename(path).lower(): path}, [path]
         while queue and len(loaded) < MOST_FILES:
@@ -282,9 +282,6 @@ class _Look:
                     loaded[ntpath.basename(winner.path).lower()] = winner.path
                     queue.append(winner.path)
         return None
-
-    def _policy_of(self, path: str, folders: tuple[str, ...]) -> DllPolicy:
-        return replace(self._policy, loading=ntpath.dirname(path), added=(*self._policy.added, *folders))
 
     def _is_others(self, path: str, own: Mapping[str, str]) -> bool:
         """Whether a DLL is neither the package's own nor Python's: of those alone another release may be found."""

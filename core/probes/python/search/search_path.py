@@ -381,7 +381,7 @@ def _site_folders(python: Interpreter, prefix: str, where: Sysroot) -> Iterator[
         yield where.join(prefix, "Lib", "site-packages")
         return
     name = f"python{python.short_version}"
-    if _is_debians(python, where):
+    if python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages"):
         if python.settings is not None:
             yield where.join(prefix, "lib", name, "site-packages")
         yield where.join(prefix, "local/lib", name, "dist-packages")
@@ -390,10 +390,6 @@ def _site_folders(python: Interpreter, prefix: str, where: Sysroot) -> Iterator[
         return
     for library in dict.fromkeys((python.library, "lib")):
         yield where.join(prefix, library, name, "site-packages")
-
-
-def _is_debians(python: Interpreter, where: Sysroot) -> bool:
-    return python.base in ("/usr", "/") and where.is_folder("/usr/lib/python3/dist-packages")
 
 
 INTERFERES = late_pattern(r"\bmeta_path\b|\bsys\.modules\[[^\]\n]{1,80}\][ \t]*=(?!=)")
