@@ -67,7 +67,7 @@ def _imports(file: Layout) -> dict[str, tuple[str, ...]]:
         if len(raw) < 20 or not any(raw):
             break
         lookup, _time, _chain, name, bound = struct.unpack("<5I", raw)
-        dll = _text(file, name).lower()
+        dll = _string_at(file, name).lower()
         out[dll] = (*out.get(dll, ()), *_functions(file, lookup or bound))
     return out
 
@@ -82,14 +82,14 @@ def _functions(file: Layout, table: int) -> tuple[str, ...]:
             if not entry:
                 return tuple(names)
             if not entry & BY_ORDINAL.get(file.bits, 0):
-                name = _text(file, int(entry) + 2)
+                name = _string_at(file, int(entry) + 2)
                 names += [name] if name else []
         if len(raw) < width * PIECE:
             break
     return tuple(names)
 
 
-def _text(file: Layout, address: int) -> str:
+def _string_at(file: Layout, address: int) -> str:
     """Return the string at an address; empty if it is not terminated."""
     for size in (USUAL_NAME_BYTES, MAX_NAME_BYTES):
         text, end, _rest = file.bytes_at(address, size).partition(b"\0")

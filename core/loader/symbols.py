@@ -74,7 +74,7 @@ def _strings(file: Layout, of: Section) -> Section | None:
     return file.sections[of.link] if of.link < len(file.sections) else None
 
 
-def _text(table: bytes, at: int) -> str:
+def _string_at(table: bytes, at: int) -> str:
     end = table.find(b"\0", at)
     return path_text(table[at : end if end >= 0 else len(table)])
 
@@ -92,7 +92,7 @@ class _Names:
         if not 0 <= inside <= len(self._piece) - MAX_NAME_BYTES:
             self._start, inside = max(0, at - NAMES_PIECE_BYTES // 2), min(at, NAMES_PIECE_BYTES // 2)
             self._piece = self._source.read(self._offset + self._start, NAMES_PIECE_BYTES)
-        return _text(self._piece[inside : inside + MAX_NAME_BYTES], 0)
+        return _string_at(self._piece[inside : inside + MAX_NAME_BYTES], 0)
 
 
 @cached_by_file
@@ -218,7 +218,7 @@ class Exports:
         if hashed is None:
             table, names = _section_bytes(file, symbols), _section_bytes(file, strings)
             rows = (struct.unpack_from("<IBBH", table, at) for at in range(0, len(table) - 23, 24))
-            self._all = frozenset(_text(names, at) for at, _i, _o, section in rows if section)
+            self._all = frozenset(_string_at(names, at) for at, _i, _o, section in rows if section)
             self.known = True
             return
         self._table = _section_bytes(file, hashed)

@@ -60,7 +60,7 @@ def _join_parts(entries: list[str], between: list[str]) -> str:
     return "".join(part for pair in zip(entries, [*between, ""], strict=True) for part in pair) if entries else ""
 
 
-def _put(entries: list[str], between: list[str], entry: str, index: int, separator: str) -> None:
+def _insert(entries: list[str], between: list[str], entry: str, index: int, separator: str) -> None:
     """Put an entry before the one at ``index``, or last, with a separator on the side where a neighbour is."""
     if entries:
         between.insert(min(index, len(between)), separator)
@@ -140,7 +140,7 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
         raise PathError(
             _("An earlier entry has an opening quotation mark without a closing one; repair that entry first.")
         )
-    _put(entries, between, entry, index, list_separators(system, name)[0])
+    _insert(entries, between, entry, index, list_separators(system, name)[0])
     return _join_parts(entries, between)
 
 
@@ -159,7 +159,7 @@ def move_in_path(value: str, entry: str, index: int, to: int, system: System, *,
     check_position(to, entries, len(entries))
     if system == "windows" and any(_is_open(e) for e in entries):
         raise PathError(_("An entry has an opening quotation mark without a closing one; repair that entry first."))
-    _put(entries, between, entry, to, _take(entries, between, index))
+    _insert(entries, between, entry, to, _take(entries, between, index))
     return _join_parts(entries, between)
 
 
@@ -179,13 +179,13 @@ def put_back(value: str, entry: str, index: int, model: str, system: System, *, 
     usual = list_separators(system, name)[0]
     if system == "windows":
         if _is_open(entry):
-            _put(now, between, entry, len(now), usual)
+            _insert(now, between, entry, len(now), usual)
             return _join_parts(now, between)
         end -= bool(now) and _is_open(now[-1])
     place = next((now.index(e) + 1 for e in reversed(old[:index]) if e in now[:end]), None)
     if place is None:
         place = next((now.index(e) for e in old[index + 1 :] if e in now), end)
-    _put(now, between, entry, place, usual)
+    _insert(now, between, entry, place, usual)
     return _join_parts(now, between)
 
 

@@ -57,7 +57,7 @@ def _compiling(home: EnvironmentView) -> str:
 
 
 def _finding(seen: Snapshot, home: EnvironmentView, start: Start, one: Confinement, severity: Severity) -> Finding:
-    title, why = _words(home, one)
+    title, why = _title_and_why(home, one)
     values = {"lines": _instead(one), "unit": basename(start.at)}
     told = make_finding(
         "environment.confined-service",
@@ -78,7 +78,7 @@ def _finding(seen: Snapshot, home: EnvironmentView, start: Start, one: Confineme
     return replace(told, ways=(start.id,))
 
 
-def _words(home: EnvironmentView, one: Confinement) -> tuple[str, str]:
+def _title_and_why(home: EnvironmentView, one: Confinement) -> tuple[str, str]:
     values = {"setting": one.setting, "path": one.path, "file": one.needed, "name": _compiling(home)}
     match one.kind:
         case "devices":

@@ -106,8 +106,8 @@ def _variable_problems(change: SetVariable | EditPath, now: Value | None, writer
             _(
                 "{path} changed since it was shown: it was {before}, and is now {now}.",
                 path=change.name,
-                before=_words(change.before),
-                now=_words(now),
+                before=_shown(change.before),
+                now=_shown(now),
             )
         )
     if change.after and (long := path_list.too_long(change.name, change.after.text, writer.system)):
@@ -161,7 +161,7 @@ def _both_scopes(change: EditPath, writer: VariableStore) -> list[str]:
     ]
 
 
-def _words(value: Value | None) -> str:
+def _shown(value: Value | None) -> str:
     if value is None:
         return _("not set")
     text = value.text if len(value.text) <= 200 else f"{value.text[:200]}..."

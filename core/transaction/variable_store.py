@@ -87,7 +87,7 @@ class LinuxVariables:
         if scope == "environment":
             steps = self._steps(at).get(name)
             return None if steps is None else Value(text=steps, kind=activation_scripts.ACTIVATION_KIND)
-        return environment_files.read_assignment(_text(self._file(scope, at)), name)
+        return environment_files.read_assignment(_read_text(self._file(scope, at)), name)
 
     def write(self, name: str, scope: PersistentScope, at: str, value: Value | None) -> None:
         """See VariableStore."""
@@ -100,7 +100,7 @@ class LinuxVariables:
                 _replace(path, text)
             return
         path = self._file(scope, at)
-        old = _text(path)
+        old = _read_text(path)
         ours = Path(path).name == Path(OWN_FILE).name
         new = environment_files.write_assignment(old or (environment_files.FILE_HEADER if ours else ""), name, value)
         _replace(path, "" if ours and new == environment_files.FILE_HEADER else new, missing_ok=ours)
@@ -158,15 +158,15 @@ class LinuxVariables:
 
     def _steps(self, prefix: str) -> activation_scripts.Steps:
         if _is_conda(prefix):
-            return activation_scripts.parse_steps(_text(str(Path(prefix) / _CONDA_ON)))
-        return activation_scripts.steps_in(_text(str(Path(prefix) / "bin/activate")))
+            return activation_scripts.parse_steps(_read_text(str(Path(prefix) / _CONDA_ON)))
+        return activation_scripts.steps_in(_read_text(str(Path(prefix) / "bin/activate")))
 
     def _scripts(self, prefix: str, steps: activation_scripts.Steps) -> list[tuple[str, str]]:
         """Return each file of the activation and its new text, in the order that is right at every instant."""
         if not _is_conda(prefix):
             path = str(Path(prefix) / "bin/activate")
-            ours = [(path, activation_scripts.with_steps(_text(path), steps))]
-            text = _text(fish) if Path(fish := f"{path}.fish").is_file() else ""
+            ours = [(path, activation_scripts.with_steps(_read_text(path), steps))]
+            text = _read_text(fish) if Path(fish := f"{path}.fish").is_file() else ""
             return [*ours, *([(fish, activation_scripts.with_fish_steps(text, steps))] if text else [])]
         on, off = str(Path(prefix) / _CONDA_ON), str(Path(prefix) / _CONDA_OFF)
         ons, offs = (on, on.replace(".sh", ".fish")), (off, off.replace(".sh", ".fish"))
@@ -191,7 +191,7 @@ def _is_conda(prefix: str) -> bool:
     return False
 
 
-def _text(path: str) -> str:
+def _read_text(path: str) -> str:
     """Return a small text file's content; empty when it is not there."""
     try:
         with safe_folder.open_parent(os.path.realpath(path)) as (folder, name):

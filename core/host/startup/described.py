@@ -88,13 +88,13 @@ def _of_ini(text: str) -> Described:
     for name, its in sections.items():
         kind, _colon, patterns = name.partition(":")
         if kind != "env":
-            found[name] = {**its, **{k: dict(v) for k, v in _given(name, sections)}}
+            found[name] = {**its, **{k: dict(v) for k, v in _env_of_section(name, sections)}}
         elif not patterns:
             found["env"] = dict(its)
     return found
 
 
-def _given(name: str, sections: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[str, str]]]:
+def _env_of_section(name: str, sections: Mapping[str, Mapping[str, str]]) -> list[tuple[str, Mapping[str, str]]]:
     own = name.partition(":")[2]
     its = [
         row

@@ -228,7 +228,7 @@ def _parts(value: str, edit: Edit) -> list[str]:
 def _posix(body: str, edit: Edit) -> str | None:
     found = re.search(rf"(?<![\w$/.-]){edit.name}\+?=", body)
     if found is None:
-        return _words(body, edit)
+        return _without_word(body, edit)
     at = found.end()
     end = word_end(body, at) if at < len(body) and body[at] not in " \t;&|\r\n" else at
     raw = body[at:end]
@@ -240,7 +240,7 @@ def _posix(body: str, edit: Edit) -> str | None:
     if re.search(r"\$\{?[0-9@*]", raw):
         raise _by_hand(edit)  # The argument of a function: each of its calls would change.
     if raw.startswith("("):
-        return _words(body, edit)
+        return _without_word(body, edit)
     if not _takes_all(edit, _parts(raw, edit)):
         quote = raw[0] if len(raw) > 1 and raw[0] in "\"'" and raw[-1] == raw[0] else ""
         inner = raw[len(quote) : len(raw) - len(quote)]
@@ -278,7 +278,7 @@ def _statement_out(body: str, start: int, end: int, edit: Edit) -> str | None:
     return body[:cut] + ":" + after
 
 
-def _words(body: str, edit: Edit) -> str | None:
+def _without_word(body: str, edit: Edit) -> str | None:
     """Remove an entry from a list of words: zsh's path=(...), fish's set, direnv's PATH_add."""
     tied = f"{re.escape(edit.name)}|{re.escape(edit.name.lower())}"  # zsh ties an array to a list (typeset -T)
     names = {"PATH": r"PATH|path|fish_add_path|PATH_add"}.get(edit.name, tied)
@@ -351,7 +351,7 @@ def _fish(body: str, edit: Edit) -> str | None:
     if found and not _changes(edit) and not _takes_all(edit, _parts(found[3], edit)):
         left = _without_entry(found[3], edit)
         return None if left is None else found[1] + found[2] + left + found[2] + found[4]
-    return _words(body, edit)
+    return _without_word(body, edit)
 
 
 # --- data ----------------------------------------------------------------------------------------------------------

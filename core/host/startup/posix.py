@@ -131,7 +131,7 @@ class ShellReader(ShellAssignments):
             self._steps += 1
             if self._steps > MOST_STEPS:
                 raise _Exit
-            result = self._one(node)
+            result = self._run_node(node)
             if self._no_source and self.ends_on_error and isinstance(node, Simple) and not self._testing:
                 self._beyond(nodes[number:])
                 raise _Exit
@@ -162,7 +162,7 @@ class ShellReader(ShellAssignments):
             del self.commands[started:]
             self.state, self.shell, self._functions = before, shell, functions
 
-    def _one(self, node: Node) -> bool | None:
+    def _run_node(self, node: Node) -> bool | None:
         match node:
             case Simple():
                 return self._simple(node)
@@ -213,7 +213,7 @@ class ShellReader(ShellAssignments):
             if operator and result is None:
                 self._perhaps([part])
             else:
-                result = self._one(part)
+                result = self._run_node(part)
         return result
 
     def _perhaps(self, nodes: list[Node]) -> None:

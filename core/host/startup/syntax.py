@@ -312,7 +312,7 @@ class _Parser:
                 self._expect("done")
                 return Loop("", [], body, token.line, test if token.text == "while" else [])
             case "for" | "select":
-                return self._for(token.line)
+                return self._for_loop(token.line)
             case "case":
                 return self._case(token.line)
             case "{":
@@ -360,7 +360,7 @@ class _Parser:
             else:
                 raise ReadError
 
-    def _for(self, line: int) -> Loop:
+    def _for_loop(self, line: int) -> Loop:
         name = self._take().text
         self._skip("\n", ";")
         words: list[str] = ['"$@"']

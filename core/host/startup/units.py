@@ -90,7 +90,7 @@ def apply_unit(rows: Iterable[Row], state: State, around: Surroundings, known: M
         _set_words(row, state, known)
     _hand_on(lists, state, known, own=own)
     for row in lists.get("EnvironmentFile", ()):
-        for path in _named(replace_specifiers(row.value.lstrip("-"), known), around):
+        for path in _matching_files(replace_specifiers(row.value.lstrip("-"), known), around):
             if not _read_file(path, around.read, state) and around.kind(path) == "missing":
                 state.miss(path, row.file, row.line, ends=not row.value.startswith("-"))
     for row in lists.get("UnsetEnvironment", ()):
@@ -193,7 +193,7 @@ def _bare(found: re.Match[str]) -> str:
     return re.sub(r"\\(.)", r"\1", found[1]) if found[1] else found[2] or found[3] or ""
 
 
-def _named(pattern: str, around: Surroundings) -> Iterator[str]:
+def _matching_files(pattern: str, around: Surroundings) -> Iterator[str]:
     """Yield the files that match a path with wildcards in its last part, sorted (glob(7))."""
     folder, _slash, name = pattern.rpartition("/")
     if any(c in folder for c in "*?[") or not pattern.startswith("/"):

@@ -69,7 +69,7 @@ def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], 
     if error:
         raise OSError(None, ctypes.FormatError(error), path, error)
     try:
-        mine = _text(owner)
+        mine = _sid_text(owner)
         if not dacl.value:
             return mine, (EVERYONE_SID,), (EVERYONE_SID,)
         writers, movers = set(), set()
@@ -99,12 +99,12 @@ def _allowing_entries(dacl: ctypes.c_void_p) -> list[tuple[str, int]]:
             continue
         who = EVERYONE_SID  # Treat an entry of another form as granting everything.
         if header.kind & 0xFF != _ALLOWED_OBJECT:
-            who = _text(ctypes.c_void_p(ace.value + ctypes.sizeof(_AceHeader)))
+            who = _sid_text(ctypes.c_void_p(ace.value + ctypes.sizeof(_AceHeader)))
         rows.append((who, header.mask))
     return rows
 
 
-def _text(sid: ctypes.c_void_p) -> str:
+def _sid_text(sid: ctypes.c_void_p) -> str:
     """Return a security identifier in text form."""
     advapi, kernel = _library("advapi32"), _library("kernel32")
     advapi.ConvertSidToStringSidW.argtypes = (ctypes.c_void_p, ctypes.c_void_p)
@@ -121,7 +121,7 @@ def own_account() -> str:
     """Return the security identifier of the account that this process runs as; empty if Windows does not say."""
     room = ctypes.create_string_buffer(256)
     is_told = _tell_of_token(1, room)  # TokenUser
-    return _text(ctypes.cast(room, ctypes.POINTER(ctypes.c_void_p)).contents) if is_told else ""
+    return _sid_text(ctypes.cast(room, ctypes.POINTER(ctypes.c_void_p)).contents) if is_told else ""
 
 
 def _tell_of_token(what: int, room: ctypes.Array[ctypes.c_char] | wintypes.DWORD) -> bool:

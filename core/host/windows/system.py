@@ -33,11 +33,11 @@ def registered_pythons() -> tuple[str, ...]:
                 if company.lower() == "pylauncher":  # PEP 514 reserves this name; it is not a distributor.
                     continue
                 for tag in _keys(root, rf"SOFTWARE\Python\{company}", view):
-                    folder = _text(root, rf"SOFTWARE\Python\{company}\{tag}\InstallPath", "", view)
+                    folder = _registry_text(root, rf"SOFTWARE\Python\{company}\{tag}\InstallPath", "", view)
                     if folder:
                         found.setdefault(folder.rstrip("\\"))
             for name in ("python.exe", "python3.exe"):
-                program = _text(root, rf"{APP_PATHS_KEY}\{name}", "", view).strip().strip('"')
+                program = _registry_text(root, rf"{APP_PATHS_KEY}\{name}", "", view).strip().strip('"')
                 if ntpath.isabs(program):
                     found.setdefault(ntpath.dirname(ntpath.normpath(program)))
     return tuple(found)
@@ -50,8 +50,8 @@ def listed_programs() -> tuple[Program, ...]:
         for view in REGISTRY_VIEWS:
             for key in _keys(root, UNINSTALL_KEY, view):
                 names = ("DisplayName", "DisplayVersion", "Publisher")
-                name = _text(root, rf"{UNINSTALL_KEY}\{key}", names[0], view)
-                version, publisher = (_text(root, rf"{UNINSTALL_KEY}\{key}", n, view) for n in names[1:])
+                name = _registry_text(root, rf"{UNINSTALL_KEY}\{key}", names[0], view)
+                version, publisher = (_registry_text(root, rf"{UNINSTALL_KEY}\{key}", n, view) for n in names[1:])
                 if name and WANTED_PROGRAMS.search(f"{name} {publisher}"):
                     found.setdefault((path_text(name), path_text(version), path_text(publisher)))
     return tuple(Program(name=n, version=v, publisher=p) for n, v, p in sorted(found))
@@ -126,7 +126,7 @@ def _keys(root: int, path: str, view: int) -> Iterator[str]:
         return
 
 
-def _text(root: int, path: str, name: str, view: int) -> str:
+def _registry_text(root: int, path: str, name: str, view: int) -> str:
     try:
         with winreg.OpenKey(root, path, 0, winreg.KEY_READ | view) as key:
             value = winreg.QueryValueEx(key, name)[0]

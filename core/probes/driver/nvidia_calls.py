@@ -148,7 +148,7 @@ def mapped_file(library: Any, function: str, name: str) -> str:
     if sys.platform == "win32":
         buffer = ctypes.create_unicode_buffer(32768)
         length = ctypes.WinDLL("kernel32").GetModuleFileNameW(ctypes.c_void_p(library._handle), buffer, len(buffer))
-        return _text(buffer.value) if length else ""
+        return _path_text(buffer.value) if length else ""
     entry = getattr(library, function, None)
     address = (ctypes.cast(entry, ctypes.c_void_p).value or 0) if entry is not None else 0
     last = name.rpartition("/")[2]
@@ -163,13 +163,13 @@ def mapped_file(library: Any, function: str, name: str) -> str:
                 continue
             start, _, end = fields[0].partition(b"-")
             if int(start, 16) <= address < int(end, 16):
-                return _text(fields[5])
-            if not address and _text(fields[5]).rpartition("/")[2].startswith(last):
-                return _text(fields[5])
+                return _path_text(fields[5])
+            if not address and _path_text(fields[5]).rpartition("/")[2].startswith(last):
+                return _path_text(fields[5])
     return ""
 
 
-def _text(path: str | bytes) -> str:
+def _path_text(path: str | bytes) -> str:
     """Return ``facts.path_text`` of a path, without importing the facts."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 

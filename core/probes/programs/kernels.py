@@ -99,7 +99,11 @@ _TO_A_SHELL = late_pattern(r"\s*(?:[A-Za-z_][\w, ]*=[ \t]*)?(?:!!?|%sx\s|%system
 def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where: Sysroot) -> Kernel | None:
     """Return the kernel of this name, in small letters as in Jupyter, or None. ``prefixes``: Jupyter's environments, the likeliest first."""
     near = [p for p in dict.fromkeys((*prefixes, *_around(env, where))) if p]
-    for folder in (*_told(env, where), *(where.join(p, "share", "jupyter") for p in near), *_shared(env, where)):
+    for folder in (
+        *_named_folders(env, where),
+        *(where.join(p, "share", "jupyter") for p in near),
+        *_shared(env, where),
+    ):
         kernels = where.join(folder, "kernels")
         for each in where.names(kernels) or ():
             if each.lower() == name.lower() and (argv := _argv(where.join(kernels, each, "kernel.json"), where)):
@@ -161,7 +165,7 @@ def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:
     return found
 
 
-def _told(env: Mapping[str, str], where: Sysroot) -> list[str]:
+def _named_folders(env: Mapping[str, str], where: Sysroot) -> list[str]:
     parts = env.get("JUPYTER_PATH", "").split(";" if where.system == "windows" else ":")
     return [p for p in parts if where.path_module.isabs(p)]
 

@@ -100,7 +100,7 @@ def read_shortcut(data: bytes) -> Shortcut | None:
     for flag, name in TEXTS:
         if flags & flag and at + 2 <= len(data):
             length = _number(data, at, 2) * (2 if flags & IS_UNICODE else 1)
-            texts[name] = _text(data[at + 2 : at + 2 + length], wide=bool(flags & IS_UNICODE))
+            texts[name] = _decoded(data[at + 2 : at + 2 + length], wide=bool(flags & IS_UNICODE))
             at += 2 + length
     found = {n: texts.get(n, "") for n in ("relative", "arguments", "folder")}
     return Shortcut(target=target, **found)
@@ -127,8 +127,8 @@ def _until_zero(data: bytes, at: int, *, wide: bool = False) -> str:
     end = at
     while end + step <= len(data) and any(data[end : end + step]):
         end += step
-    return _text(data[at:end], wide=wide)
+    return _decoded(data[at:end], wide=wide)
 
 
-def _text(data: bytes, *, wide: bool) -> str:
+def _decoded(data: bytes, *, wide: bool) -> str:
     return data.decode("utf-16-le" if wide else "cp1252", "replace").partition("\0")[0]

@@ -49,7 +49,7 @@ def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Groun
     yield True, text, path
     code = code_of(home, ground) if home else None
     own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}
-    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _named(node, "")]
+    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _imported(node, "")]
     tops = {m.partition(".")[0] for m in waiting}
     users = (
         {m for d in home.distributions if (m := module_of(d.name)) in tops and _requires_it(d, ground)}
@@ -64,7 +64,9 @@ def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Groun
         seen.add(dotted)
         if its := code.scope(dotted):
             yield False, its.text, its.path
-            waiting += [m for n in surely_run(statements_of(its.text), as_main=False) for m in _named(n, its.package)]
+            waiting += [
+                m for n in surely_run(statements_of(its.text), as_main=False) for m in _imported(n, its.package)
+            ]
 
 
 def _requires_it(its: Distribution, ground: Ground) -> bool:
@@ -74,7 +76,7 @@ def _requires_it(its: Distribution, ground: Ground) -> bool:
     return REQUIRES.search(text or "") is not None
 
 
-def _named(node: ast.stmt, package: str) -> Iterator[str]:
+def _imported(node: ast.stmt, package: str) -> Iterator[str]:
     """Yield the modules that a statement imports: with a package its parents, and with ``from`` what it names, which may be modules."""
     for module in modules_imported(node, package):
         parts = module.split(".")

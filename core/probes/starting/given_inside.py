@@ -78,7 +78,7 @@ def given_inside_ways(ground: Ground) -> Iterator[Reached]:
                 continue
             state = ground.session(path)
             whole = described(text, path)
-            for node in _at(whole, giver.keys) if whole is not None else ():
+            for node in _values_at(whole, giver.keys) if whole is not None else ():
                 _give(node, text, path, state, ground, starts=giver.starts)
             if state.lines:
                 prefix = homes[0].prefix if len(homes) == 1 else ""
@@ -101,21 +101,21 @@ def _is_used(giver: Giver, ground: Ground) -> bool:
     return any(giver.mark in (ground.read(posixpath.join(ground.folder, n)) or "") for n in launching_files(ground))
 
 
-def _at(node: Described, keys: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[Described]:
+def _values_at(node: Described, keys: tuple[str, ...], above: tuple[str, ...] = ()) -> Iterator[Described]:
     """Yield what stands at a path of keys that ends with these."""
     if not keys:
         yield node
         return
     if isinstance(node, list):
         for each in node:
-            yield from _at(each, keys, above)
+            yield from _values_at(each, keys, above)
     elif isinstance(node, dict):
         for key, its in node.items():
             place = (*above, key)
             if place[-len(keys) :] == keys:
                 yield its
             else:
-                yield from _at(its, keys, place)
+                yield from _values_at(its, keys, place)
 
 
 def _give(node: Described, text: str, path: str, state: State, ground: Ground, *, starts: bool) -> None:

@@ -199,11 +199,11 @@ def pytest_ways(ground: Ground) -> Iterator[Reached]:
         state.files.append(file)
     for name, value, line in _variables(settings, lines, bool(_having("pytest_env", ground))):
         state.export_variable(name, value, file, line, "python")
-    for word in reversed(_words(settings.get("pythonpath"))):
+    for word in reversed(_words_of(settings.get("pythonpath"))):
         add_to_sys_path(state, paths.normpath(paths.join(root, word)), file, lines.get("pythonpath", 1))
-    options = " ".join(_words(settings.get("addopts")))
+    options = " ".join(_words_of(settings.get("addopts")))
     inserts = not re.search(r"--import-mode[= ](?:importlib|append)", options)
-    tests = [paths.normpath(paths.join(root, w)) for w in _words(settings.get("testpaths"))]
+    tests = [paths.normpath(paths.join(root, w)) for w in _words_of(settings.get("testpaths"))]
     _collect(tests, root, state, ground, inserts=inserts)
     if any(r.file == file or r.form == "python" for rows in state.lines.values() for r in rows):
         prefix = homes[0].prefix if len(homes) == 1 else ""
@@ -303,7 +303,7 @@ def _line(text: str, name: str) -> int:
     return text.count("\n", 0, found.start()) + 1 if found else 1
 
 
-def _words(value: object) -> list[str]:
+def _words_of(value: object) -> list[str]:
     """Return a setting's words: of a list, or of a text that is split as a shell does."""
     if isinstance(value, list):
         return [v for v in value if isinstance(v, str)]

@@ -333,10 +333,10 @@ def _chosen(text: str, ground: Ground) -> str:
         ),
         "",
     )
-    return _at(told, ground)
+    return _environment_at(told, ground)
 
 
-def _at(told: str, ground: Ground) -> str:
+def _environment_at(told: str, ground: Ground) -> str:
     path = _filled(told, State(), ground)
     return next((p.prefix for p in ground.pythons if path == p.prefix or path.startswith(f"{p.prefix}/bin/")), "")
 
@@ -357,7 +357,7 @@ def _launches(ground: Ground, terminal: State) -> Iterator[Reached]:
         for name, value in text_items(row, "env"):
             state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
         python = row.get("python")
-        prefix = _at(python, ground) if isinstance(python, str) else ""
+        prefix = _environment_at(python, ground) if isinstance(python, str) else ""
         if isinstance(folder := row.get("cwd"), str):
             state.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, _filled(folder, state, ground)))
         argv = _launched(row, _filled(python, State(), ground), ground) if isinstance(python, str) else ()

@@ -442,7 +442,7 @@ class _Walk:
             if its is None and (name := _constant_name(first)) and (told := _told_kind(call)):
                 yield CodeValue(variable=name, takes=told, line=call.lineno, at_import=False)
             reads = self._reads(first, at.scope) if its else ()
-            for read in reads or (_named(first, called) if takes else ()):
+            for read in reads or (_variable_named(first, called) if takes else ()):
                 yield _value(read, its or "words", call.lineno, words, at_import=at.at_import)
 
     def _taken(self, call: ast.Call, called: str, takes: Takes | None) -> tuple[Takes | None, tuple[str, ...]]:
@@ -510,15 +510,15 @@ class _Walk:
     def _variable(self, key: ast.expr, scope: Scope) -> tuple[Read, ...]:
         if isinstance(key, ast.Name) and key.id in self.parameters and scope.get(key.id) == (Read(f"={key.id}"),):
             return (Read(f"?{key.id}"),)
-        return _named_by(self._text(key))
+        return _named_by(self._joined_text(key))
 
-    def _text(self, node: ast.expr) -> str | None:
+    def _joined_text(self, node: ast.expr) -> str | None:
         """Return a constant text, also one that is put together: ``prefix + "NAME"``, ``f"{prefix}NAME"``."""
         match node:
             case ast.BinOp(left=left, op=ast.Add(), right=right):
-                parts = [self._text(left), self._text(right)]
+                parts = [self._joined_text(left), self._joined_text(right)]
             case ast.JoinedStr(values=values):
-                parts = [self._text(v.value if isinstance(v, ast.FormattedValue) else v) for v in values]
+                parts = [self._joined_text(v.value if isinstance(v, ast.FormattedValue) else v) for v in values]
             case ast.Name(id=name) if self.texts.get(name):
                 return self.texts[name]
             case _:
@@ -565,7 +565,7 @@ def _named_by(text: str | None) -> tuple[Read, ...]:
     return (Read(text),) if text and re.fullmatch(r"[A-Za-z]\w*", text) else ()
 
 
-def _named(node: ast.expr | None, called: str) -> tuple[Read, ...]:
+def _variable_named(node: ast.expr | None, called: str) -> tuple[Read, ...]:
     """Return the variable that a function gets by name; int() and float() convert the string itself."""
     name = "" if called in ("int", "float", "strtobool") else _constant_name(node)
     return (Read(name),) if name else ()

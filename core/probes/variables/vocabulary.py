@@ -71,7 +71,9 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
     from core.probes.variables.unreadable_files import unreadable_files
 
     where = sysroot_of(request.host)
-    words = (found for contract in variable_contracts() if contract.known for found in _of(contract, request, where))
+    words = (
+        found for contract in variable_contracts() if contract.known for found in _known_words(contract, request, where)
+    )
     found = request.apart(
         lambda: words,
         lambda: _by_code(request, where),
@@ -312,7 +314,7 @@ def _unknown_setting(row: SettingsFile, value: str, python: PythonEnvironment, w
     return None if its is None else bool(its.unknown)
 
 
-def _of(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
+def _known_words(contract: Contract, request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     words = tuple(
         dict.fromkeys(
             w

@@ -43,7 +43,7 @@ def _broken(home: EnvironmentView, fault: EnvironmentFault) -> Finding:
         severity = NOTE  # The interpreter works; only the scripts name another folder.
     elif fault.kind == "copied":
         severity = min(severity, WARNING)
-    title, why, fix = _words(home, fault)
+    title, why, fix = _words_of_fault(home, fault)
     return make_finding(
         f"frameworks.environment-{fault.kind.replace(' ', '-')}",
         severity,
@@ -129,7 +129,7 @@ def _words_of_start(prefix: str, fault: EnvironmentFault) -> tuple[str, str, Fix
             )  # fmt: skip
 
 
-def _words(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
+def _words_of_fault(home: EnvironmentView, fault: EnvironmentFault) -> tuple[str, str, Fix]:
     prefix = home.python.prefix
     anew = _make_again(home)
     match fault.kind:

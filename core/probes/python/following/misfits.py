@@ -38,13 +38,13 @@ def misfits(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) ->
         for folder in (f for f in python.site_packages if is_inside(where.system, f, python.prefix)):
             for its in all_requirements(folder, watched):
                 every.setdefault(its.name, its)
-        return tuple(_found(every, marker_facts(where.system, architecture, python.version))), True
+        return tuple(_unmet(every, marker_facts(where.system, architecture, python.version))), True
 
     known = request.shared.setdefault("identities", {})
     return kept_look("misfits", python.site_packages, tuple[Misfit, ...], look, where, known=known)
 
 
-def _found(every: dict[str, Distribution], facts: dict[str, str]) -> Iterator[Misfit]:
+def _unmet(every: dict[str, Distribution], facts: dict[str, str]) -> Iterator[Misfit]:
     required = {required_name(wish) for d in every.values() for wish in d.pins}
     for its in every.values():
         if its.name in required or is_relevant(its.name) or its.name in INSTALLERS:

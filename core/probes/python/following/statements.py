@@ -237,7 +237,7 @@ class Statements:
             case ast.If():
                 return (yield from self._if(node, frame))
             case ast.With() if is_harmless(node) or (frame.scope and not swallows_errors(node)):
-                return (yield from self._with(node, frame))
+                return (yield from self._with_statement(node, frame))
             case ast.ClassDef() | ast.FunctionDef() | ast.AsyncFunctionDef():
                 yield from self._definition(node, frame)
             case ast.Expr(value=ast.Call(func=ast.Name(id=name), args=[], keywords=[])) if (
@@ -280,7 +280,7 @@ class Statements:
             return not rest and first not in frame.functions
         return ".".join((frame.modules.get(first, ""), *rest)) == "importlib.import_module"
 
-    def _with(self, node: ast.With, frame: Frame) -> Steps:
+    def _with_statement(self, node: ast.With, frame: Frame) -> Steps:
         for item in node.items:
             yield from self._called(item.context_expr, frame)
         frame.forget(stored_names(item.optional_vars for item in node.items if item.optional_vars))

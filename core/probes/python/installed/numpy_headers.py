@@ -36,18 +36,20 @@ MODULES_OF_ONE = 8
 @cached_by_file
 def numpy_of_module(path: str | os.PathLike[str], *, root: str | os.PathLike[str] = "/") -> int | None:
     """Return the major version of NumPy, 1 or 2, whose headers a module was built with; 0 if it names none, None if unreadable."""
-    named = _named((OLD, NEW), path, root)
+    named = _words_in_file((OLD, NEW), path, root)
     return None if named is None else 2 if NEW in named else 1 if OLD in named else 0
 
 
 @cached_by_file
 def has_types_of_numpy_1(path: str | os.PathLike[str], *, root: str | os.PathLike[str]) -> bool | None:
     """Return whether a module of Cython compares the sizes of NumPy 1's types; None if unreadable."""
-    named = _named((OLD_TYPES, NEW_TYPES, NEW, COMPARES), path, root)
+    named = _words_in_file((OLD_TYPES, NEW_TYPES, NEW, COMPARES), path, root)
     return None if named is None else named == {OLD_TYPES, COMPARES}
 
 
-def _named(wanted: tuple[bytes, ...], path: str | os.PathLike[str], root: str | os.PathLike[str]) -> set[bytes] | None:
+def _words_in_file(
+    wanted: tuple[bytes, ...], path: str | os.PathLike[str], root: str | os.PathLike[str]
+) -> set[bytes] | None:
     """Return which of these a file contains; none for one that is too big, None if unreadable."""
     found: set[bytes] = set()
     before = b""

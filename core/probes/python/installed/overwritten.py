@@ -71,7 +71,7 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
             if (is_meant or module_of(loser.name) == package) and _is_lost(
                 start, there, lost, where, is_meant=is_meant
             ):
-                return _told(package, winner, loser, where)
+                return _overwritten(package, winner, loser, where)
         return None
     counts: Counter[str] = Counter()
     for path in inner[:MOST_FILES]:
@@ -83,10 +83,10 @@ def _of_pair(one: Distribution, other: Distribution, package: str, where: Sysroo
         return None
     winner = max((one, other), key=lambda d: counts[d.name])
     loser = other if winner is one else one
-    return _told(package, winner, loser, where)
+    return _overwritten(package, winner, loser, where)
 
 
-def _told(package: str, winner: Distribution, loser: Distribution, where: Sysroot) -> OverwrittenPackage:
+def _overwritten(package: str, winner: Distribution, loser: Distribution, where: Sysroot) -> OverwrittenPackage:
     return OverwrittenPackage(
         package=package,
         path=path_text(where.join(winner.location, package)),

@@ -234,7 +234,7 @@ class _Look:
         )
         for name in self._where.names(folder) or ():
             if name.endswith(self._tagged) and "test" not in name:
-                yield from self._one(self._where.join(folder, name), "", folder, {}, self._process())
+                yield from self._of_file(self._where.join(folder, name), "", folder, {}, self._process())
 
     def of_distribution(self, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield those of one distribution, in the order of its RECORD."""
@@ -246,7 +246,7 @@ class _Look:
                 if not is_silent(self._where.local_path(path)):  # a slow disk has lost nothing
                     yield UnfitExtension(path_text(path), owner, what.location, recorded=True)
             else:
-                yield from self._one(path, owner, what.location, recorded, process)
+                yield from self._of_file(path, owner, what.location, recorded, process)
 
     def of_framework(self, what: Distribution) -> Iterator[UnfitExtension]:
         """Yield those of a framework whose own file does not load: a glance at its header is enough to let most go."""
@@ -319,7 +319,7 @@ class _Look:
         module = self._where.join(what.location, *row.module.split("."))
         start = self._where.join(module, "__init__.py")
         asker = path_text(start if self._where.is_file(start) else f"{module}.py")
-        own = [path for pattern in row.files for folder in folders for path in self._named(pattern, folder)]
+        own = [path for pattern in row.files for folder in folders for path in self._matching(pattern, folder)]
         unfit: list[Edge] = []
         for path in own:
             edges = [e for e in self._process().open(path)[1] if not _left_to_others(e)]
@@ -347,10 +347,10 @@ class _Look:
         rows = record_rows(what, LIBRARY_ROW, self._where)
         recorded = {self._where.name(path): path for path in rows}
         for path in [p for p in rows if re.search(rf"{re.escape(self._where.name(p))}[\"']", texts)]:
-            for one in self._one(path, f"{what.name} {what.version}", what.location, recorded, self._process()):
+            for one in self._of_file(path, f"{what.name} {what.version}", what.location, recorded, self._process()):
                 yield msgspec.structs.replace(one, ends=plugin.framework)
 
-    def _named(self, pattern: str, folder: str) -> list[str]:
+    def _matching(self, pattern: str, folder: str) -> list[str]:
         *inner, name = pattern.split("/")
         place = self._where.join(folder, *inner)
         return [self._where.join(place, n) for n in fnmatch.filter(self._where.names(place) or (), name)]
@@ -370,7 +370,7 @@ class _Look:
         inner = path.removeprefix(what.location)
         return path.endswith(self._tagged) and not STRIPPED_PATHS.search(inner) and "/_test" not in inner
 
-    def _one(
+    def _of_file(
         self, path: str, owner: str, location: str, recorded: dict[str, str], process: Process
     ) -> Iterator[UnfitExtension]:
         opened, edges = process.open(path)

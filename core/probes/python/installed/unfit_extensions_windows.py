@@ -137,7 +137,7 @@ class _Look:
         for folder in (self._where.join(base, "DLLs"), base):  # an embeddable Python has all files in one folder
             for name in sorted(self._where.names(folder) or ()):
                 if self._is_module(name):
-                    yield from self._one(self._where.join(folder, name), "", folder, {}, ())
+                    yield from self._of_file(self._where.join(folder, name), "", folder, {}, ())
         rows = gpu_binaries().frameworks
         for what in every_distribution(self._python, self._where):
             steps = [s.file for row in rows if re.fullmatch(row.distribution, what.name) for s in row.windows]
@@ -160,7 +160,7 @@ class _Look:
             elif any(self._is_among(p, what, followed) for p in self._with_own_needs(path, own)):
                 yield from self._itself(path, owner, what.location)
             else:
-                yield from self._one(path, owner, what.location, own, folders)
+                yield from self._of_file(path, owner, what.location, own, folders)
         yield from self._of_libraries(rows, what, followed, own, folders)
 
     def _of_libraries(
@@ -183,7 +183,7 @@ class _Look:
         spelt = names_spelt_by(what, map(self._where.name, plain), self._where)
         named = sorted((p for p in plain if self._where.name(p) in spelt), key=lambda p: (inner[p].count("/"), p))
         for path in named[:MAX_LIBRARIES_OF_ONE]:
-            for one in self._one(path, f"{what.name} {what.version}", what.location, own, folders):
+            for one in self._of_file(path, f"{what.name} {what.version}", what.location, own, folders):
                 yield replace(one, is_library=True)
 
     def _of_opened(self, row: OpenedLibrary, what: Distribution) -> Iterator[UnfitExtension]:
@@ -195,8 +195,8 @@ class _Look:
         start = self._where.join(module, "__init__.py")
         asker = path_text(start if self._where.is_file(start) else f"{module}.py")
         unfit: list[Edge] = []
-        for path in (p for folder in self._python.site_packages for f in row.files for p in self._named(f, folder)):
-            one = next(self._one(path, "", what.location, own, folders), None)
+        for path in (p for folder in self._python.site_packages for f in row.files for p in self._matching(f, folder)):
+            one = next(self._of_file(path, "", what.location, own, folders), None)
             if one is None or one.edge is None:
                 return
             unfit.append(one.edge)
@@ -207,7 +207,7 @@ class _Look:
             owner = f"{what.name} {what.version}"
             yield UnfitExtension(asker, owner, what.location, unfit[0], ends=row.module)
 
-    def _named(self, pattern: str, folder: str) -> list[str]:
+    def _matching(self, pattern: str, folder: str) -> list[str]:
         *inner, name = pattern.split("/")
         place = self._where.join(folder, *inner)
         return [self._where.join(place, n) for n in self._where.names(place) or () if fnmatch(n, name)]
@@ -241,7 +241,7 @@ class _Look:
         if found.winner and found.winner.outcome in STATES:
             yield UnfitExtension(path_text(path), owner, location, _edge(found), recorded=bool(owner))
 
-    def _one(
+    def _of_file(
         self, path: str, owner: str, location: str, own: dict[str, str], folders: tuple[str, ...]
     ) -> Iterator[UnfitExtension]:
         """Yield a module that does not load, with the first fault that the loader meets."""

@@ -103,7 +103,7 @@ def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool,
     """Return the first whole objects that a program loads. ``by_word``: with ``weights_only=False``, else without it. ``only``: their class."""
     if "safe_globals" in text or (by_word and "weights_only" not in text):
         return None
-    for file, node in _given(path, text, where, _loads_for_torch):
+    for file, node in _files_given(path, text, where, _loads_for_torch):
         if (
             constant(argument(node, "weights_only")) is False
             if by_word
@@ -118,7 +118,7 @@ def newer_models(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
     reader = next((d for d in python.distributions if d.name.startswith("onnxruntime")), None)
     newest = next((ir for below, ir in NEWEST_FORM if reader and is_older(reader.version, below)), 0)
     for its in own_programs(request, where) if newest else ():
-        for file, node in _given(its.path, its.text, where, _opens_a_session):
+        for file, node in _files_given(its.path, its.text, where, _opens_a_session):
             form = head_of_onnx(where.read(file, START_OF_ONNX) or b"").form if file.endswith(".onnx") else 0
             if reader and form > newest and _runs(its.text, node.lineno):
                 yield UnfitTool(
@@ -135,7 +135,9 @@ def newer_models(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
                 return
 
 
-def _given(path: str, text: str, where: Sysroot, opens: Callable[[ast.expr], bool]) -> Iterator[tuple[str, ast.Call]]:
+def _files_given(
+    path: str, text: str, where: Sysroot, opens: Callable[[ast.expr], bool]
+) -> Iterator[tuple[str, ast.Call]]:
     """Yield each file that a program gives first to such a function, with the call."""
     names, files = PathNames(path), dict[str, ast.expr]()
     for statement in statements_of(text):
@@ -171,7 +173,7 @@ def pickled_names(path: str, text: str, where: Sysroot) -> Iterator[Pickled]:
     """Yield what the pickles name that a program surely loads; nothing where it chooses itself what a name stands for."""
     if not _UNPICKLES.search(text) or _CHOOSES.search(text):
         return
-    for file, node in _given(path, text, where, _unpickles):
+    for file, node in _files_given(path, text, where, _unpickles):
         data = (where.read(file, MOST_PICKLE) or b"") if _runs(text, node.lineno) else b""
         for module, name in _names_in(data):
             yield Pickled(file, node.lineno, ".".join(chain_of(node.func)), module, name)

@@ -57,13 +57,13 @@ class _Reading:
                 case ast.With():
                     yield from self._inside(one, objects)
                 case ast.For(iter=head, target=target, body=inner):
-                    yield from self._in(head, objects)
+                    yield from self._calls_in(head, objects)
                     self._forget(target, objects)
                     yield from self.uses(inner, objects)
                 case ast.While(body=inner):
                     yield from self.uses(inner, objects)
                 case _:
-                    yield from self._in(one, objects)
+                    yield from self._calls_in(one, objects)
                     self._forget(one, objects)
                     match one:
                         case ast.Assign(targets=[ast.Name(id=name)], value=value) if its := self._made(value):
@@ -75,11 +75,11 @@ class _Reading:
             self._forget(node, objects)
             return
         for item in node.items:
-            yield from self._in(item.context_expr, objects)
+            yield from self._calls_in(item.context_expr, objects)
             self._forget(item, objects)
         yield from self.uses(node.body, objects)
 
-    def _in(self, node: ast.AST, objects: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
+    def _calls_in(self, node: ast.AST, objects: Mapping[str, str]) -> Iterator[tuple[str, str, int]]:
         for call in sure_calls(node, lambda _test: None):
             match call.func:
                 case ast.Attribute(value=ast.Name(id=name), attr=method) if method in self._classes.get(

@@ -340,8 +340,8 @@ class ModuleSearch:
         second = next((o for p in found.hidden if (o := self._owner(p, what, distributions)) is not None), None)
         return msgspec.structs.replace(
             found,
-            owner=_words(owner),
-            hidden_owner=_words(second),
+            owner=_name_and_version(owner),
+            hidden_owner=_name_and_version(second),
             foreign=foreign,
             wheel_tags=tags,
             whole=not owner
@@ -464,7 +464,7 @@ class ModuleSearch:
         return "linux" in platform and platform.endswith(f"_{self._architecture}")
 
 
-def _words(owner: Distribution | None) -> str:
+def _name_and_version(owner: Distribution | None) -> str:
     return f"{owner.name} {owner.version}".strip() if owner else ""
 
 

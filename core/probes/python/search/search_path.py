@@ -188,10 +188,10 @@ class _Path:
         if key in self._known:
             return False
         self._known.add(key)
-        self._put(SearchEntry(path=path_text(path), origin=origin, source=path_text(source), line=line), at)
+        self._add_entry(SearchEntry(path=path_text(path), origin=origin, source=path_text(source), line=line), at)
         return True
 
-    def _put(self, entry: SearchEntry, at: int | None) -> None:
+    def _add_entry(self, entry: SearchEntry, at: int | None) -> None:
         self.entries.insert(len(self.entries) if at is None else at, entry)
 
     def add_site(self, folder: str, origin: SearchOrigin, source: str = "", line: int = 0) -> None:
@@ -247,7 +247,7 @@ class _Path:
                 case _:
                     for at, path in (p for its in changes_of_path([statement], names) for p in its.places()):
                         entry = SearchEntry(path=path_text(path), origin="pth", source=path_text(file), line=number)
-                        self._put(entry, at)
+                        self._add_entry(entry, at)
 
 
 def python_search_path(

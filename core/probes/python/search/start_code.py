@@ -170,7 +170,7 @@ def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChan
             case ast.If(test=ast.Compare(ops=[ast.NotIn()], comparators=[where]), body=inner) if is_sys_path(where):
                 yield from changes_of_path(inner, names)
             case ast.Expr(value=ast.Call(func=ast.Attribute(value=where, attr=how), args=given)) if is_sys_path(where):
-                its = _put(how, given)
+                its = _inserted(how, given)
             case ast.Assign(
                 targets=[
                     ast.Subscript(
@@ -197,7 +197,7 @@ def changes_of_path(body: list[ast.stmt], names: PathNames) -> Iterator[PathChan
         names.follow(statement)
 
 
-def _put(how: str, given: list[ast.expr]) -> tuple[int | None, list[ast.expr]] | None:
+def _inserted(how: str, given: list[ast.expr]) -> tuple[int | None, list[ast.expr]] | None:
     """Return where a method of a list puts its arguments, and these."""
     match how, given:
         case "append", [one]:

@@ -351,7 +351,7 @@ def put_into_globals(body: Sequence[ast.stmt]) -> frozenset[str] | None:
                 continue
         if not own and _is_in_function(node, above):
             continue  # a function's own names
-        names = _put(node, above)
+        names = _names_put(node, above)
         if names is None:
             return None
         found |= names
@@ -367,7 +367,7 @@ def _is_in_function(node: ast.AST, above: Mapping[ast.AST, ast.AST]) -> bool:
     return False
 
 
-def _put(call: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | None:
+def _names_put(call: ast.AST, above: Mapping[ast.AST, ast.AST]) -> frozenset[str] | None:
     """Return what one use of globals() puts into it."""
     its = above[call]
     match its:

@@ -73,7 +73,7 @@ class PathNames:
     def value_of(self, node: ast.expr) -> str | None:
         """Return what an expression comes to, a path as its text; None if that depends on more than the module's text."""
         try:
-            return self._text(node)
+            return self._short_text(node)
         except (_UnknownError, RecursionError):  # what is nested too deep is not told either
             return None
 
@@ -93,13 +93,13 @@ class PathNames:
         found: list[str] = []
         size = 0
         for node in nodes:
-            found.append(self._text(node))
+            found.append(self._short_text(node))
             size += len(found[-1])
             if size > MOST_LETTERS:
                 raise _UnknownError
         return found
 
-    def _text(self, node: ast.expr) -> str:
+    def _short_text(self, node: ast.expr) -> str:
         found = self._any_text(node)
         if len(found) > MOST_LETTERS:
             raise _UnknownError
@@ -112,18 +112,18 @@ class PathNames:
             case ast.Name(id=name) if name in self._known:
                 return self._known[name]
             case ast.FormattedValue(value=inner, conversion=-1, format_spec=None):
-                return self._text(inner)
+                return self._short_text(inner)
             case ast.JoinedStr(values=parts):
                 return "".join(self._several(parts))
             case ast.BinOp(left=left, op=ast.Div() | ast.Add() as way, right=right):
-                one, other = self._text(left), self._text(right)
+                one, other = self._short_text(left), self._short_text(right)
                 return self._join(one, other) if isinstance(way, ast.Div) else one + other
             case ast.Attribute(value=inner, attr="parent"):
-                return self._above(self._text(inner), 1)
+                return self._above(self._short_text(inner), 1)
             case ast.Subscript(value=ast.Attribute(value=inner, attr="parents"), slice=ast.Constant(value=int(n))) if (
                 0 <= n < 20
             ):
-                return self._above(self._text(inner), n + 1)
+                return self._above(self._short_text(inner), n + 1)
             case ast.Subscript(value=place, slice=key) if is_environ(place):
                 return self._of_environ([key])
             case ast.Attribute(value=ast.Name(id="os"), attr="pathsep"):
@@ -140,27 +140,27 @@ class PathNames:
 
     def _of_environ(self, given: list[ast.expr]) -> str:
         """Return the value of a variable by its name, or else what is given for one that is not set."""
-        found = None if self._env is None or not given else self._env.get(self._variable(self._text(given[0])))
+        found = None if self._env is None or not given else self._env.get(self._variable(self._short_text(given[0])))
         if self._env is None or not given or (found is None and len(given) < 2) or (found and UNKNOWN in found):
             raise _UnknownError
-        return self._text(given[1]) if found is None else found
+        return self._short_text(given[1]) if found is None else found
 
     def _of_method(self, owner: ast.expr, name: str, args: list[ast.expr], *, named: bool) -> str:
         match name, args:
             case "get", _ if is_environ(owner):
                 return self._of_environ(args)
             case "resolve", _:
-                return self._real_path(self._join(self._folder, self._text(owner)))
+                return self._real_path(self._join(self._folder, self._short_text(owner)))
             case "absolute", _:
-                return self._join(self._folder, self._text(owner))
+                return self._join(self._folder, self._short_text(owner))
             case "as_posix" | "__str__", _:
-                return self._text(owner)
+                return self._short_text(owner)
             case "joinpath", _:
-                return self._join(self._text(owner), *self._several(args))
+                return self._join(self._short_text(owner), *self._several(args))
             case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
-                return self._text(owner).join(self._several(parts))
+                return self._short_text(owner).join(self._several(parts))
             case "join", [first, *rest] if _is_module_of_paths(owner):
-                return str(self._paths.normpath(self._join(self._text(first), *self._several(rest))))
+                return str(self._paths.normpath(self._join(self._short_text(first), *self._several(rest))))
         if named:
             raise _UnknownError
         return self._of_function(name, args)
@@ -170,21 +170,21 @@ class PathNames:
             case "getenv", _:
                 return self._of_environ(args)
             case "dirname", [one]:
-                return self._above(self._text(one), 1)
+                return self._above(self._short_text(one), 1)
             case "abspath" | "normpath", [one]:
-                return str(self._paths.normpath(self._join(self._folder, self._text(one))))
+                return str(self._paths.normpath(self._join(self._folder, self._short_text(one))))
             case "realpath", [one]:
-                return self._real_path(self._join(self._folder, self._text(one)))
+                return self._real_path(self._join(self._folder, self._short_text(one)))
             case "expanduser", [one]:
-                return self._expanded(self._text(one))
+                return self._expanded(self._short_text(one))
             case "getcwd" | "cwd", [] if self._folder:
                 return self._folder
             case "home", [] if self._home:
                 return self._home
             case "str" | "fspath", [one]:
-                return self._text(one)
+                return self._short_text(one)
             case "Path" | "PurePath", [first, *rest]:
-                return self._join(self._text(first), *self._several(rest))
+                return self._join(self._short_text(first), *self._several(rest))
             case _:
                 raise _UnknownError
 

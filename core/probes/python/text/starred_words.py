@@ -53,14 +53,14 @@ class StarredWords:
     def _table(self, stars: list[str]) -> tuple[set[str], dict[str, list[str]]]:
         may_have_others, spelling = set[str](), dict[str, list[str]]()
         for star in dict.fromkeys(stars):
-            words, is_closed = self._words(star)
+            words, is_closed = self._words_behind(star)
             if not is_closed:
                 may_have_others.add(star)
             for word in words:
                 spelling.setdefault(word, []).append(star)
         return may_have_others, spelling
 
-    def _words(self, star: str) -> tuple[set[str], bool]:
+    def _words_behind(self, star: str) -> tuple[set[str], bool]:
         """Return every word of a module's text and of those that it stars in turn, and whether none of them may have other names."""
         todo, seen, words, is_closed = [star], set[str](), set[str](), True
         while todo:

@@ -293,7 +293,7 @@ def _suspects(
     rows = []
     for name, value in env.items():
         if not INDISPENSABLE.fullmatch(name):
-            score = 4 * (name in named) + 8 * bool(re.search(rf"\b{re.escape(name)}\b", words)) + _told(value, words)
+            score = 4 * (name in named) + 8 * bool(re.search(rf"\b{re.escape(name)}\b", words)) + _repeats(value, words)
             score += 3 * (len(top) > 1 and top in name.upper()) + 2 * name.startswith(("PYTHON", "LD_"))
             told = value if value in words or name.startswith(("PYTHON", "LD_")) else ""
             rows.append((score, Suspect(kind="variable", name=name, value=told)))
@@ -316,7 +316,7 @@ def _suspects(
     return sorted(rows, key=lambda row: -row[0])
 
 
-def _told(value: str, words: str) -> int:
+def _repeats(value: str, words: str) -> int:
     """Return 6 if the words repeat a value, or a part of one that is a list; 4 if they quote a short one."""
     parts = [p for p in re.split(r"[:;,]", value) if len(p) > 3]
     if any(p in words for p in (value, *parts) if len(p) > 3):

@@ -145,13 +145,13 @@ def python_without_shell(
     if first not in OF_A_SHELL or (first.endswith(("conda", "mamba")) and words[1:2] != ["activate"]):
         return python_of_command(words, at, state, ground) if words else None
     spelt = " ".join(w if w in OPERATORS else shlex.quote(w) for w in words)
-    found = _text(spelt, at, state, ground, 0)
+    found = _of_commands(spelt, at, state, ground, 0)
     return found and msgspec.structs.replace(found, ended_at=f"{at.file}:{at.number}", ended_by="no shell", first=first)
 
 
 def python_of_text(text: str, at: Line, state: State, ground: Ground, *, shell: str = "bash") -> StartedFile | None:
     """Do the same for a line that a shell reads: a cron job, or the text after ``sh -c``."""
-    return _text(text, at, state, ground, 0, shell=language(shell, ground))
+    return _of_commands(text, at, state, ground, 0, shell=language(shell, ground))
 
 
 def language(shell: str, ground: Ground) -> str:
@@ -190,13 +190,15 @@ def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
             give_job_variables(ground.read(job[0]) or "", job[0], state, ground, ((at.file, at.number), words))
             words = job
         elif name == "concurrently":
-            started = (_text(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-"))
+            started = (
+                _of_commands(w, at, state, ground, depth + 1) for w in words[1:] if " " in w and not w.startswith("-")
+            )
             return next((s for s in started if s is not None and (s.prefix or s.is_gone)), None)
         elif name == "ros2" and words[1:2] == ["run"] and len(words) > 3:  # the file that colcon installed
             node = posixpath.join(ground.here(state), "install", words[2], "lib", words[2], words[3])
             words = [node, *words[4:]] if ground.where.is_file(node) else []
         elif name in ("npm", "yarn", "pnpm") and (script := _script_of_npm(words, state, ground)):
-            return _text(script, at, state, ground, depth + 1)
+            return _of_commands(script, at, state, ground, depth + 1)
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
@@ -299,7 +301,7 @@ def _shell(words: list[str], at: Line, state: State, ground: Ground, depth: int)
         _read_bash_env(state, ground)
     spoken = language(words[0], ground)
     return (
-        _text(rest[0], at, state, ground, depth, shell=spoken, knows_conda=login or interactive)
+        _of_commands(rest[0], at, state, ground, depth, shell=spoken, knows_conda=login or interactive)
         if "c" in letters
         else _program(rest, state, ground, depth, script=spoken)
     )
@@ -313,7 +315,7 @@ def _read_bash_env(state: State, ground: Ground) -> None:
         ShellReader(ground.around, state, "bash").read_files(path)
 
 
-def _text(  # noqa: PLR0917 - what a shell is given
+def _of_commands(  # noqa: PLR0917 - what a shell is given
     text: str, at: Line, state: State, ground: Ground, depth: int, shell: str = "bash", *, knows_conda: bool = False
 ) -> StartedFile | None:
     name = f"{at.file}\0"

@@ -147,7 +147,7 @@ def _followed(
     elif kind == "module" and named.partition(".")[0] in LAUNCHERS:
         kind, named = ("file", told) if (told := _launched(found.arguments, here, ground)) else (kind, named)
     place = paths.normpath(paths.join(here, named)) if kind == "file" else named
-    text = _text(place, ground.where) if kind == "file" else named if kind == "code" else ""
+    text = _code_of(place, ground.where) if kind == "file" else named if kind == "code" else ""
     if not named or text is None:
         return place, None
     folder = paths.dirname(ground.where.real_path(place)) if kind == "file" else here
@@ -184,7 +184,7 @@ def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
     return ""
 
 
-def _text(place: str, where: Sysroot) -> str | None:
+def _code_of(place: str, where: Sysroot) -> str | None:
     """Return a program's code."""
     if is_notebook(place):
         notebook = read_notebook(place, where)

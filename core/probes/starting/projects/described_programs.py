@@ -244,7 +244,7 @@ class _Reader:
                 yield from self.programs(each, called or name, above)
         if not isinstance(node, dict) or (self._is_contained(node) and not (self._mounts(node) or self._names(node))):
             return
-        state = self._given(node, above)
+        state = self._state_of_members(node, above)
         seen: dict[str, tuple[State, StartedFile | None]] = {}
         for command in _commands(node):
             its = state.apart()
@@ -295,7 +295,7 @@ class _Reader:
         found = python_of_text(bare, Line(self.path, self._line(command.partition("\n")[0][:40])), state, self.ground)
         return own_prefix(found, self.ground.pythons) if found is not None else "", found
 
-    def _given(self, node: dict[str, Described], above: State) -> State:  # noqa: PLR0912 - one case per kind of member
+    def _state_of_members(self, node: dict[str, Described], above: State) -> State:  # noqa: PLR0912 - one case per kind of member
         """Return the variables that the members of a mapping give its programs."""
         state = above.apart()
         if isinstance(searched := node.get("path"), str) and "$PATH" in searched:  # of Sublime Text's build systems

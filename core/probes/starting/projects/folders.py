@@ -31,9 +31,9 @@ MISE_FILES = (
 
 def folder_ways(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield the ways of starting that the working folder's files define."""
-    for way in (*_direnv(ground, _here(ground, terminal)), *_mise(ground, _here(ground, terminal))):
+    for way in (*_direnv(ground, _state_of_shell(ground, terminal)), *_mise(ground, _state_of_shell(ground, terminal))):
         yield replace(way, runs=tuple(_other_python(way, ground)))
-    yield from _uv(ground, _here(ground, terminal))
+    yield from _uv(ground, _state_of_shell(ground, terminal))
 
 
 MOST_PROGRAMS = 20
@@ -57,7 +57,7 @@ def _other_python(way: Reached, ground: Ground) -> Iterator[StartedPython]:
                 return
 
 
-def _here(ground: Ground, terminal: State) -> State:
+def _state_of_shell(ground: Ground, terminal: State) -> State:
     """Return the variables of a shell in this folder: this session's, with the lines that set the same values in a terminal."""
     state = terminal.apart()
     for name in {*state.values, *ground.env}:

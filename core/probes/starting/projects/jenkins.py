@@ -36,7 +36,7 @@ def jenkins_tasks(text: str, path: str, state: State, ground: Ground) -> Iterato
         elif part["sign"] == "}":
             pipeline.end()
         elif part["text"]:
-            told, line = _told(part["text"], pipeline.state, ground), text.count("\n", 0, part.start("text")) + 1
+            told, line = _groovy_text(part["text"], pipeline.state, ground), text.count("\n", 0, part.start("text")) + 1
             if pipeline.take(part["key"] or "", told, line):
                 yield pipeline.stage, line, told.strip(), pipeline.state.apart()
 
@@ -93,7 +93,7 @@ class _Pipeline:
         state.export_variable(name, whole, self._path, line, "python")  # no cure edits such a file
 
 
-def _told(text: str, state: State, ground: Ground) -> str:
+def _groovy_text(text: str, state: State, ground: Ground) -> str:
     """Return what a text of Groovy says; in double quotation marks variables are replaced."""
     marks = 3 if text[:3] in ('"""', "'''") else 1
     inner = text[marks:-marks]

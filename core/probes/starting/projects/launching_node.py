@@ -105,7 +105,7 @@ def _members(words: list[str]) -> Iterator[tuple[str, list[str]]]:
             yield part[0], part
 
 
-def _text(words: list[str]) -> str | None:
+def _literal(words: list[str]) -> str | None:
     """Return a text that stands in the code as it is."""
     one = words[0] if len(words) == 1 else ""
     if one[:1] in ("'", '"') or (one[:1] == "`" and "${" not in one):
@@ -114,18 +114,18 @@ def _text(words: list[str]) -> str | None:
 
 
 def _command(called: str, parts: list[list[str]], ground: Ground) -> str:
-    first = _text(parts[0]) if parts else None
+    first = _literal(parts[0]) if parts else None
     if first is None:
         return ""
     if called in SHELL:
         return first
     rest = _parts(parts[1][1:-1]) if len(parts) > 1 and parts[1][:1] == ["["] else []
-    return one_line([first, *(w for r in rest if (w := _text(r)) is not None)], ground)
+    return one_line([first, *(w for r in rest if (w := _literal(r)) is not None)], ground)
 
 
 def _value(words: list[str], state: State) -> str:
     """Return the text of a value; what the code does not show of it is unknown."""
-    told = _text(words)
+    told = _literal(words)
     if told is not None:
         return told
     one = words[0] if len(words) == 1 else ""

@@ -360,12 +360,12 @@ def _dvc(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
             if member[1] == "wdir":
                 folder = member[2].strip("\"'")
             if listed and member[2] and member[2] not in ("|", ">", ">-", "|-"):
-                yield stage, number, member[2].strip("\"'"), _in(folder, state, ground)
+                yield stage, number, member[2].strip("\"'"), _state_in(folder, state, ground)
         elif stage and listed:
-            yield stage, number, line.removeprefix("- ").strip("\"'"), _in(folder, state, ground)
+            yield stage, number, line.removeprefix("- ").strip("\"'"), _state_in(folder, state, ground)
 
 
-def _in(folder: str, state: State, ground: Ground) -> State:
+def _state_in(folder: str, state: State, ground: Ground) -> State:
     its = state.apart()
     its.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, folder))
     return its

@@ -37,7 +37,12 @@ def invoke_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator
         for call, before in _calls(body, context):
             command = literal_text(call.args[0]) if call.args else None
             if command is not None:
-                yield name, call.lineno, " && ".join((*before, command)), _with(state, argument(call, "env"), path)
+                yield (
+                    name,
+                    call.lineno,
+                    " && ".join((*before, command)),
+                    _with_env(state, argument(call, "env"), path),
+                )
 
 
 def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
@@ -51,7 +56,7 @@ def nox_sessions(text: str, path: str, state: State, ground: Ground) -> Iterator
             _give(given, _of_session(statement, context, PathNames(path, env=given.values)), path)
         for call, _before in _calls(body, context):
             words = [w for a in call.args if (w := literal_text(a)) is not None]
-            yield name, call.lineno, shlex.join(words), _with(given, argument(call, "env"), path)
+            yield name, call.lineno, shlex.join(words), _with_env(given, argument(call, "env"), path)
 
 
 def _functions(text: str, decorator: str) -> Iterator[tuple[str, str, list[ast.stmt]]]:
@@ -139,7 +144,7 @@ def _of_yaml(text: str) -> Iterator[Pair]:
         above.append((indent, name))
 
 
-def _with(state: State, env: ast.expr | None, path: str) -> State:
+def _with_env(state: State, env: ast.expr | None, path: str) -> State:
     its = state.apart()
     _give(its, PathNames(path, env=state.values).variables_of(env), path)
     return its

@@ -29,7 +29,7 @@ def condor_ways(ground: Ground) -> Iterator[Reached]:
     for name in [n for n in ground.around.names(ground.folder) if n.endswith(ENDS)][:MOST_FILES]:
         path = f"{ground.folder}/{name}"
         text = ground.read(path)
-        told = _told(text) if text is not None else {}
+        told = _commands(text) if text is not None else {}
         universe = told.get("universe", ("", 0))[0].lower()
         if "executable" not in told or universe in ELSEWHERE or {"docker_image", "container_image"} & set(told):
             continue
@@ -44,7 +44,7 @@ def condor_ways(ground: Ground) -> Iterator[Reached]:
         yield from program_ways(found, way, ground)
 
 
-def _told(text: str) -> dict[str, tuple[str, int]]:
+def _commands(text: str) -> dict[str, tuple[str, int]]:
     """Return the commands of a description, by their names in small letters, each with its value and line."""
     found: dict[str, tuple[str, int]] = {}
     for number, row in enumerate(text.splitlines(), 1):

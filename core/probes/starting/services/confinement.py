@@ -55,7 +55,7 @@ def _is_true(row: Row | None) -> bool:
     return row is not None and row.value.lower() in TRUE
 
 
-def _of(row: Row, kind: ConfinementKind, path: str = "", needed: str = "") -> Confinement:
+def _confinement(row: Row, kind: ConfinementKind, path: str = "", needed: str = "") -> Confinement:
     told = f"{row.key}={row.value}"
     return Confinement(
         kind=kind, setting=told, file=row.file, line=row.line, path=path_text(path), needed=path_text(needed)
@@ -70,14 +70,14 @@ def _devices(settings: Mapping[str, tuple[Row, ...]]) -> Iterator[Confinement]:
     bound = [w for key in ("BindPaths", "BindReadOnlyPaths") for r in settings.get(key, ()) for w in r.value.split()]
     private = _last(settings, "PrivateDevices")
     if private is not None and _is_true(private) and not any("/dev" in w for w in bound):
-        yield _of(private, "devices", next(iter(NODES)))
+        yield _confinement(private, "devices", next(iter(NODES)))
         return
     policy, allowed = _last(settings, "DevicePolicy"), settings.get("DeviceAllow", ())
     closing = policy if policy and policy.value in ("closed", "strict") else allowed[-1] if allowed else None
     if closing is not None:
         lacking = next((n for n in NODES if not any(_allows(r.value, n) for r in allowed)), "")
         if lacking:
-            yield _of(closing, "devices", lacking)
+            yield _confinement(closing, "devices", lacking)
 
 
 def _allows(value: str, node: str) -> bool:
@@ -93,7 +93,7 @@ def _allows(value: str, node: str) -> bool:
 def _code(settings: Mapping[str, tuple[Row, ...]]) -> Iterator[Confinement]:
     row = _last(settings, "MemoryDenyWriteExecute")
     if row is not None and _is_true(row):
-        yield _of(row, "code")
+        yield _confinement(row, "code")
 
 
 def _memory(settings: Mapping[str, tuple[Row, ...]]) -> Iterator[Confinement]:
@@ -101,7 +101,7 @@ def _memory(settings: Mapping[str, tuple[Row, ...]]) -> Iterator[Confinement]:
     found = re.fullmatch(r"(\d+)([KMGTPE]?)", row.value.partition(":")[0]) if row else None
     size = whole_number(found[1]) if found else None
     if row is not None and found is not None and size is not None and size << UNITS[found[2]] <= LEAST_ADDRESSES:
-        yield replace(_of(row, "memory"), size=size << UNITS[found[2]])
+        yield replace(_confinement(row, "memory"), size=size << UNITS[found[2]])
 
 
 # --- folders ---------------------------------------------------------------------------------------------------------
@@ -126,7 +126,7 @@ def _places(settings: Mapping[str, tuple[Row, ...]], needed: tuple[str, ...]) ->
     for row, folder in _hidden(settings):
         for path in needed:
             if _inside(path, folder) and not any(_inside(path, o) and _inside(o, folder) for o in opened):
-                yield _of(row, "place", folder, path)
+                yield _confinement(row, "place", folder, path)
                 return
 
 
@@ -160,7 +160,7 @@ def _user(unit: Unit, needed: tuple[str, ...], ground: Ground) -> Iterator[Confi
         for number in range(1, len(parts) + 1):
             folder = "/" + "/".join(parts[:number])
             if _is_closed(folder, *account, ground):
-                yield _of(row, "user", folder, path)
+                yield _confinement(row, "user", folder, path)
                 return
 
 

@@ -106,7 +106,7 @@ def expanded_line(text: str, value_of: Callable[[str], str | None], arguments: t
 
     def put(found: re.Match[str]) -> str:
         if not found[1]:
-            return _given(found[0], arguments) if len(found[0]) > 1 else ""
+            return _argument(found[0], arguments) if len(found[0]) > 1 else ""
         value = value_of(found[1])
         return _changed(value, found[2] or "") if value is not None else ""
 
@@ -116,7 +116,7 @@ def expanded_line(text: str, value_of: Callable[[str], str | None], arguments: t
 _ARGUMENT = late_pattern(r"%(~)?([1-9*])")
 
 
-def _given(text: str, arguments: tuple[str, ...] | None) -> str:
+def _argument(text: str, arguments: tuple[str, ...] | None) -> str:
     """Return what stands for an argument: %1 to %9, without its quotation marks as %~1, or all of them as %*. Other forms stay as they are."""
     found = _ARGUMENT.fullmatch(text)
     if found is None or arguments is None:

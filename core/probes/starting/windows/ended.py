@@ -11,7 +11,7 @@ documentation, "Finding modules" (a ._pth file names every folder).
 from __future__ import annotations
 
 import ntpath
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 
 from msgspec.structs import replace
 
@@ -141,7 +141,7 @@ def _folder_not_searched(found: StartedFile, way: Reached, ground: Ground) -> It
         return
     program, lacks = program_and_lacks(found, way, ground)
     folder = ntpath.dirname(program)
-    beside = tuple(n for n in lacks if any(_there(folder, n, tail, ground) for tail in (".py", "\\__init__.py")))
+    beside = _lying_in((folder,), lacks, ground)
     if beside:
         yield replace(
             _its_python(found, way, ground),
@@ -153,7 +153,7 @@ def _folder_not_searched(found: StartedFile, way: Reached, ground: Ground) -> It
         return
     row = _pythonpath(way)
     folders = [f for f in row.value.split(";") if f] if row else []
-    named = tuple(n for n in lacks if any(_there(f, n, t, ground) for f in folders for t in (".py", "\\__init__.py")))
+    named = _lying_in(folders, lacks, ground)
     if named:
         yield replace(
             _its_python(found, way, ground),
@@ -165,7 +165,7 @@ def _folder_not_searched(found: StartedFile, way: Reached, ground: Ground) -> It
         )
         return
     for row in _lines_not_read(interpreter, pth, ground) if interpreter and lacks else ():
-        led = tuple(n for n in lacks if any(_there(row.value, n, t, ground) for t in (".py", "\\__init__.py")))
+        led = _lying_in((row.value,), lacks, ground)
         if led:
             its = _its_python(found, way, ground)
             source, program = path_text(pth), path_text(program)
@@ -193,7 +193,7 @@ def _misset_search(found: StartedFile, way: Reached, ground: Ground) -> Iterator
     program, lacks = program_and_lacks(found, way, ground) if rows and way.prefix else ("", ())
     for row in rows if lacks else ():
         folders = [_bare(e) for e in _bare(row.value).split(";")]
-        led = tuple(n for n in lacks if any(_there(f, n, t, ground) for f in folders for t in (".py", "\\__init__.py")))
+        led = _lying_in(folders, lacks, ground)
         if led:
             its = _its_python(found, way, ground)
             where, program = path_text(f"{row.file}:{row.line}"), path_text(program)
@@ -261,5 +261,7 @@ def _not_of_this_account(found: StartedFile, way: Reached, ground: Ground) -> It
         )
 
 
-def _there(folder: str, name: str, tail: str, ground: Ground) -> bool:
-    return ground.where.is_file(ntpath.join(folder, name + tail))
+def _lying_in(folders: Collection[str], modules: Iterable[str], ground: Ground) -> tuple[str, ...]:
+    """Return the modules whose file, or whose package's start, lies in one of some folders."""
+    files = [(f, tail) for f in folders for tail in (".py", "\\__init__.py")]
+    return tuple(m for m in modules if any(ground.where.is_file(ntpath.join(f, m + tail)) for f, tail in files))

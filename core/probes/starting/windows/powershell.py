@@ -183,22 +183,22 @@ class _Follower:
             self.own |= {"psscriptroot": ntpath.dirname(file), "pscommandpath": file}
         self.depth += 1
         text = _OWN_PATH.sub("$PSCommandPath", text.lstrip("\ufeff"))
-        found = self._all(statements_of_script(text), file if line else "", sure=True)
+        found = self._run_statements(statements_of_script(text), file if line else "", sure=True)
         self.depth -= 1
         self.ended = False
         self.own |= before
         return found or (self.tried if not self.depth else None)
 
-    def _all(self, statements: Sequence[Statement], file: str, *, sure: bool) -> StartedFile | None:
+    def _run_statements(self, statements: Sequence[Statement], file: str, *, sure: bool) -> StartedFile | None:
         chosen: bool | None = False
         for each in statements:
             if each.body is None:
-                found = self._one(each, file, sure=sure)
+                found = self._run_statement(each, file, sure=sure)
             elif self._hooks(each.text):  # ... | Where-Object {$_} | Invoke-Expression
                 continue
             else:
                 runs, chosen = self._whether(each, chosen)
-                found = None if runs is False else self._all(each.body, file, sure=sure and runs is True)
+                found = None if runs is False else self._run_statements(each.body, file, sure=sure and runs is True)
             if found is not None or self.ended:
                 return found
         return None
@@ -218,7 +218,7 @@ class _Follower:
             name = (head.split(None, 1)[1:] or [""])[0].partition("(")[0].strip()
             self.functions[name] = block.body or ()
             if len(block.body or ()) == 1 and (passed := _PASSES_ON.fullmatch(self.functions[name][0].text)):
-                self.state.aliases[name] = (next(iter(self._words(passed[1])), ""), "", block.line)
+                self.state.aliases[name] = (next(iter(self._words_of_command(passed[1])), ""), "", block.line)
             return False, chosen
         if word in ("catch", "trap", "param"):
             return False, chosen
@@ -233,7 +233,7 @@ class _Follower:
             holds = self._holds(condition)
             return None if holds is None else not holds
         if asked := _TEST_PATH.fullmatch(condition):
-            path = self._value(asked["path"]) or next(iter(self._words(asked["path"])), UNKNOWN)
+            path = self._value(asked["path"]) or next(iter(self._words_of_command(asked["path"])), UNKNOWN)
             if name := re.fullmatch(r"(?i)env:\\?(\w+)", path):
                 return None if name[1] in self.state.open else value_of(self.state, name[1]) is not None
             return None if UNKNOWN in path else self.ground.where.exists(self.within(path))
@@ -241,7 +241,7 @@ class _Follower:
             return None if named[1] in self.state.open else bool(value_of(self.state, named[1]))
         return None
 
-    def _one(self, each: Statement, file: str, *, sure: bool) -> StartedFile | None:
+    def _run_statement(self, each: Statement, file: str, *, sure: bool) -> StartedFile | None:
         text = each.text
         if self._hooks(text):
             return None
@@ -251,7 +251,7 @@ class _Follower:
             return None
         if its := _SETS.fullmatch(text):
             return self._assign(its, each, file, sure=sure)
-        words = [] if _DECLARES.match(text) else self._words(text)
+        words = [] if _DECLARES.match(text) else self._words_of_command(text)
         return self._command(words, each, file, sure=sure) if words else None
 
     def _assign(self, its: re.Match[str], each: Statement, file: str, *, sure: bool) -> StartedFile | None:
@@ -264,7 +264,7 @@ class _Follower:
         own = its["own"].lower()
         if value is None and re.match(r"[&.]\s|[A-Za-z]", its["value"]):
             self.own.pop(own, None)
-            return self._command(self._words(its["value"]), each, file, sure=sure)
+            return self._command(self._words_of_command(its["value"]), each, file, sure=sure)
         if value is not None and its["own"].isupper() and value_of(self.state, its["own"]) not in (None, value):
             self.state.ignore(its["own"], value, file, each.line, "powershell")
         self.own.pop(own, None)
@@ -297,7 +297,7 @@ class _Follower:
         if name in self.functions:
             self.depth += 1
             follows = self.depth < MOST_STEPS and self.state.may_read()
-            found = self._all(self.functions[name], file, sure=sure) if follows else None
+            found = self._run_statements(self.functions[name], file, sure=sure) if follows else None
             self.depth -= 1
             return found
         if name in _OPENS_ALL or any(n in each.text.lower() for n in ("| invoke-expression", "| iex")):
@@ -428,7 +428,7 @@ class _Follower:
             return here if own == "pwd" else value_of(self.state, "USERPROFILE") or self.ground.person.home
         return self.own.get(own, UNKNOWN)
 
-    def _text(self, raw: str) -> str:
+    def _expanded(self, raw: str) -> str:
         """Return what stands between quotation marks that let variables be replaced."""
         raw = re.sub(r"\$\(\s*(\$[\w:]+)\s*\)", r"\1", raw)
         if _HAS_EXPRESSION.search(raw):
@@ -446,7 +446,7 @@ class _Follower:
             if part["plain"] is not None:
                 value += part["plain"].replace("''", "'")
             elif part["filled"] is not None:
-                value += self._text(part["filled"])
+                value += self._expanded(part["filled"])
             elif part["variable"]:
                 value += self._variable(part["variable"])
             elif part["number"]:
@@ -460,7 +460,7 @@ class _Follower:
 
     def _inner(self, text: str) -> str | None:
         """Return what an expression in brackets comes to."""
-        words = self._words(text)
+        words = self._words_of_command(text)
         if words and words[0].lower() == "join-path":
             parts = [w for w in words[1:] if not w.startswith("-")]
             return ntpath.join(*parts) if parts and not any(UNKNOWN in p for p in parts) else None
@@ -473,7 +473,7 @@ class _Follower:
             return self.within(words[1] if len(words) == 2 else ".")
         return self._value(text)
 
-    def _words(self, text: str) -> list[str]:
+    def _words_of_command(self, text: str) -> list[str]:
         """Return the words of a command, up to the next program of its pipeline; without where its output goes."""
         words: list[str] = []
         word: str | None = None
@@ -488,7 +488,7 @@ class _Follower:
             if kind == "plain":
                 more = piece["plain"].replace("''", "'")
             elif kind == "filled":
-                more = self._text(piece["filled"])
+                more = self._expanded(piece["filled"])
             elif kind == "escaped":
                 more = piece["escaped"]
             elif kind == "call":

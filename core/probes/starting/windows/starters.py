@@ -166,19 +166,19 @@ def actions_of_task(data: bytes) -> list[tuple[str, str, str]]:
         root = parser.close()
     except Exception:  # noqa: BLE001 - whatever the bytes are: no task of Windows'
         return []
-    if any(_text(e, "Enabled").lower() == "false" for e in _children(root, "Settings")):
+    if any(_element_text(e, "Enabled").lower() == "false" for e in _children(root, "Settings")):
         return []
-    who = [_text(e, "UserId").strip() for p in _children(root, "Principals") for e in _children(p, "Principal")]
+    who = [_element_text(e, "UserId").strip() for p in _children(root, "Principals") for e in _children(p, "Principal")]
     found = []
     for actions in _children(root, "Actions"):
         for each in _children(actions, "Exec"):
-            command = _text(each, "Command").strip().strip('"')
+            command = _element_text(each, "Command").strip().strip('"')
             quoted = f'"{command}"' if " " in command else command
             if command:
                 found.append(
                     (
-                        f"{quoted} {_text(each, 'Arguments')}".strip(),
-                        _text(each, "WorkingDirectory").strip(),
+                        f"{quoted} {_element_text(each, 'Arguments')}".strip(),
+                        _element_text(each, "WorkingDirectory").strip(),
                         (who or [""])[0],
                     )
                 )
@@ -189,7 +189,7 @@ def _children(parent: Element, name: str) -> list[Element]:
     return [e for e in parent if isinstance(e.tag, str) and e.tag.rpartition("}")[2] == name]
 
 
-def _text(parent: Element, name: str) -> str:
+def _element_text(parent: Element, name: str) -> str:
     return next((e.text or "" for e in _children(parent, name)), "")
 
 

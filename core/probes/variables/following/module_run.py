@@ -171,7 +171,7 @@ class ModuleRun(Expressions):
             case ast.Return(value=value):
                 raise Left(self.value(value, scope) if value else None)
             case ast.For(target=target, iter=rows, body=body, orelse=other):
-                self._for(target, self.value(rows, scope), body, other, scope)
+                self._for_loop(target, self.value(rows, scope), body, other, scope)
             case ast.While(test=test):
                 if self.truth(test, scope) is not False:
                     self._open([*node.body, *node.orelse], scope)
@@ -260,7 +260,7 @@ class ModuleRun(Expressions):
                     case _:
                         pass
 
-    def _for(
+    def _for_loop(
         self, target: ast.expr, rows: Any, body: list[ast.stmt], other: list[ast.stmt], scope: dict[str, Any]
     ) -> None:
         if isinstance(rows, dict):
