@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 
 from core.common.versions import all_numbers, version_tuple, whole_number
+from core.explain.given_up import names_given_up
 from core.knowledge.cudnn_file_names import version_numbers
 from core.knowledge.library_names import LibraryName
 
@@ -327,6 +328,11 @@ def _contradictions(
     return found
 
 
+def _given_up(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
+    """Return whether Python does not find a name that later releases of its package no longer have."""
+    return {"given-up"} if names_given_up(text) else set()
+
+
 FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
 """Parts that cuDNN 8 and 9 open first. If a later one is missing, the folder itself was searched."""
 
@@ -363,5 +369,6 @@ _LOOKS: tuple[Comparison, ...] = (
     _other_toolkit_missing,
     _pythons,
     _contradictions,
+    _given_up,
     _parts,
 )

@@ -8,6 +8,7 @@ from msgspec import structs
 
 from core.common.i18n import N_, _
 from core.common.late_pattern import late_pattern
+from core.explain.given_up import names_given_up, step_of
 from core.explain.model import RankedCause
 from core.explain.ranking import conditions_hold
 from core.knowledge.modules import distribution_of
@@ -16,6 +17,8 @@ from core.report.help_pages import cure_text
 
 OF_A_PACKAGE = frozenset({"package_for_another_python", "extension_abi_mismatch", "requirement_broken"})
 """Causes whose message can name the package that the cure is about."""
+OF_NAMES_GIVEN_UP = frozenset({"requirement_broken", "program_error"})
+"""Causes whose message can name what a later release of a package no longer has."""
 _PLACEHOLDER = re.compile(r"\b(?:NAME|PACKAGE|PAKET)\b")
 OTHER_PROGRAM = "other-program"
 """Mark of a text of a program that is no Python package: pip and ``python -c`` do nothing for it."""
@@ -63,6 +66,7 @@ def with_steps(r: RankedCause, marks: frozenset[str] = frozenset(), text: str = 
     known = cure_steps()
     exact = [s for s in known.steps if s.cause == r.cause and conditions_hold(s.when, marks)]
     first = [_(s.step) for s in exact if _is_of_message(s)]
+    first[:0] = [step_of(row) for row in names_given_up(text)] if r.cause in OF_NAMES_GIVEN_UP else []
     rest = [_(s.step) for s in exact if not _is_of_message(s)]
     check = next((told for cause, told in known.checks.items() if cause == r.cause), "")
     check = CHECK_OF_ANY_PROGRAM if OTHER_PROGRAM in marks and _CHECK_OF_PYTHON.search(check) else check

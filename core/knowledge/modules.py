@@ -226,6 +226,11 @@ def given_up(name: str) -> GivenUp | None:
     return _given_up_rows().get(name)
 
 
+def method_given_up(of: str, name: str) -> GivenUp | None:
+    """Return what is known of a method of a class, which is named without its module; None where nothing is."""
+    return next((row for full, row in _given_up_rows().items() if full.endswith(f".{of}.{name}")), None)
+
+
 def module_table() -> ModuleTable:
     """Return the table, read once."""
     return read_table("modules", ModuleTable)
