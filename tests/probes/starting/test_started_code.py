@@ -915,6 +915,29 @@ def test_uv_runs_the_projects_environment(files: dict[str, str], env: dict[str, 
     assert found == ([] if sure is None else [(sure, ("frame",), f"{home}/work/.venv/bin/python")])
 
 
+@pytest.mark.parametrize(
+    ("named", "files", "lacks"),
+    [
+        ("{home}/bare/bin/python", {}, True),
+        ("{home}/work/.venv/bin/python", {}, False),
+        ("3.12", {}, False),
+        ("", {}, False),
+        ("{home}/bare/bin/python", {"pyproject.toml": PROJECT}, False),
+    ],
+)
+def test_uv_takes_the_python_of_a_variable_where_there_is_no_project(
+    named: str, files: dict[str, str], lacks: bool, home: Path
+):
+    (home / "env").rename(home / "work/.venv")
+    config = (home / "work/.venv/pyvenv.cfg").read_text() + "uv = 0.8.0\n"
+    write(home, {f"work/{n}": t for n, t in ({".venv/pyvenv.cfg": config} | files).items()})
+    site = str(home / "work/.venv/lib" / VERSION / "site-packages")
+    own = replace(pythons(home)[0], prefix=str(home / "work/.venv"), site_packages=(site,))
+    given = replace(here(home, UV_PYTHON=named.replace("{home}", str(home))), pythons=(own, pythons(home)[1]))
+    found = [(o.source, o.lacks, o.sure) for w in uv_ways(given) for o in w.runs]
+    assert found == ([(f"UV_PYTHON={home}/bare/bin/python", ("frame",), True)] if lacks else [])
+
+
 SHELLS_WITHOUT_SOURCE = {
     "and": ("source {home}/env/bin/activate && python main.py", "no source"),
     "and behind a folder": ("cd {home}/work && source {home}/env/bin/activate && exec python main.py", "no source"),

@@ -288,7 +288,7 @@ def run_behind(
         _of_conda(options, state, ground) if runner.conda else environment_of_project(runner, options, state, ground)
     )
     if not prefix:
-        return []
+        return _outside_of_projects(words, options, state, ground) if name == "uv" else []
     if runner.conda or ground.around.kind(f"{prefix}/conda-meta/history") == "file":
         from core.host.startup.posix import ShellReader
         from core.probes.starting.ways import activate_conda
@@ -302,6 +302,18 @@ def run_behind(
     if not rest and program is not None:
         return [f"{prefix}/bin/python", *words[program:]]
     return rest
+
+
+def _outside_of_projects(words: list[str], options: dict[str, str], state: State, ground: Ground) -> list[str]:
+    """Return the command that ``uv run`` starts where there is no project: by the interpreter that an option or UV_PYTHON names by its path,
+    else by the active environment's, or that of a folder above (uv's documentation, "Environment variables" and "Discovery of Python environments").
+    """
+    told = options.get("--python") or options.get("-p") or state.values.get("UV_PYTHON", "")
+    places = (state.values.get("VIRTUAL_ENV", ""), *(f"{f}/.venv" for f in folders_upward(ground.here(state))))
+    python = told or next((p for f in places if f and ground.where.is_file(p := interpreter_in(f, ground))), "")
+    program = next((n for n, w in enumerate(words) if w.endswith(".py")), None)
+    known = program is not None and python.startswith("/") and ground.where.is_file(python) and "--with" not in options
+    return [python, *words[program:]] if known else []
 
 
 def _options(words: list[str]) -> Iterator[tuple[str, str]]:

@@ -48,7 +48,7 @@ OF_A_PROJECT = late_pattern(
 )
 """Files of a project with readers of their own."""
 APART = frozenset(
-    ("node_modules", "site-packages", "venv", "env", "docs", "doc", "examples", "example", "samples", "tests", "test", "vendor", "third_party", "build", "dist", "target",
+    ("node_modules", "site-packages", "venv", "env", "docs", "doc", "examples", "example", "samples", "tests", "test", "testdata", "fixtures", "spec", "vendor", "third_party", "build", "dist", "target",
      "__pycache__", "logs", "data", "wandb", "runs", "outputs", "checkpoints", "models", "Cache", "CachedData", "Code Cache", "GPUCache", "History", "IndexedDB",
      "Local Storage", "Session Storage", "blob_storage", "Crashpad", "workspaceStorage", "globalStorage", "extensions", "google-chrome", "chromium", "BraveSoftware",
      "pulse", "dconf", "systemd", "autostart", "environment.d", "plugins", "lazy", "Trash", "Steam", "pipx", "uv", "virtualenvs", "jupyter", "flatpak", "containers",
@@ -78,6 +78,7 @@ OF_MACHINE = (
     "/etc/triggerhappy/triggers.d",
     "/etc/NetworkManager/dispatcher.d",
 )
+_CONTAINED = late_pattern(r"(?i)\b(?:docker|container|podman|singularity|apptainer)\b")
 _PAGE = late_pattern(r"\$_(?:FILES|POST|GET|REQUEST|SERVER|COOKIE)\b")
 _OPEN_FILE = late_pattern(r"\$\{?file\b\}?")
 _NAMES_ITS_PYTHON = late_pattern(
@@ -149,6 +150,8 @@ def _ways(path: str, kind: StartKind, start: State, ground: Ground) -> Iterator[
     text = ground.where.text(path, MOST_BYTES + 1)
     if text is None or len(text) > MOST_BYTES or "\0" in text[:400]:
         return
+    if kind == "task" and _CONTAINED.search(text):
+        return  # its paths may be those of an image
     if path.endswith("uwsgi.ini"):
         yield from _followed(_application(text, path, ground), path, text, kind, start, ground)
     elif not STARTS.search(text) or (path.endswith(".php") and _is_no_page(text, ground)):

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.probes.python.environment import prefix_of
-from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.command_line import Line, StartedFile, python_of_command
 from core.probes.starting.commands.lacking_modules import may_come, toml_of
 from core.probes.starting.commands.runners import RUNNERS, environment_of_project
 from core.probes.starting.commands.started_code import lacking_pythons
@@ -30,6 +30,8 @@ def uv_ways(ground: Ground) -> Iterator[Reached]:
     active = ground.where.real_path(ground.env.get("VIRTUAL_ENV") or "/")
     ours = [p for p in ground.pythons if ground.where.real_path(p.prefix) == active]
     folder = _project(ground)
+    if not folder:
+        yield from _with_another_python(ground)
     if not folder or not ours:
         return
     prefix = posixpath.join(folder, ground.env.get("UV_PROJECT_ENVIRONMENT") or ".venv")
@@ -41,6 +43,23 @@ def uv_ways(ground: Ground) -> Iterator[Reached]:
     for way in _lacking("uv", prefix, f"{folder}/pyproject.toml", state, replace(ground, pythons=tuple(ours))):
         stays = not any(may_come(m, folder, ground) for one in way.runs for m in one.lacks)
         yield replace(way, runs=tuple(replace(one, sure=one.sure and stays) for one in way.runs))
+
+
+def _with_another_python(ground: Ground) -> Iterator[Reached]:
+    """Yield ``uv run`` beside an environment that uv made, where UV_PYTHON has it take another Python, which lacks what a program imports."""
+    if not ground.env.get("UV_PYTHON") or not re.search(
+        r"(?m)^uv\s*=", ground.read(f"{ground.folder}/.venv/pyvenv.cfg") or ""
+    ):
+        return
+    state = ground.session()
+    state.values["PWD"] = ground.folder
+    for name in (n for n in ground.programs(MOST_PROGRAMS) if not NO_PROGRAM.fullmatch(n)):
+        found = python_of_command(["uv", "run", name], Line("UV_PYTHON", 0), state.apart(), ground)
+        way = Reached(kind="task", at=f"{ground.folder}: uv run {name}", state=state, argv=("uv", "run", name))
+        runs = tuple(lacking_pythons(found, way, ground)) if found else ()
+        if runs:
+            yield replace(way, runs=tuple(replace(one, source=f"UV_PYTHON={ground.env['UV_PYTHON']}") for one in runs))
+            return
 
 
 def saved_python_ways(ground: Ground) -> Iterator[Reached]:
