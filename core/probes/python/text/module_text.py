@@ -69,14 +69,6 @@ def imports_of(module: str) -> re.Pattern[str]:
     return re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{re.escape(module)}\b")
 
 
-def occurrences(text: str, word: str) -> Iterator[int]:
-    """Yield where a word begins."""
-    at = text.find(word)
-    while at >= 0:
-        yield at
-        at = text.find(word, at + 1)
-
-
 def imports_at_the_margin(text: str, start: int) -> Iterator[re.Match[str]]:
     """Yield each import at the left margin, as IMPORT matches it."""
     end = start
@@ -93,7 +85,7 @@ def has_guard(text: str) -> bool:
 
 def fills_modules(text: str) -> bool:
     """Whether a module makes others importable itself."""
-    return any(FILLS_MODULES.match(text, at) for at in occurrences(text, "sys.m"))
+    return any(FILLS_MODULES.match(text, at.start()) for at in re.finditer(r"sys\.m", text))
 
 
 def has_blocks(text: str) -> bool:

@@ -1,4 +1,4 @@
-r"""The lines of a batch file as cmd.exe expands them, and which of its blocks are run.
+r"""The lines of a batch file as cmd.exe expands them, what they assign, and which of its blocks are run.
 
 Sources: Microsoft, "cmd", "if" and "set" (Windows Commands).
 """
@@ -14,7 +14,8 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
 from core.model.facts import LineForm
 from core.probes.starting.machine import Ground
-from core.probes.starting.windows.batch_variables import expanded_line, value_of
+from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
+from core.probes.starting.windows.command_words import up_to_bracket
 
 
 class Place(msgspec.Struct, frozen=True):
@@ -144,3 +145,41 @@ def opens(line: str) -> bool:
     opened: list[bool | None] = []
     open_and_close(line, opened, None)
     return bool(opened)
+
+
+IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
+SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
+"""An assignment behind a condition."""
+
+
+def assign(part: str, at: Place, state: State, before: State, ground: Ground, *, sure: bool, in_block: bool) -> bool:
+    """Apply a command that is ``set``; one that is not sure to be reached makes its variable unknown.
+
+    ``before``: the variables at the start of the line, or of the block around it, which is expanded as a whole.
+    """
+    found = SETS.search(part) if IS_CONDITION.match(part) else None
+    condition, command = (part[: found.start() + 1], part[found.start() + 1 :]) if found else ("", part)
+    inside = in_block or command.startswith("(") or condition.endswith("(")
+    command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
+    its = assignment(up_to_bracket(command) if inside else command)
+    if its is None:
+        name, text, form = foreign_assignment(expanded(command, before, at, state))
+        if name:
+            state.ignore(name, text, at.file, at.line, form)
+        return bool(name)
+    name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
+    value = expanded(its.value, before, at, state)
+    if its.name != its.name.strip():
+        state.ignore(its.name, value, at.file, at.line, "cmd")
+    is_run = holds(f"{condition} (", at, state, ground) if condition and sure else None
+    if is_run is False:
+        return True
+    if (condition and not is_run) or not sure or its.open:
+        state.open.add(name)
+    elif value:
+        if name.upper() == "PATH" and '"' in value.replace(value_of(before, name) or "", ""):
+            state.ignore(name, value, at.file, at.line, "cmd")
+        give(state, name, value, at)
+    else:
+        state.unset_variable(name, at.file, at.line, "cmd")
+    return True

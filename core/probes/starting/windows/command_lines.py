@@ -21,9 +21,11 @@ from core.probes.starting.commands.command_line import StartedFile, python_start
 from core.probes.starting.commands.lacking_modules import options_of_python
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.launching_code import one_line
-from core.probes.starting.windows.batch_variables import assignment, foreign_assignment, value_of
+from core.probes.starting.windows.batch_variables import assignment, value_of
 from core.probes.starting.windows.blocks import (
+    IS_CONDITION,
     Place,
+    assign,
     bracket_of_a_value,
     expanded,
     give,
@@ -37,7 +39,6 @@ from core.probes.starting.windows.command_words import (
     as_cmd_reads,
     commands_between,
     is_title,
-    up_to_bracket,
     without_outer_marks,
     words_of_line,
 )
@@ -66,9 +67,6 @@ MOVES_ARGUMENTS = late_pattern(r"(?i)\bshift\b")
 PYTHON = re.compile(r"pythonw?[\d.]*(?:\.exe)?", re.IGNORECASE)
 SHELL = re.compile(r"cmd(?:\.exe)?", re.IGNORECASE)
 BATCH = (".bat", ".cmd")
-IS_CONDITION = late_pattern(r"(?i)(?:if|for)\s")
-SETS = late_pattern(r"(?i)[\s(@]set(?=[\s\"/])")
-"""An assignment behind a condition."""
 PROGRAM = late_pattern(r"(?i)[^\"]+\.pyw?")
 STARTS_NOTHING = late_pattern(r"(?i)rem\b|::?|echo\b(?![^&|]*[&|])")
 MARK = "\ufeff"
@@ -243,39 +241,6 @@ def _never_comes_back(line: str, at: Place, state: State, ground: Ground, text: 
     return False
 
 
-def _assigned(part: str, at: Place, state: State, before: State, ground: Ground, *, sure: bool, in_block: bool) -> bool:
-    """Apply a command that is ``set``; one that is not sure to be reached makes its variable unknown.
-
-    ``before``: the variables at the start of the line, or of the block around it, which is expanded as a whole.
-    """
-    found = SETS.search(part) if IS_CONDITION.match(part) else None
-    condition, command = (part[: found.start() + 1], part[found.start() + 1 :]) if found else ("", part)
-    inside = in_block or command.startswith("(") or condition.endswith("(")
-    command, condition = command.lstrip("( \t@"), condition.rstrip("( \t@")
-    its = assignment(up_to_bracket(command) if inside else command)
-    if its is None:
-        name, text, form = foreign_assignment(expanded(command, before, at, state))
-        if name:
-            state.ignore(name, text, at.file, at.line, form)
-        return bool(name)
-    name = next((n for n in state.values if n.upper() == its.name.upper()), its.name)
-    value = expanded(its.value, before, at, state)
-    if its.name != its.name.strip():
-        state.ignore(its.name, value, at.file, at.line, "cmd")
-    is_run = holds(f"{condition} (", at, state, ground) if condition and sure else None
-    if is_run is False:
-        return True
-    if (condition and not is_run) or not sure or its.open:
-        state.open.add(name)
-    elif value:
-        if name.upper() == "PATH" and '"' in value.replace(value_of(before, name) or "", ""):
-            state.ignore(name, value, at.file, at.line, "cmd")
-        give(state, name, value, at)
-    else:
-        state.unset_variable(name, at.file, at.line, "cmd")
-    return True
-
-
 def commands_of_line(
     line: str,
     at: Place,
@@ -296,7 +261,7 @@ def commands_of_line(
         return None
     for divided in commands_between(line):
         part = divided.lstrip().lstrip("@").lstrip()
-        if _assigned(part, at, state, before, ground, sure=sure, in_block=in_block):
+        if assign(part, at, state, before, ground, sure=sure, in_block=in_block):
             sure = sure and not IS_CONDITION.match(part)
             continue
         command = re.sub(
