@@ -16,7 +16,7 @@ from core.model.findings import Evidence, Finding
 from core.rules.ended_windows_starts import WINDOWS_ENDS
 from core.rules.frameworks.advice import framework_pip_command
 from core.rules.frameworks.environment_view import EnvironmentView
-from core.rules.ignored_lines import no_effect
+from core.rules.ignored_lines import advice_on, no_effect
 from core.rules.start_end import End, Told
 from core.rules.ways import way_words
 from core.rules.wording import NOTE, WARNING, make_finding, manual_fix, observation
@@ -168,8 +168,10 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
     title = _(
         "{program} does not find {names}, which is in {folder}.", program=one.program, names=names, folder=one.source
     )
-    if one.name == "sys.path":
-        why = _("The program adds a relative folder to sys.path, and this starts it in another folder.")
+    if one.name and not one.name.startswith("-"):
+        why = _("{name} looks for it in the folder in which it is started.", name=one.name)
+        if one.name == "sys.path":
+            why = _("The program adds a relative folder to sys.path, and this starts it in another folder.")
         return title, why, manual_fix(_("Start it in {folder}", folder=one.source), shell_command("cd", one.source))
     if one.name:
         why = _(
@@ -256,6 +258,15 @@ def _file_refused(_home: EnvironmentView, _start: Start, one: StartedPython) -> 
     }
     hint = [hints[one.refused]] if one.refused else []
     return title, why, manual_fix(_("Correct {file}", file=one.program), *hint)
+
+
+def _place_not_expanded(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
+    """Return what is told of a path with a part that only a shell replaces."""
+    title = _("{source} opens {file}, and there is no such place.", source=one.source, file=one.name)
+    why = _(
+        'A shell replaces "~", "$NAME" and "%NAME%" in a path. open() and files of variables leave them as they stand.'
+    )
+    return title, why, manual_fix(_("Write the whole path: {path}", path=one.program))
 
 
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
@@ -462,7 +473,11 @@ def _not_exported(_home: EnvironmentView, _start: Start, one: StartedPython) -> 
         "{source} asks for the variable {name}, which {place} sets for the script alone.",
         source=one.source, name=one.name, place=one.program,
     )  # fmt: skip
-    why = _("A program gets what its shell exports. This one ends at this line.")
+    if one.misset and one.misset.form != "powershell":
+        return title, no_effect(one.misset), manual_fix(*advice_on(one.misset))
+    why = (
+        no_effect(one.misset) if one.misset else _("A program gets what its shell exports. This one ends at this line.")
+    )
     of_powershell = ".ps1:" in one.program.lower()
     line = f"$env:{one.name} = '...'" if of_powershell else f"export {one.name}=..."
     return title, why, manual_fix(_("Hand it on to the program in {place}", place=one.program), line)
@@ -502,6 +517,7 @@ ENDS: dict[str, End] = {
     "tool not in PATH": End(_tool_not_in_path, everywhere=True),
     "variable not set": End(_variable_not_set, everywhere=True),
     "misnamed file": End(_misnamed_file),
+    "place not expanded": End(_place_not_expanded, cause="variable_value_wrong"),
     "file refused": End(_file_refused, cause="variable_value_wrong"),
 }
 """Fault of a start that leads to the right Python -> what is told of it."""

@@ -34,7 +34,7 @@ def _with_lines(finding: Finding, starts: list[Start]) -> Finding:
     why = join_sentences(finding.why, *map(no_effect, rows))
     if all(r.form in OF_WINDOWS for r in rows):
         return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)))
-    fix = manual_fix(*_advice(next(iter(rows))))
+    fix = manual_fix(*advice_on(next(iter(rows))))
     return replace(finding, why=why, evidence=(*finding.evidence, *map(_row, rows)), fix=fix, remedy=None)
 
 
@@ -98,7 +98,8 @@ def no_effect(row: StartLine) -> str:
     )
 
 
-def _advice(row: StartLine) -> tuple[str, str]:
+def advice_on(row: StartLine) -> tuple[str, str]:
+    """Return what to write in the place of a line without effect."""
     again = _("Then start it again.")
     if _is_literal(row):
         return _("Write the whole path in line {line} of {file}", line=row.line, file=row.file), again

@@ -461,6 +461,7 @@ NAMED_BY_OTHERS = '/w/a "b"; touch gone; $(touch gone) `touch gone`/main.py'
         ("no conda", "", [f"{PREFIX}/bin/python", NAMED_BY_OTHERS]),
         ("own packages", "", ["uv", "add", "--script", NAMED_BY_OTHERS, "torch"]),
         ("not searched", "sys.path", ["cd", NAMED_BY_OTHERS]),
+        ("not searched", "uvicorn", ["cd", NAMED_BY_OTHERS]),
         ("program not there", "main.py", ["cd", NAMED_BY_OTHERS, "&&", "..."]),
         (
             "not searched",

@@ -37,7 +37,7 @@ READS_BY_ITSELF = late_pattern(r"\.vscode|\.idea|\.envrc|Pipfile|Procfile|(?:doc
 """Files and folders of what reads ``.env`` without being told to."""
 TELLS_ABOUT = (".md", ".rst", ".txt", ".example", ".sample", ".template")
 _READS_VARIABLES = late_pattern(r"dotenv|\.env\b(?!\.)|env[_-]?file|environs|decouple|BaseSettings|read_env|docker")
-_SETS = late_pattern(r"environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault)|putenv")
+SETS_VARIABLES = late_pattern(r"environ\b[^\n]{0,40}\]\s*=(?!=)|environ\.(?:update|setdefault)|putenv")
 """After this, reading does not show which variables a program has."""
 
 
@@ -52,7 +52,7 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
         file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
         if not calls and one_unread:
             yield from _unread(path, text, ground)
-        if not file or _SETS.search(text):
+        if not file or SETS_VARIABLES.search(text):
             continue
         if _is_there(file, searched=not calls[0].file, ground=ground):
             misnamed, absent = file, _behind_a_mark(file, ground)
@@ -93,7 +93,7 @@ def _is_unread(ground: Ground) -> bool:
 def _unread(path: str, text: str, ground: Ground) -> Iterator[Reached]:
     """Yield a program that needs a variable which only the folder's ``.env`` sets."""
     file = ground.where.join(ground.folder, ".env")
-    absent = frozenset() if _SETS.search(text) else _set_by(file, ground)
+    absent = frozenset() if SETS_VARIABLES.search(text) else _set_by(file, ground)
     home = environment_of(text, "os", ground) if absent else None
     if home and (asked := _asked(path, text, absent, home, ground)):
         source = f"{path}:{asked[1]}"

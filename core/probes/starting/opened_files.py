@@ -1,5 +1,5 @@
-"""Files that the programs of the working folder open in vain: in an encoding in which they cannot be read, or past the folder to which OneDrive
-has moved them.
+"""Files that the programs of the working folder open in vain: in an encoding in which they cannot be read, past the folder to which OneDrive
+has moved them, or under a name that only a shell would replace.
 
 Sources: Python's documentation, "open" and "PYTHONUTF8"; PEP 540 and PEP 686 (UTF-8 mode); pandas' documentation, "read_csv".
 """
@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import codecs
 import locale
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -16,11 +17,14 @@ from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, last_name, literal_text, nodes_of, statements_of
 from core.common.variable_names import variable_in
 from core.common.versions import version_tuple
+from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import path_text
 from core.model.paths import is_inside
+from core.probes.python.search.start_code import dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
+from core.probes.starting.misnamed_settings import SETS_VARIABLES
 from core.probes.starting.ways import Reached, ended_start
 from core.probes.starting.windows.batch_variables import value_of
 
@@ -41,11 +45,14 @@ def files_opened_in_vain(ground: Ground) -> Iterator[Reached]:
         return
     of_open, where, home = _encoding(ground), ground.where, ground.pythons[0]
     for path in (where.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
-        for node, file in _opened(where.text(path, 1 << 19) or "", path, ground):
+        for node, place in _opened(where.text(path, 1 << 19) or "", path, ground):
+            file = where.path_module.normpath(where.join(ground.folder, place))
             its = partial(ended_start, home.prefix, path=home.executable, source=f"{path}:{node.lineno}")
             encoding = of_open if _is_read(node) else UTF_8 if _is_table(node, file) else ""
             if moved := _moved(file, ground):
                 one = its(file, fault="moved by OneDrive", program=moved)
+            elif meant := _meant(node, place, file, ground):
+                one = its(place, fault="place not expanded", program=meant)
             elif encoding and _needs_another(file, encoding, ground):
                 one = its(where.name(file), fault="file not in code page", program=file, command=encoding)
             else:
@@ -92,11 +99,12 @@ def unguarded(text: str) -> Iterator[ast.AST]:
 
 def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[ast.Call, str]]:
     """Yield the calls outside ``try`` by which a program opens what it names, with its path."""
-    paths = ground.where.path_module
-    names = PathNames(path, folder=ground.folder, home=ground.person.home, paths=paths)
+    names = PathNames(path, folder=ground.folder, home=ground.person.home, paths=ground.where.path_module)
     spelt = any(f"{name}(" in text for name in OPENS)
     for statement in statements_of(text) if spelt else ():
         names.follow(statement)
+    if spelt and "environ" in text and not SETS_VARIABLES.search(text):
+        names.set_environment(_variables(text, path, ground))
     for node in unguarded(text) if spelt else ():
         match node:
             case ast.Call(func=ast.Attribute(value=file, attr="read_text" | "read_bytes")):
@@ -106,7 +114,31 @@ def _opened(text: str, path: str, ground: Ground) -> Iterator[tuple[ast.Call, st
             case _:
                 continue
         if place := names.value_of(file):
-            yield node, paths.normpath(paths.join(ground.folder, place))
+            yield node, place
+
+
+def _variables(text: str, path: str, ground: Ground) -> dict[str, str]:
+    """Return the variables that a program has once it has read its files of them."""
+    state = ground.session()
+    for call in dotenv_calls(text, path):
+        near = ground.where.join(ground.folder, call.file) if call.file else ""
+        file = near or ground.upward(".env", ground.where.parent(path))
+        read_dotenv((ground.read(file) or "") if file else "", file, state, () if call.overrides else ground.env)
+    return state.values
+
+
+def _meant(call: ast.Call, place: str, file: str, ground: Ground) -> str:
+    """Return the place that is there where a shell would replace ``~`` and variables in the one that a call names, which is not; else nothing."""
+    if last_name(call.func).startswith("read_") or ground.where.exists(file):
+        return ""  # pandas replaces the home itself
+    meant = re.sub(r"\A~(?=[/\\])", lambda _found: ground.person.home, place)
+    windows = ground.where.system == "windows"
+    form = r"%(\w+)%" if windows else r"\$\{?(\w+)\}?"
+    meant = re.sub(
+        form, lambda m: variable_in(ground.env, m[1], m[0]) if windows else ground.env.get(m[1], m[0]), meant
+    )
+    whole = ground.where.path_module.normpath(ground.where.join(ground.folder, meant))
+    return whole if meant != place and ground.where.exists(whole) else ""
 
 
 def _is_read(call: ast.Call) -> bool:

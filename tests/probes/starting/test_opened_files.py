@@ -73,3 +73,37 @@ def test_a_table_that_excel_has_saved(call: str, told: bool, tmp_path: Path) -> 
     ground = replace(ground_of(its, sysroot_of(its.host), WORK), pythons=(python(),))
     found = [(one.fault, one.name) for way in files_opened_in_vain(ground) for one in way.runs]
     assert found == [("file not in code page", "old.csv")] * told
+
+
+@pytest.mark.parametrize(
+    ("program", "value", "told"),
+    [
+        ("rows = open('~/data/x.csv').read()\n", "", "~/data/x.csv"),
+        ("import os\nrows = open(os.path.expanduser('~/data/x.csv')).read()\n", "", ""),
+        ("import os\nif not os.path.exists('~'):\n    raise SystemExit(1)\nrows = open('~/none/x.csv').read()\n", "", ""),
+        ("from dotenv import load_dotenv\nimport os\nload_dotenv()\nrows = open(os.environ['DATA'] + '/x.csv').read()\n", "~/data", "~/data/x.csv"),
+        ("from dotenv import load_dotenv\nimport os\nload_dotenv()\nrows = open(os.environ['DATA'] + '/x.csv').read()\n", "$HOME/data", "$HOME/data/x.csv"),
+        ("from dotenv import load_dotenv\nimport os\nload_dotenv()\nrows = open(os.environ['DATA'] + '/x.csv').read()\n", "${HOME}/data", ""),
+        ("from dotenv import load_dotenv\nimport os\nload_dotenv()\nwith open(os.path.join(os.environ['DATA'], 'x.csv')) as file:\n    rows = file.read()\n", "~/data", "~/data/x.csv"),
+        ("import pandas as pd\nrows = pd.read_csv('~/data/x.csv')\n", "", ""),
+    ],
+)  # fmt: skip
+def test_a_path_that_only_a_shell_would_complete(program: str, value: str, told: str, tmp_path: Path) -> None:
+    write(tmp_path, f"{WORK}/main.py", program)
+    write(tmp_path, "/home/ada/data/x.csv", "a;b\n")
+    if value:
+        write(tmp_path, f"{WORK}/.env", f"DATA={value}\n")
+    its = request(tmp_path, {"HOME": "/home/ada"})
+    ground = replace(ground_of(its, sysroot_of(its.host), WORK), pythons=(python(),))
+    found = [(o.fault, o.name, o.program) for way in files_opened_in_vain(ground) for o in way.runs]
+    assert found == [("place not expanded", told, "/home/ada/data/x.csv")] * bool(told)
+
+
+def test_a_path_with_a_variable_of_windows(tmp_path: Path) -> None:
+    write(tmp_path, "C:/project/main.py", "import os\nfrom dotenv import load_dotenv\nload_dotenv()\nopen(os.path.join(os.environ['DATA'], 'x.csv'))\n")  # fmt: skip
+    write(tmp_path, "C:/project/.env", "DATA=%SystemDrive%\\data\n")
+    write(tmp_path, "C:/data/x.csv", "a;b\n")
+    its = request(tmp_path, system="windows", env={"SYSTEMDRIVE": "C:"})
+    ground = replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(python(),))
+    found = [(o.fault, o.name, o.program) for way in files_opened_in_vain(ground) for o in way.runs]
+    assert found == [("place not expanded", r"%SystemDrive%\data\x.csv", r"C:\data\x.csv")]

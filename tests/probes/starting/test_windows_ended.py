@@ -754,3 +754,42 @@ def test_a_variable_that_a_script_keeps_to_itself(line: str, told: bool, machine
     put(machine, PROJECT + r"\run.ps1", f"{line}\n& {PYTHON} train.py\n")
     its = [(one.fault, one.source, one.program) for one in ended(machine)]
     assert its == ([("not exported", r"C:\project\train.py:3", r"C:\project\run.ps1:1")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "told"),
+    [
+        ("run.ps1", "set FLASK_APP=server.py\n& {python} -m flask run\n", 1),
+        ("run.ps1", "$env:FLASK_APP = 'server.py'\n& {python} -m flask run\n", 0),
+        ("run.ps1", "set FLASK_COLOUR=red\n& {python} -m flask run\n", 0),
+        ("run.ps1", "set FLASK_APP=server.py\n$env:FLASK_APP = 'server.py'\n& {python} -m flask run\n", 0),
+        ("run.bat", "@echo off\r\nexport FLASK_APP=server.py\r\n{python} -m flask run\r\n", 2),
+        ("run.bat", "@echo off\r\nset FLASK_APP=server.py\r\n{python} -m flask run\r\n", 0),
+    ],
+)
+def test_a_line_without_effect_for_the_package_that_is_started(name: str, lines: str, told: int, machine: Path) -> None:
+    cli = rf"{ML.site_packages[0]}\flask\cli.py"
+    put(machine, cli, "import os\n\nname = os.environ.get('FLASK_APP')\n")
+    put(machine, rf"{PROJECT}\{name}", lines.format(python=PYTHON))
+    its = [(one.fault, one.name, one.source, one.program) for one in ended(machine)]
+    assert its == ([("not exported", "FLASK_APP", f"{cli}:3", rf"{PROJECT}\{name}:{told}")] if told else [])
+
+
+@pytest.mark.parametrize(
+    ("command", "told"),
+    [
+        ("-m uvicorn main:app --port 8000", True),
+        ("-m gunicorn api.main:app", True),
+        ("-m uvicorn main:app --app-dir app", False),
+        ("-m uvicorn app.main:app", False),
+        ("-m uvicorn other:app", False),
+        ("-m uvicorn torch:app", False),
+    ],
+)
+def test_a_server_looks_for_its_application_where_it_starts(command: str, told: bool, machine: Path) -> None:
+    for file in (r"app\main.py", r"app\api\main.py"):
+        put(machine, rf"{PROJECT}\{file}", "app = 1\n")
+    put(machine, rf"{PROJECT}\run.bat", f'@echo off\r\ncd /d "%~dp0"\r\n{PYTHON} {command}\r\n')
+    its = [(one.fault, one.name, one.source) for one in ended(machine)]
+    server = command.split()[1]
+    assert its == ([("not searched", server, rf"{PROJECT}\app")] if told else [])

@@ -211,7 +211,7 @@ FRESHES: tuple[Scene, ...] = (
     # https://github.com/encode/uvicorn/issues/1259 (Could not import module "main")
     Scene(f"{FRESH}uvicorn-above-the-app", "numpy", (*OF_START, REQUIREMENT), numpys(UVICORN, API, run_bat(f"{ML} -B -m uvicorn main:app --port 8000")), names="main", runs=batch(), folder=PROJECT),
     # E: https://github.com/theskumar/python-dotenv/issues/116
-    Scene(f"{FRESH}percent-signs-in-a-dotenv-file", "numpy", (VALUE,), numpys(wheels("dotenv"), READS, LABELS, project(".env", "LABELS_DIR=%SystemDrive%\\lab\\models\n")), names="LABELS_DIR", runs=within(PROJECT, str(ML), "-B", "train.py"), folder=PROJECT),
+    Scene(f"{FRESH}percent-signs-in-a-dotenv-file", "numpy", (VALUE,), numpys(wheels("dotenv"), READS, LABELS, project(".env", "LABELS_DIR=%SystemDrive%\\lab\\models\n")), names="%SystemDrive%", runs=within(PROJECT, str(ML), "-B", "train.py"), folder=PROJECT),
     # https://github.com/yaml/pyyaml/issues/594 (found character '\t' that cannot start any token)
     Scene(f"{FRESH}tabulator-in-a-yaml-file", "numpy", (VALUE, BROKEN, ENVIRONMENT), numpys(wheels("pyyaml"), CONFIGURED, project("config.yaml", "model:\n\tname: small\n\tdevice: cuda\n")), names="config.yaml", runs=within(PROJECT, str(ML), "-B", "train.py"), folder=PROJECT),
     # healthy
@@ -233,5 +233,5 @@ FRESHES: tuple[Scene, ...] = (
     Scene(f"{KEPT}tiktoken-on-a-drive-that-is-gone", "numpy", (VALUE,), numpys(TIKTOKEN, users(TIKTOKEN_CACHE_DIR=f"{GONE}\\tiktoken"), project("train.py", "import numpy\nimport tiktoken\n\nprint(tiktoken.get_encoding('cl100k_base'))\n")), names="TIKTOKEN_CACHE_DIR", runs=script(), folder=PROJECT),
     Scene(f"{KEPT}healthy-search-path-of-its-folder", "numpy", (), numpys(*BELOW, run_bat("cd notebooks", f"{ML} -B train.py")), runs=batch(), folder=PROJECT),
     Scene(f"{KEPT}healthy-conda-run", "ctranslate2", (), spoilt(conda_with_base, conda_of_run, project("train.py", f"{BLAS}\n"), conda_runs("ml")), runs=batch(), folder=PROJECT),
-    Scene(f"{KEPT}healthy-tabulators-that-yaml-takes", "numpy", (), numpys(wheels("pyyaml"), CONFIGURED, project("config.yaml", "# a\ttab\nmodel:\tsmall\t# here, too\nvoice: \"a\\tb\"\n")), runs=within(PROJECT, str(ML), "-B", "train.py"), folder=PROJECT),
+    Scene(f"{KEPT}healthy-tabulators-that-yaml-takes", "numpy", (), numpys(wheels("pyyaml"), CONFIGURED, project("config.yaml", "# a\ttab\nmodel: small # here,\ttoo\nvoice: \"a\tb\"\n")), runs=within(PROJECT, str(ML), "-B", "train.py"), folder=PROJECT),
 )  # fmt: skip

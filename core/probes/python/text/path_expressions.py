@@ -36,7 +36,9 @@ class PathNames:
         its = ntpath if ntpath.splitdrive(file)[0] and not file.startswith("/") else posixpath
         self._folder, self._home, self._paths, self._real_path = folder, home, paths or its, real_path
         self._known = {"__file__": file} if file else {}
-        self._env = None if env is None else {self._variable(name): value for name, value in env.items()}
+        self._env: dict[str, str] | None = None
+        if env is not None:
+            self.set_environment(env)
 
     def follow(self, statement: ast.stmt) -> bool:
         """Note the names that a statement assigns; return whether its text tells the value. Conditions and loops leave it unknown."""
@@ -69,6 +71,10 @@ class PathNames:
         """Note that the program has given a variable a value, or UNKNOWN."""
         if self._env is not None:
             self._env[self._variable(name)] = value
+
+    def set_environment(self, env: Mapping[str, str]) -> None:
+        """Note all variables that the program has by now."""
+        self._env = {self._variable(name): value for name, value in env.items()}
 
     def value_of(self, node: ast.expr) -> str | None:
         """Return what an expression comes to, a path as its text; None if that depends on more than the module's text."""

@@ -76,6 +76,8 @@ def not_searched(
     """
     letters, kind, named = options_of_python(found.arguments)
     paths = ground.where.path_module
+    if served := _served_from_below(found, way, ground, home):
+        return served
     place, strict = _followed(found, way, ground, [home], letters)
     if strict is None:
         return None
@@ -105,6 +107,30 @@ def not_searched(
         if lost:
             return place, "", lost, folder
     return None
+
+
+SERVERS = ("uvicorn", "gunicorn", "hypercorn")
+
+
+def _served_from_below(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment
+) -> tuple[str, str, tuple[str, ...], str] | None:
+    """Return the application of a server's command that lies in a folder below the one of the start, which alone is searched; None for none.
+
+    Source: uvicorn's documentation, "Settings" (--app-dir); Gunicorn's, "Settings" (chdir, pythonpath).
+    """
+    join, names = ground.where.join, [ground.where.name(w).removesuffix(".exe") for w in found.arguments[:3]]
+    server = next((n for n in names if n in SERVERS), "")
+    app = next((m[1] for w in found.arguments if (m := re.fullmatch(r"([A-Za-z_][\w.]*):\w+", w))), "")
+    here = folder_of_start(way, ground) if server and app else ""
+    if not here or any(re.match(r"--(?:app-dir|chdir|pythonpath|config)\b|-c", w) for w in found.arguments):
+        return None
+    search, (top, *inner) = _search(found, way, here, ground, [home], ""), app.split(".")
+    if search is None or search.find(top).kind != "none":
+        return None
+    folders = (join(here, n) for n in ground.around.names(here) if "." not in n)
+    folder = next((f for f in folders if ground.where.is_file(f"{join(f, top, *inner)}.py")), "")
+    return (server, server, (top,), folder) if folder else None
 
 
 def folder_of_start(way: Reached, ground: Ground) -> str:

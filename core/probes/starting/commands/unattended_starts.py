@@ -7,8 +7,11 @@ import ntpath
 import re
 from collections.abc import Iterator
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, literal_text, statements_of
+from core.common.variable_names import variable_in
 from core.knowledge.tools import known_calls, system_programs
 from core.model.facts import PythonEnvironment, StartedPython
 from core.model.facts.starting import StartFault
@@ -47,6 +50,31 @@ def unattended_starts(
         yield from _without_its_file(found, way, ground, home)
     yield from without_launcher(found, way, ground, home)
     yield from _not_exported(found, way, ground, home)
+    yield from _set_in_vain(found, way, ground, home)
+
+
+MOST_MODULES = 60
+"""Files of a package that are searched for the name of a variable."""
+
+
+def _set_in_vain(
+    found: StartedFile, way: Reached, ground: Ground, home: PythonEnvironment | None
+) -> Iterator[StartedPython]:
+    """Yield the start of a package's own command that reads a variable which a line on the way to it sets without effect."""
+    where, named = ground.where, options_of_python(found.arguments)[2]
+    package = where.name(named).removesuffix(".exe").partition(".")[0] if not named.endswith(".py") else ""
+    rows = [r for r in way.state.ignored if r.overridden and not variable_in(way.state.values, r.name)]
+    for folder in (where.join(site, package) for site in home.site_packages) if home and package and rows else ():
+        for name in [n for n in where.names(folder) or () if n.endswith(".py")][:MOST_MODULES]:
+            lines = (where.text(where.join(folder, name)) or "").splitlines()
+            for number, line in enumerate(lines, 1):
+                if home and (
+                    row := next((r for r in rows if re.search(rf"[\"']{re.escape(r.name)}[\"']", line)), None)
+                ):
+                    source, place = f"{where.join(folder, name)}:{number}", f"{row.file}:{row.line}"
+                    its = ended_start(home.prefix, row.name, found.path, "not exported", source=source, program=place)
+                    yield replace(its, misset=row)
+                    return
 
 
 OF_A_LAUNCHER = ("LOCAL_RANK", "RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
