@@ -87,7 +87,7 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
 def _with_edits(
     changes: tuple[Change, ...], remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot
 ) -> tuple[Change, ...]:
-    """Return the changes with edits of lines, which spare activations; a fault of other ways is cured there or not at all."""
+    """Add the edits of start-up lines, which make changes to activations needless; a fault of other ways is cured there or not at all."""
     edits = edit_lines(remedy, finding, snapshot)
     lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
     if edits and isinstance(remedy, remedies.GiveOtherName):

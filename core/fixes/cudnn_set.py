@@ -273,7 +273,7 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
 
 
 def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
-    """Return the change of a faulty copy, in its folder, into this set, or None; others of the major are quarantined."""
+    """Return the change that makes a faulty copy this set in its own folder, None if it is; the major's other files are quarantined."""
     folder = os.path.realpath(copy.folder)
     there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112 - names alone
     items, names = [], set()

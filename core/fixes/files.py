@@ -102,7 +102,7 @@ def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def files_of_variables_back(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Give files of variables their names back, where one alone lies under another: ways lack them, no activation reaches them."""
+    """Give a file of variables the name back by which ways of starting read it, if it alone lies beside that place under another."""
     system = snapshot.machine.system
     if finding.cause not in NOT_FOUND:
         return ()

@@ -61,7 +61,7 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_dead(name: str, odd: list[PathEntry]) -> DropDead | None:
-    """Return the removable entries: duplicates and missing CUDA folders. Other missing ones may be on a drive not connected now."""
+    """Return the removable entries: duplicates and missing CUDA folders. Any other missing folder may be on a drive that is not connected now."""
     dead = tuple((e.scope, e.text) for e in odd if _is_dead(e))
     return DropDead(variable=name, entries=dead) if dead else None
 

@@ -25,7 +25,7 @@ OVERRIDDEN = "cudnn.overridden-by-variable"
 
 
 def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Finding]:
-    """Yield the findings, as a note where a trial refutes one for all its programs; a found cuDNN spares frameworks that computed."""
+    """Yield the findings; one that this session's trials refute for all its programs becomes a note. Frameworks that computed are not concerned."""
     trials = seen.trials or ()
     whole = {full_id(t.prefix, t.framework) for t in trials if _worked(t)}
     imported = whole | {full_id(t.prefix, p.distribution) for t in trials for p in t.packages if p.state == "imported"}

@@ -90,7 +90,7 @@ def may_lead(finding: Finding) -> bool:
 
 
 def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
-    """Return a function for consumers' importance: 0 named, 1 active, 2 on the search path. The driver's is that of the most important."""
+    """Return a function for a finding's importance: 0 if it concerns a named environment, 1 an active, 2 a searched one; the driver's concerns all."""
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
     using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in snapshot.builds)) if prefix}

@@ -58,7 +58,7 @@ def library_commands(seen: Snapshot, library: str) -> list[str]:
 
 
 def program_commands(seen: Snapshot, debian: str, others: str = "", *, shows: str = "") -> list[str]:
-    """Return the commands that install a program's package and show it. ``others``: Red Hat's name; other systems mostly use Debian's."""
+    """Return the commands that install a program's package, and the one that shows it. ``others``: its name on Red Hat's systems, if another."""
     verbs = {
         "apt-get": "apt-get install",
         "dnf": "dnf install",

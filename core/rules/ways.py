@@ -152,7 +152,7 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
 
 
 def _unless_not_compared(finding: Finding, seen: Snapshot, compared: set[str]) -> Finding:
-    """Return as undecided a finding about what a start may have that was not among the ``compared`` ids as time ran out."""
+    """Return a finding as undecided if time ran out before a start was compared (``compared``: the ids) that may have what this session lacks."""
     unread = any(e.probe == "starts" for e in seen.errors)
     if not _lacks(finding) or not (unread or any(e.probe == "start_looks" for e in seen.errors)):
         return finding

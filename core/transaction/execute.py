@@ -219,7 +219,7 @@ def _notes(entry: Entry) -> tuple[str, ...]:
 
 
 def _take_back(entry: Entry, engine: _Engine, why: str, goal: State) -> Outcome:
-    """Restore the state before the entry; repeatable, raises nothing. Others' later changes stay; after a failure the next start goes on."""
+    """Restore the state before the entry. May be repeated, never raises. Others' later changes stay; a failure is tried again at the next start."""
     journal = engine.journal
     refused = engine.gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [NotRestored(row) for row in refused] or [
@@ -292,7 +292,7 @@ def _is_back(change: Change, writer: VariableStore) -> bool:
 
 
 def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> Outcome:
-    """Undo an entry; others' later entries of a search path stay. Refused, unchanged, where another value or file differs."""
+    """Undo an entry. Others' later changes to the same search path stay; any other changed value or file lets it refuse, with nothing changed."""
     begun, engine = "", _Engine(writer, journal, gate)
     try:
         with journal.lock():
@@ -338,7 +338,7 @@ def _undo_problems(entry: Entry, engine: _Engine) -> tuple[str, ...]:
 
 
 def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
-    """Undo what a crash interrupted, and clear temporary folders. For every start; returns nothing while another Convalesce runs."""
+    """Undo what a crash interrupted, and remove its temporary folders. Call it at every start; it does nothing while another Convalesce runs."""
     scratch.clear_abandoned()
     scratch.clear_abandoned(journal.staging)
     with suppress(ChangeError, OSError):

@@ -24,7 +24,7 @@ _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 
 
 def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None) -> tuple[str, ...]:
-    """Return why a change cannot be made, unchanged. ``trusted``: the only writers of a source (None: anybody but everybody)."""
+    """Return the reasons against a change; nothing is changed. ``trusted``: the only users who may write a source (None: not everybody may)."""
     found = form_problems(change)
     if found:
         return found

@@ -261,7 +261,7 @@ def _write(content: bytes | int, place: SafeFolder, beside: str, wanted: FileAtt
 
 
 def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:
-    """Keep a file's bytes under their SHA-256, or a hard link to the user's own; a copy where others may have one."""
+    """Keep a file's bytes under their SHA-256: by a hard link if the user owns it and it has no other through which it could change."""
     found = place.status(name)
     if found is None:
         return

@@ -238,7 +238,7 @@ def _edited_text(change: EditLine, now: _Text) -> str:
 
 
 def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
-    """Restore the lines to their ``before``, repeatedly if needed; return what could not be restored."""
+    """Restore the lines to their ``before``, however far the edit came; return what could not be restored. May be repeated."""
     try:
         _drop_beside(change.path)
         now = _read_text(change.path)

@@ -186,7 +186,7 @@ def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
 
 
 def new_twin(prefix: str, journal: Journal) -> Path:
-    """Make and return an empty folder for a twin, its note first, locked. Raises ChangeError and OSError."""
+    """Make an empty folder for a twin; its note is written and locked first. Raises ChangeError and OSError."""
     token = secrets.token_hex(4)
     root = Path(prefix) / TWINS / token
     notes = _notes(journal)

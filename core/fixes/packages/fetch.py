@@ -35,7 +35,7 @@ ZLIB_INSIDE = "8.9.4"
 
 
 def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
-    """Return the requirement on the wheel of the cuDNN that lacks: a faulty copy's release, else the major's newest; or ""."""
+    """Return the requirement on NVIDIA's wheel for a finding: a faulty copy's very release, else the major's newest; "" if unknown."""
     if finding.cause == "zlibwapi_missing":
         its = copy_of_consumer(finding, seen)
         return f"nvidia-cudnn-cu{its.cuda_major}>={ZLIB_INSIDE},<9" if its and its.cuda_major else ""

@@ -421,7 +421,7 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
 
 
 def cached_wheels(host: Host, into: Path) -> Path | None:
-    """Name the wheels of pip's cache in a folder by links, or return None; not those that others can change."""
+    """Link the wheels of pip's own cache into a folder under their names, without those that others can change; None if there are none."""
     cache = _pip_cache(host)
     made = into / "cached"
     count = 0

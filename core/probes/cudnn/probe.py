@@ -41,7 +41,7 @@ class CudnnSurvey(msgspec.Struct, frozen=True):
 
 
 def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
-    """Return every copy by folder and major: environments' first. ``request.thorough`` compares more than a wheel's sizes with its RECORD."""
+    """Return every copy, one for each folder and major, environments' first. Only ``request.thorough`` compares more than sizes with a wheel's RECORD."""
     where = sysroot_of(request.host)
     cache = (read_cache(root=where.root) or ()) if where.system == "linux" else ()
     survey = CudnnSurvey(request, where, cache, pages_deadline(PAGES_SECONDS))

@@ -13,7 +13,7 @@ from core.probes.sysroot import Sysroot
 
 
 def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> ComputeCache | None:
-    """Describe the cache folder (CUDA_CACHE_PATH) unchanged, and whether the driver could create a missing one; None for no path."""
+    """Describe the cache folder (CUDA_CACHE_PATH) without writing to it; a missing one by whether the driver could create it. None for no path."""
     path, source = cache_folder(env, machine, where)
     if not path:
         return None

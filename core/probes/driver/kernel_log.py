@@ -41,7 +41,7 @@ class KernelLog(msgspec.Struct, frozen=True):
 
 
 def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
-    """Return the kernel log from /dev/kmsg, dmesg (whose system call may be allowed) or the log files; None if none may be read."""
+    """Return the kernel log: /dev/kmsg, else dmesg (its system call may be allowed), else the log files; None if none may be read."""
     raw = _kmsg(where)
     if raw is None:
         env = provenance.trusted_environment(request.env)

@@ -319,7 +319,7 @@ class DllWalk:
                 self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
 
     def _follow(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
-        """Return a load's missing dependencies and functions, and the start's own imports. Unless it fails, all of it counts as loaded."""
+        """Return what a load lacks (dependencies, functions), and what the start itself imports. A load that works counts as done from then on."""
         self._search = search = DllSearch(policy, others=self._search)
         loaded = dict(self._loaded)
         bad: list[Edge] = []

@@ -95,7 +95,7 @@ def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
 
 
 def pinned_cudnn(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
-    """Return the pinned version (``==`` only), text and major of a distribution's requirement of cuDNN; of a range, those of its lower end."""
+    """Return version, text and major of a distribution's pin on cuDNN (``==`` only); of a range no version, and the major of its lower end."""
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
             continue  # Most requirements are irrelevant, and parsing takes time.

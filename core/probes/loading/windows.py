@@ -124,7 +124,7 @@ def _with_loaded_first(resolution: Resolution, path: str) -> Resolution:
 
 
 def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Sysroot) -> bool:
-    """Whether the cuDNN found opens zlibwapi.dll by its true version, not its name; a release that is unknown counts."""
+    """Whether the cuDNN that was found opens zlibwapi.dll; only its true version decides, and an unknown release counts as one that does."""
     if major != 8:
         return False
     for resolution in found:

@@ -45,7 +45,7 @@ def forbidden_settings(ground: Ground) -> Iterator[Reached]:
 
 
 def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Ground) -> Iterator[tuple[bool, str, str]]:
-    """Yield whether it is the program, text and file: of the program, and of what it imports of its folder and of the reader's users."""
+    """Yield the program, then what its import surely loads of its folder and of packages that require the reader: (is the program, text, file)."""
     yield True, text, path
     code = code_of(home, ground) if home else None
     own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}

@@ -165,7 +165,7 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folde
 
 
 def _folders_in_the_way(request: ProbeRequest) -> dict[str, str]:
-    """Return, by way, another program folder than this scan's with the name of a module of Python's or of an installed package."""
+    """Return, by the way's id, its program's folder if that is not this scan's and has a name that a module of Python or a package has."""
     if request.seen.imports is None:
         return {}
     where = sysroot_of(request.host)

@@ -24,7 +24,7 @@ class DocUse(Frozen, frozen=True):
 
 
 def uses_of_docstrings(text: str) -> Iterator[DocUse]:
-    """Yield the lines that need the docstring of a parameter, or at the margin of the module's class or function, and do not ask first."""
+    """Yield the lines that need the docstring of a function's parameter, or at the margin of the module's own code, and that do not ask first."""
     if "__doc__" not in text:
         return
     body = statements_of(text)

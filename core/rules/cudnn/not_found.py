@@ -356,7 +356,7 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
 
 
 def _unsearched_wheel(c: ConsumerLoad) -> tuple[str, ...]:
-    """Return the unsearched folder of cuDNN's wheel where the program takes a copy outside the environment, or on Windows none."""
+    """Return the folder of cuDNN's wheel if the program does not search it and takes a copy from elsewhere, on Windows also if it takes none."""
     system, prefix = c.system, c.load.consumer.prefix
     python = python_of(c.seen, prefix)
     if system == "linux" and (c.winner is None or is_of_environment(c.seen, prefix, c.winner.path)):

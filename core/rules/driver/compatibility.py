@@ -183,7 +183,7 @@ def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> b
 
 
 def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...]) -> bool:
-    """Whether the driver can compile PTX for a GPU: any newer one; within its family, or only for its architecture, if PTX is specific."""
+    """Whether the driver can compile PTX for a GPU: for any newer one, family-specific PTX within the family, architecture-specific PTX only there."""
     return any(
         code == gpu
         or (

@@ -39,7 +39,7 @@ def hidden_by_start_code(seen: Snapshot) -> Iterator[Finding]:
 
 
 def stub_by_start_code(seen: Snapshot) -> Iterator[Finding]:
-    """An environment's start-up code loads the stub of a driver library, which ld.so(8) then takes instead of the driver's."""
+    """Code at the start of an environment's Python loads the stub of a driver library; ld.so(8) searches no loaded library again."""
     for python, code in _start_code(seen):
         for stub in code.stubs:
             yield make_finding(

@@ -488,7 +488,7 @@ def _exchanged(home: EnvironmentView, name: str, version: str) -> InstallPackage
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """Of a framework only a folder without ``__init__`` is there, and pip's leftovers. A file in a RECORD is the records' rule's."""
+    """Of a framework only a folder without ``__init__`` is left by an interrupted pip; a file that a RECORD lists is told by the rule about records."""
     for home, search in views_with_imports(seen):
         for found in search.modules:
             if found.kind != "namespace" or found.name == "nvidia" or not found.owner:

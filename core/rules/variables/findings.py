@@ -198,7 +198,7 @@ ON_PURPOSE = ("offline", "together", "apart", "tensors")
 
 
 def _removal(contract: Contract, value: str, reading: list[EnvironmentView]) -> Unset:
-    """Return the remedy, with the value where environments do without it: no purpose, no right words beside, no secret."""
+    """Return the remedy, with a value that environments can do without: nobody set it on purpose, no right words stand beside it, it is no secret."""
     letters = BETWEEN.get(contract.kind, "") + contract.separator
     several = letters and len([w for w in re.split(f"[{re.escape(letters)}]", value) if w.strip()]) > 1
     if several or contract.kind in ON_PURPOSE or contract.kind in ("header", "key") or "@" in value:

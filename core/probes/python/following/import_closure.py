@@ -422,7 +422,7 @@ FOR_WORK_ON_IT = late_pattern(r"(?i)all|dev|test|doc|quality|lint|style|bench|ci
 
 
 def _with_refusal(ended: EndedImport, every: tuple[Distribution, ...]) -> EndedImport:
-    """Return an end with the package that requires another release of the broken one; an installed extra of it needs no such release."""
+    """Return an end with the package that requires another release of the one whose import ends; one with an extra that is met does without."""
     there = {d.name: d.version for d in every}
     ending = {name for s in ended.starts if "/" not in s and (name := distribution_of(s)) in there}
     for its in every if ending else ():

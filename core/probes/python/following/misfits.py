@@ -27,7 +27,7 @@ PROTOBUF = "protobuf"
 
 
 def misfits(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[Misfit, ...]:
-    """Return the unmet requirements of an environment's own packages, by a whole series; the person's own packages come from another environment."""
+    """Return what an environment's own packages require and do not get by a whole series; the person's own packages were solved elsewhere."""
     if python.kind == "conda" or python.managed:
         return ()  # their own installers solve what they require
 

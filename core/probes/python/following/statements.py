@@ -101,7 +101,7 @@ class Statements:
         """The frame whose statement asks for a module: that of the function, where a program calls one."""
 
     def margin(self, frame: Frame) -> Steps:
-        """Do the imports at the left margin. Only statements, classes and decorators of the top level end the module."""
+        """Do the imports at the left margin. An end counts at a statement of the top level, and at a class or a decorator of what a module lacks."""
         start, names_of = behind_docstring(frame.text), dict[str, str]()
         for step in imports_at_the_margin(frame.text, start):
             frame.at = step.start()

@@ -98,7 +98,7 @@ def _overwritten(package: str, winner: Distribution, loser: Distribution, where:
 def _is_lost(
     start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot, *, is_meant: bool
 ) -> bool:
-    """Whether a package has another distribution's start; namespaces share one. ``is_meant``: it is another project's module of that name."""
+    """Whether a package has another distribution's start, unless parts of a namespace share it. ``is_meant``: that is another project's module."""
     if not winners or not losers or not (is_meant or (losers.sha256 and (losers.size or 0) >= LONG_START)):
         return False
     content = where.read(start, MAX_BYTES)

@@ -387,7 +387,7 @@ class _Look:
             yield UnfitExtension(path_text(path), owner, location, other)
 
     def _of_another_release(self, path: str, process: Process) -> Edge | None:
-        """Return the first library without a version, or else a function, that Python's own module requires: another release comes before the system's."""
+        """Return the first library that lacks a version, or else a function, which a module of Python itself requires: another release comes first."""
         root = self._search.policy.root
         tables = version_tables(path, root=root)
         for want in tables.wanted if tables else ():

@@ -36,12 +36,14 @@ ELSEWHERE = ("external_python", "ExternalPythonOperator")
 """Airflow's decorator and operator that run a function in another Python."""
 
 
-def launching_files(ground: Ground) -> Iterator[str]:
+def launching_files(
+    ground: Ground, folders: tuple[str, ...] = FOLDERS, endings: tuple[str, ...] = (".py",)
+) -> Iterator[str]:
     """Yield the project's files that may start programs, below the working folder."""
     join = ground.where.join
-    for folder in FOLDERS:
+    for folder in folders:
         names = ground.around.names(join(ground.folder, folder) if folder else ground.folder)
-        yield from (join(folder, n) if folder else n for n in [n for n in names if n.endswith(".py")][:MOST_FILES])
+        yield from (join(folder, n) if folder else n for n in [n for n in names if n.endswith(endings)][:MOST_FILES])
 
 
 def one_line(words: Iterable[str], ground: Ground) -> str:

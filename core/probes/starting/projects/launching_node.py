@@ -11,12 +11,11 @@ from collections.abc import Iterator
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import UNKNOWN, State, is_name
 from core.probes.starting.machine import Ground
-from core.probes.starting.projects.launching_code import NAMES_A_PYTHON, one_line
+from core.probes.starting.projects.launching_code import NAMES_A_PYTHON, launching_files, one_line
 
 Task = tuple[str, int, str, State]
 FOLDERS = ("", "src", "server", "backend", "api", "lib", "bin", "scripts", "electron", "main")
 ENDINGS = (".js", ".mjs", ".cjs", ".ts", ".mts")
-MOST_FILES = 40
 MOST_DEPTH = 4
 _CALL = late_pattern(
     r"(?<![\w$])(spawn|spawnSync|exec|execSync|execFile|execFileSync|execa|execaSync|execaCommand)\s*\(|\bprocess\.env\.(\w+)\s*=(?!=)\s*"
@@ -31,11 +30,8 @@ _OPENS, _CLOSES = "([{", ")]}"
 
 
 def node_files(ground: Ground) -> Iterator[str]:
-    """Yield the project's files that may start programs, below the working folder."""
-    join = ground.where.join
-    for folder in FOLDERS:
-        names = ground.around.names(join(ground.folder, folder) if folder else ground.folder)
-        yield from (join(folder, n) if folder else n for n in [n for n in names if n.endswith(ENDINGS)][:MOST_FILES])
+    """Return the project's files that may start programs, below the working folder."""
+    return launching_files(ground, FOLDERS, ENDINGS)
 
 
 def node_calls(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:

@@ -508,7 +508,7 @@ def _by_powershell(ground: Ground, depth: int) -> Runs:
 
 
 def _is_activation(words: list[str], at: Place, state: State, ground: Ground, depth: int) -> bool:
-    """Whether a command activates conda's environment in ``state``, makes conda known, or is one that conda refuses."""
+    """Whether a command activates an environment of conda's (``state`` gets it), makes conda known, or names an environment that conda has not."""
     here = ground.here(state)
     if conda := hooked_program(words, state.values, here, ground):
         give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)

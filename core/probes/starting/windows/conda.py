@@ -33,7 +33,7 @@ _RUN_OPTION = re.compile(r"(-n|--name|-p|--prefix|--cwd)(=.*)?", re.IGNORECASE)
 
 
 def run_by_conda(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """Return the environment of ``conda run``, a list of at most one, and the command behind the options; None for any other command."""
+    """Return the environment that ``conda run`` is told (a list of at most one) and the command behind its options; None for any other command."""
     if not words or not _CONDA.fullmatch(ntpath.basename(words[0])) or list(words[1:2]) != ["run"]:
         return None
     rest, named = list(words[2:]), list[str]()

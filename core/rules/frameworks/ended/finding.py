@@ -140,7 +140,7 @@ def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) 
 
 
 def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Severity:
-    """Return the severity: a failing import fails without a GPU, too. Few programs need what an extension does not require."""
+    """Return the severity: a failing import fails with or without a GPU; what an extension lacks without requiring it matters to few programs."""
     if ended.lacks_package and (
         may_belong_elsewhere(home, ended) or (ended.others_find_theirs and not ended.elsewhere)
     ):

@@ -26,7 +26,7 @@ JOINED: frozenset[str] = frozenset(
 
 
 def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
-    """Return the findings, one for each consumer of a dependency; cuDNN's own rules know more where only that is missing."""
+    """Return the findings with one for each consumer, which includes others of the same dependency; if only cuDNN is missing, its own rules' stays."""
     cards = {f.consumers[0]: f for f in found if f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.consumers}
     lacks = {c.consumer.full_id: c for c in seen.closures or ()}
     gone: set[int] = set()
