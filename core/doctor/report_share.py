@@ -11,7 +11,7 @@ from core.model.findings import Report
 
 
 def share_report(report: Report, policy: Policy) -> str:
-    """Write the nameless report into the policy's folder, named after the computer; return a message, "" for no folder."""
+    """Write the report, without names, into the policy's folder under the computer's name; return a message, "" for no folder."""
     if not policy.report_share:
         return ""
     import platform  # few machines have such a policy

@@ -72,7 +72,7 @@ class SecondProcess:
         self._taken: set[str] = set()
 
     def begin(self, seen: Snapshot | None) -> list[Probe]:
-        """Return probes that wait for a copy with what was found; None: the scan runs them itself, as a first one does."""
+        """Return probes that wait for the copy, which begins with what was found; None if the scan runs them itself, as a first scan does."""
         if seen is None or _reads_ahead():
             self._end()
             for pipe in (self._order, self._pipe):

@@ -64,7 +64,7 @@ else:
         return tuple((name, os.getxattr(fd, name)) for name in names if not name.startswith(SYSTEM_S))
 
     def set_attributes(fd: int, wanted: FileAttributes) -> None:
-        """Set an open file's attributes (owner: administrators only). Raises ChangeError if they differ afterwards, and OSError."""
+        """Set an open file's attributes; the owner and the system's own only as an administrator. Raises ChangeError if others remain, and OSError."""
         root = os.geteuid() == 0
         found = os.fstat(fd)
         if (found.st_uid, found.st_gid) != (wanted.uid, wanted.gid):

@@ -83,7 +83,7 @@ class Host(Protocol):
         ...
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment of a newly started program, unfrozen. Windows: registry, machine before user. Linux: that of our own start."""
+        """The environment of a newly started program, without a frozen application's changes. Windows: the registry's. Linux: that of our own start."""
         ...
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:

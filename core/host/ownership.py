@@ -47,7 +47,7 @@ def who_can_write(path: str) -> tuple[PathPart, ...]:
 
 
 def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of a path that others than administrators and ``trusted`` may change, or that cannot be examined; or ""."""
+    """Return the first part of a path that somebody but an administrator or ``trusted`` can change, or that cannot be examined; "" for none."""
     try:
         return loose_part(who_can_write(path), ADMINISTRATORS | trusted)
     except OSError as e:

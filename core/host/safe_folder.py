@@ -44,7 +44,7 @@ class SafeFolder:
             return None
 
     def open(self, name: str, *, write: bool = False) -> int:
-        """Open a regular file for reading (or both); return its descriptor. Raises ChangeError for a link or none, and OSError."""
+        """Open a regular file for reading, or for both; return its descriptor. Raises ChangeError for a link or another thing, and OSError."""
         found = self.status(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise self._not_regular(name)
@@ -74,7 +74,7 @@ class SafeFolder:
         return fd
 
     def open_output(self, name: str) -> int:
-        """Open or create (umask's mode) a regular file for writing, unchanged. Raises ChangeError for a link or none, and OSError."""
+        """Open a regular file for writing, its content intact, or create it (umask's mode). Raises ChangeError for a link or another thing, and OSError."""
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
         return self._regular(os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle), name)
 

@@ -143,7 +143,7 @@ def compatibility_table() -> Compatibility:
 
 
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
-    """Return the oldest driver for this CUDA, and source; else "". From 11 on the major's family serves, before the version's own."""
+    """Return the oldest driver for this CUDA, and the source; "" if unknown. From CUDA 11 on the major version's family decides."""
     major_minor = version_tuple(cuda)
     if not major_minor:
         return "", ""

@@ -43,7 +43,7 @@ def load_verdict(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot
 
 
 def interpreter_verdict(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
-    """Return whether an interpreter may run; for an administrator its packages count, and ``also`` the files that it runs."""
+    """Return whether an interpreter may run, with its settings and package folders, whose content counts for an administrator. ``also``: files it runs."""
     me = provenance.this_person()
     folders = map(where.local_path, python.site_packages) if me.elevated else ()
     return _files_verdict(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
@@ -91,7 +91,7 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
 
 
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
-    """Return a verdict that runs an administrator's own program as nobody, if that may: its processes can be limited."""
+    """Return a verdict by which an administrator's own program runs as the account nobody, if that may execute it: its processes can be limited."""
     least = provenance.nobody() if verdict.may and verdict.account is None else None
     return replace(verdict, account=least) if least and _can_read(least, path) else verdict
 

@@ -52,7 +52,7 @@ Examine = Callable[[Host], Report]
 def rehearse(
     finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Progress, examine: Examine
 ) -> Rehearsal:
-    """Try the changes out, with temporary links, unmade. ``report`` has the finding; ``examine`` looks at a host and diagnoses."""
+    """Try the changes out without making them; temporary links are removed. ``report`` has the finding; ``examine`` looks at a host and diagnoses."""
     only_files = all(isinstance(c, FileSet) for c in changes)
     if (
         only_files and finding.cause == "module_shadowed"

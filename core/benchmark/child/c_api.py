@@ -93,7 +93,7 @@ def call_string(function: Any, *arguments: Any) -> str:
 
 
 def context_is_lost(e: CallError) -> bool:
-    """Whether a failure ends this process' use of the GPU: of the driver but lack of memory ("sticky": 700, 719)."""
+    """Whether a failure ends this process' use of the GPU: each of the driver's but lack of memory. CUDA calls such errors sticky (700, 719)."""
     ours = re.match(r"cu(?!dnn|blas)", e.call) is not None
     return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
 

@@ -131,7 +131,7 @@ _TEGRA = late_pattern(r"nvidia,(tegra\d{2,4})")
 
 
 def tegra_of(root: Root) -> str:
-    """Return a Tegra: "L4T 36.4.0" of /etc/nv_tegra_release, or the device tree's chip; "" for others, Grace's servers, too."""
+    """Return the Tegra system: "L4T 36.4.0" of /etc/nv_tegra_release, else the device tree's chip; "" for others, such as servers with Grace."""
     told = _L4T.search(read_small(root / "etc/nv_tegra_release") or "")
     if told:
         return f"L4T {told[1]}.{told[2]}"

@@ -118,7 +118,7 @@ class LinuxHost(LinuxFacts):
         return {n: v for n, v in told.items() if n not in SHELLS_OWN}
 
     def fresh_environment(self) -> dict[str, str]:
-        """Our own start's environment, unfrozen; bytes that are not UTF-8 are surrogates, as a child gets them (see ``facts.path_text``)."""
+        """The environment of our own start, without a frozen application's changes; bytes that are not UTF-8 are surrogates (``facts.path_text``)."""
         return {os.fsdecode(n): os.fsdecode(v) for n, v in without_bundle_variables(self._environ).items()}
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:

@@ -105,7 +105,7 @@ def read_pam(text: str, file: str, state: State) -> None:
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
-    """Apply a crontab's variables (crontab(5)) and return jobs as (user, command). ``system``: with users; ``fields``: words before (anacrontab: 3)."""
+    """Apply a crontab's variables (crontab(5)); return its jobs as (user, command). ``system``: with users. ``fields``: words before, 3 in anacrontab(5)."""
     state.files.append(file)
     jobs = []
     for number, line in enumerate(text.splitlines(), 1):

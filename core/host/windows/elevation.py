@@ -42,7 +42,7 @@ class _Execute(ctypes.Structure):
 
 
 def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
-    """Run by ShellExecuteExW's "runas" and return the exit status, or None and a sentence if refused; after the seconds it runs on."""
+    """Run a program as administrator (ShellExecuteExW, "runas"); return its exit status, None if refused or if it takes longer than these seconds."""
     handle, error = start_elevated(argv)
     if handle is None:
         words = (

@@ -60,7 +60,7 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
 
 
 def _refuses_scripts(read: Read) -> str:
-    """Return the key that lets Windows PowerShell refuse scripts, the person's before the machine's, else "" (about_Execution_Policies)."""
+    """Return the key by which Windows PowerShell refuses scripts; "" where none does, or a group policy decides (about_Execution_Policies)."""
     roots = ("HKCU", "HKLM")
     if any(read(root, POLICIES).get(n) is not None for root in roots for n in ("executionpolicy", "enablescripts")):
         return ""

@@ -309,7 +309,7 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
 
 
 def _uninstalled(home: EnvironmentView, owner: str, entry: SearchEntry) -> tuple[str, ...]:
-    """Return how a package leaves the person's own: pip removes the first found, an environment's only its own."""
+    """Return how to remove a package from the person's own: pip removes the first of a name, an environment's leaves alone what lies outside."""
     if home.python.kind in ("venv", "conda"):
         return (_("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),)
     command = framework_pip_command(home.seen, home.python, "uninstall", owner.partition(" ")[0])

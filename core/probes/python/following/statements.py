@@ -128,7 +128,7 @@ class Statements:
         return True
 
     def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
-        """Look up what classes, decorators, or all of a module that hides another text take. Raises Ended where a module lacks it."""
+        """Look up what classes and decorators take, in a module that hides another text each statement. Raises Ended where a module lacks it."""
         own, others_twin = frame.name.partition(".")[0], self._absence.has_twins()
         for at, defines, (first, *names) in (
             taken_at_the_margin(frame.text, start, definitions=not others_twin) if names_of else ()

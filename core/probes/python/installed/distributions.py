@@ -57,7 +57,7 @@ def normalise_name(name: str) -> str:
 
 
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
-    """Return a folder's distributions, with duplicates, or None. ``every`` adds those around ANCHORS, CLIENTS and listed ones."""
+    """Return a folder's distributions, duplicates too; None if it cannot be listed. ``every`` adds those around ANCHORS, CLIENTS and listed ones."""
     found = read_distributions(folder, where, every=every)
     return None if found is None else that_matter(found)
 

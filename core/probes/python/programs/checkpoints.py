@@ -100,7 +100,7 @@ def _runs(text: str, line: int) -> bool:
 
 
 def whole_objects_loaded(path: str, text: str, where: Sysroot, *, by_word: bool, only: str = "") -> Loaded | None:
-    """Return the first whole objects that a program loads. ``by_word``: with ``weights_only=False``, else without it. ``only``: their class."""
+    """Return the first file with whole objects that a program gives torch.load(). ``by_word``: with ``weights_only=False``. ``only``: their class."""
     if "safe_globals" in text or (by_word and "weights_only" not in text):
         return None
     for file, node in _files_given(path, text, where, _loads_for_torch):

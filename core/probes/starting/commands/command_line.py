@@ -133,7 +133,7 @@ OPERATORS = ("&&", "||", ";", "|", "&")
 def python_without_shell(
     words: list[str], at: Line, state: State, ground: Ground, *, whole: bool = False
 ) -> StartedFile | None:
-    """Return what starts without a shell, or what a shell would. ``whole``: paths must be whole, or bare names (systemd.service(5))."""
+    """Return what a command starts that no shell reads, or what a shell would start. ``whole``: no path but a whole one (systemd.service(5))."""
     first = words[0] if words else ""
     at_home = re.match(r"(?:~|\$HOME|\$\{HOME\})(?=/)", first)
     if at_home or (whole and "/" in first[1:] and re.match(r"[\w.]", first)):
