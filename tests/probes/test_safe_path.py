@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.probes.sysroot import Sysroot
-from core.probes.variables.safe_path import left_out
+from core.probes.variables.left_out import beside_left_out
 from tests.machines import python
 from tests.probes.request import request
 
@@ -50,5 +50,5 @@ def test_programs_that_need_a_module_beside_them(
     ran = subprocess.run([executable, "main.py"], env={"PATH": os.environ["PATH"], **given}, capture_output=True, check=False)  # fmt: skip
     assert (ran.returncode != 0) is lost
     its = python(prefix=str(prefix), executable=executable, site_packages=())
-    found = list(left_out(request(Path("/"), given, pythons=(its,)), Sysroot(system="linux")))
+    found = list(beside_left_out(request(Path("/"), given, pythons=(its,)), Sysroot(system="linux")))
     assert [(v.files, v.known) for v in found] == [((str(work / "main.py"),), ("model",))] * lost

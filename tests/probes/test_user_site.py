@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from core.probes.sysroot import Sysroot
-from core.probes.variables.user_site import users_left_out
+from core.probes.variables.left_out import users_left_out
 from tests.machines import python
 from tests.probes.request import request
 

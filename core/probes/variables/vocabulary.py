@@ -42,17 +42,16 @@ from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import without_account, without_cache
 from core.probes.variables.following.endings import Read, ended_by_variables
+from core.probes.variables.left_out import beside_left_out, users_left_out
 from core.probes.variables.made_names import made_values
 from core.probes.variables.own_caches import closed_caches
 from core.probes.variables.places import MOST_FLAGS
 from core.probes.variables.probe import EnvironmentKnowledge, is_relevant_variable, may_be_told
 from core.probes.variables.reading_code import values_read
 from core.probes.variables.reading_modules import MOST_TEXT, matching_files, reading_modules
-from core.probes.variables.safe_path import left_out
 from core.probes.variables.secrets import refused_secrets
 from core.probes.variables.settings_classes import MARK, fields_read
 from core.probes.variables.stacks import STACKS, too_large_stacks
-from core.probes.variables.user_site import users_left_out
 from core.probes.variables.without_docstrings import NAME as OPTIMIZE
 from core.probes.variables.without_docstrings import without_docstrings
 
@@ -84,7 +83,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: without_account(request, where),
         lambda: without_cache(request, where),
         lambda: refused_secrets(request, where),
-        lambda: left_out(request, where),
+        lambda: beside_left_out(request, where),
         lambda: users_left_out(request, where),
         lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
         lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
