@@ -52,13 +52,13 @@ from core.probes.starting.windows.conda import (
 )
 from core.probes.starting.windows.giving_up import EXITS, Ends
 from core.probes.starting.windows.jumps import HAS_JUMP, Rows
-from core.probes.starting.windows.launcher import is_launched, launched_python
-from core.probes.starting.windows.launchers import behind_shim, is_store_alias, python_of_launcher
 from core.probes.starting.windows.localized import localized, lose_what_is_local
 from core.probes.starting.windows.loops import sets_each
 from core.probes.starting.windows.managers import manager_of, run_in_project, with_own_packages
 from core.probes.starting.windows.meant import meant_words
 from core.probes.starting.windows.powershell import POWERSHELL, TRIES, Runs, python_of_powershell, python_of_script
+from core.probes.starting.windows.py_launcher import is_launched, launched_python
+from core.probes.starting.windows.stand_ins import behind_shim, is_store_alias, python_of_launcher
 
 MOST_STEPS = 6
 """Batch files that call each other."""
