@@ -77,6 +77,10 @@ class Ground(msgspec.Struct, frozen=True):
         paths = (self.where.join(f, name) for f in folders_upward(folder))
         return next((p for p in paths if self.around.kind(p) == "file"), "")
 
+    def file_of_variables(self, named: str, program: str) -> str:
+        """Return the file that python-dotenv reads for a program: the one that it names, or .env in a folder above it; empty for none."""
+        return self.where.join(self.folder, named) if named else self.upward(".env", self.where.parent(program))
+
     @property
     def is_in_project(self) -> bool:
         """Whether the working folder is neither the root nor the person's home, where people keep everything."""

@@ -19,13 +19,12 @@ from core.common.variable_names import variable_in
 from core.common.versions import version_tuple
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
-from core.model.facts import path_text
 from core.model.paths import is_inside
 from core.probes.python.search.start_code import dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import SETS_VARIABLES
-from core.probes.starting.ways import Reached, ended_start
+from core.probes.starting.ways import Reached, ended_program, ended_start
 from core.probes.starting.windows.batch_variables import value_of
 
 MOST_PROGRAMS, MOST_BYTES = 40, 1 << 20
@@ -57,8 +56,7 @@ def files_opened_in_vain(ground: Ground) -> Iterator[Reached]:
                 one = its(where.name(file), fault="file not in code page", program=file, command=encoding)
             else:
                 continue
-            state = ground.session(path)
-            yield Reached(kind="script", at=path_text(path), state=state, prefix=home.prefix, runs=(one,))
+            yield ended_program(path, home, one, ground)
             break
 
 
@@ -121,8 +119,7 @@ def _variables(text: str, path: str, ground: Ground) -> dict[str, str]:
     """Return the variables that a program has once it has read its files of them."""
     state = ground.session()
     for call in dotenv_calls(text, path):
-        near = ground.where.join(ground.folder, call.file) if call.file else ""
-        file = near or ground.upward(".env", ground.where.parent(path))
+        file = ground.file_of_variables(call.file, path)
         read_dotenv((ground.read(file) or "") if file else "", file, state, () if call.overrides else ground.env)
     return state.values
 

@@ -98,8 +98,7 @@ def _read_dotenv(call: DotenvCall, path: str, state: State, ground: Ground) -> N
     join, sites = ground.where.join, [site for p in ground.pythons for site in p.site_packages]
     if not any(ground.around.kind(join(site, call.module)) == "folder" for site in sites):
         return
-    named = join(ground.folder, call.file) if call.file else ""
-    file = named or ground.upward(".env", ground.where.parent(path))
+    file = ground.file_of_variables(call.file, path)
     text = ground.read(file) if file else None
     if text is None:
         return

@@ -121,8 +121,7 @@ def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
     if "ultralytics" in text and "datasets_dir" not in text:
         yield from _lost_data(text, ground)
     for its in (*dotenv_calls(text, path), *decouple_calls(text)):
-        near = ground.where.join(ground.folder, its.file) if its.file else ""
-        if file := near or ground.upward(".env", ground.where.parent(path)):
+        if file := ground.file_of_variables(its.file, path):
             yield Read(its.module, file, its.line, its.encoding)
 
 

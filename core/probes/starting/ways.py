@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
+from core.common.variable_names import variable_in
 from core.host.startup.modulefiles import read_module
 from core.host.startup.plain import json_line, json_value, python_launches, read_assignments, text_items
 from core.host.startup.posix import ShellReader
@@ -309,16 +311,11 @@ def _containers(ground: Ground, terminal: State) -> Iterator[Reached]:
         yield Reached(kind="editor", at=path, state=state, prefix="")
 
 
-def _filled(value: str, state: State, ground: Ground) -> str:
-    """Return a text with VS Code's variables replaced."""
-    filled = filled_by_editor(value, lambda name: state.values.get(name, ""), ground)
+def filled_by_editor(value: object, variables: Mapping[str, str], ground: Ground) -> str:
+    """Return a text with VS Code's variables for the environment, the home and the open folder replaced."""
+    filled = fill(r"\$\{env:(\w+)\}", lambda m: variable_in(variables, m[1]), str(value))
+    filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
     return filled.replace("${userHome}", ground.person.home)
-
-
-def filled_by_editor(value: str, variable: Callable[[str], str], ground: Ground) -> str:
-    """Return a text with VS Code's variables for the environment and the open folder replaced."""
-    filled = fill(r"\$\{env:(\w+)\}", lambda m: variable(m[1]), value)
-    return re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, filled)
 
 
 def _chosen(text: str, ground: Ground) -> str:
@@ -337,40 +334,48 @@ def _chosen(text: str, ground: Ground) -> str:
 
 
 def _environment_at(told: str, ground: Ground) -> str:
-    path = _filled(told, State(), ground)
+    path = filled_by_editor(told, {}, ground)
     return next((p.prefix for p in ground.pythons if path == p.prefix or path.startswith(f"{p.prefix}/bin/")), "")
 
 
 def _launches(ground: Ground, terminal: State) -> Iterator[Reached]:
     """Yield the configurations of the folder's launch.json that start Python."""
-    path = posixpath.join(ground.folder, ".vscode/launch.json")
+    for its in launches(ground, terminal):
+        python, program = its.told.get("python", ""), its.told.get("program", "")
+        argv = (python, "-m", module) if (module := its.told.get("module")) else (python, program)
+        starts = python and argv[-1] and "$" not in argv[-1]
+        prefix = _environment_at(python, ground)
+        yield Reached(kind="editor", at=its.at, state=its.state, prefix=prefix, argv=argv if starts else ())
+
+
+class Launch(NamedTuple):
+    """A configuration of launch.json: the texts that it has, with the editor's variables replaced."""
+
+    at: str
+    told: Mapping[str, str]
+    state: State
+
+
+def launches(ground: Ground, begin: State) -> Iterator[Launch]:
+    """Yield the folder's starts of Python; by default they read .env (https://code.visualstudio.com/docs/python/debugging#_envfile)."""
+    usual, paths = "${workspaceFolder}/.env", ground.where.path_module
+    path = ground.where.join(ground.folder, ".vscode", "launch.json")
     text = ground.read(path) or ""
     for row in python_launches(text):
-        state = terminal.apart(path)
-        env_file = row.get("envFile", "${workspaceFolder}/.env")
-        if isinstance(env_file, str):
-            place = _filled(env_file, state, ground)
-            if (its := ground.read(place)) is not None:
-                read_assignments(its, place, state, braced=True)
-            elif ground.around.kind(place) == "missing" and env_file != "${workspaceFolder}/.env":
-                state.miss(place, path, json_line(text, "envFile"))
+        state = begin.apart(path)
+        texts = ((k, v) for k, v in {"envFile": usual, **row}.items() if isinstance(v, str))
+        told = {name: filled_by_editor(value, state.values, ground) for name, value in texts}
+        env_file, folder = (paths.normpath(paths.join(ground.folder, told.get(k, ""))) for k in ("envFile", "cwd"))
+        if (its := ground.read(env_file)) is not None:
+            read_assignments(its, env_file, state, braced=True)
+        elif row.get("envFile", usual) != usual and "${" not in env_file and ground.around.kind(env_file) == "missing":
+            state.miss(env_file, path, json_line(text, "envFile"))
         for name, value in text_items(row, "env"):
-            state.export_variable(name, _filled(value, state, ground), path, json_line(text, name, "env"), "json")
-        python = row.get("python")
-        prefix = _environment_at(python, ground) if isinstance(python, str) else ""
-        if isinstance(folder := row.get("cwd"), str):
-            state.values["PWD"] = posixpath.normpath(posixpath.join(ground.folder, _filled(folder, state, ground)))
-        argv = _launched(row, _filled(python, State(), ground), ground) if isinstance(python, str) else ()
-        yield Reached(kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=prefix, argv=argv)
-
-
-def _launched(row: Mapping[str, object], python: str, ground: Ground) -> tuple[str, ...]:
-    """Return what a configuration starts; empty where that depends on what the editor shows ("${file}")."""
-    program, module = row.get("program"), row.get("module")
-    if isinstance(module, str):
-        return (python, "-m", module)
-    told = _filled(program, State(), ground) if isinstance(program, str) else ""
-    return (python, told) if told and "$" not in told else ()
+            filled = filled_by_editor(value, state.values, ground)
+            state.export_variable(name, filled, path, json_line(text, name, "env"), "json")
+        if "cwd" in told:
+            state.values["PWD"] = folder
+        yield Launch(f"{path}: {told.get('name', '')}", told, state)
 
 
 def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
@@ -386,7 +391,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
         if isinstance(name, str) and isinstance(value, str):
             state.export_variable(
                 name,
-                _filled(value, state, ground),
+                filled_by_editor(value, state.values, ground),
                 path,
                 json_line(text, name, "terminal.integrated.env.linux"),
                 "json",
@@ -394,7 +399,7 @@ def _settings(text: str, path: str, state: State, ground: Ground) -> list[str]:
         elif value is None and isinstance(name, str):
             state.unset_variable(name, path, json_line(text, name, "terminal.integrated.env.linux"), "json")
     named = found.get("python.envFile")
-    return [_filled(named, state, ground)] if isinstance(named, str) else []
+    return [filled_by_editor(named, state.values, ground)] if isinstance(named, str) else []
 
 
 def module_ways(ground: Ground, terminal: State) -> Iterator[Reached]:

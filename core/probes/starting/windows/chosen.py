@@ -131,7 +131,9 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
         for key in ("python.defaultInterpreterPath", "python.pythonPath"):
             value = settings.get(key)
             if isinstance(value, str) and value.strip().lower() not in NOT_YET:
-                yield Chosen(file, _python(_filled(value, ground), ground), json_line(content, key))
+                yield Chosen(
+                    file, _python(filled_by_editor(value, ground.env, ground), ground), json_line(content, key)
+                )
                 break
     yield from _by_code_runner(told, path, text, ground)
     home = variable_in(ground.env, "USERPROFILE") or ground.person.home
@@ -154,7 +156,7 @@ def _settings(path: str, ground: Ground, key: str = "") -> tuple[dict[str, objec
 def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Iterator[Chosen]:
     """Yield the Python of Code Runner's command, found by PATH: only a terminal's may be the one that the Python extension activates."""
     settings = told if isinstance(told, dict) else {}
-    words = words_of_line(_filled(command_for_code_runner(told), ground))
+    words = words_of_line(filled_by_editor(command_for_code_runner(told), ground.env, ground))
     if not words or words[0].startswith("$"):
         return
     python = find_named(words[0], {"PATH": variable_in(ground.env, "PATH")}, ground.where, ground.folder)
@@ -169,11 +171,6 @@ def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Itera
 
 
 ACTIVATES = "python.terminal.activateEnvironment"
-
-
-def _filled(value: str, ground: Ground) -> str:
-    """Return a text with VS Code's variables replaced."""
-    return filled_by_editor(value, lambda name: variable_in(ground.env, name), ground)
 
 
 def _python(value: str, ground: Ground) -> str:

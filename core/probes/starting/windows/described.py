@@ -13,7 +13,6 @@ from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, filled_by_editor
-from core.probes.starting.windows.batch_variables import value_of
 from core.probes.starting.windows.blocks import Place, give
 from core.probes.starting.windows.command_lines import python_of_words
 from core.probes.starting.windows.starters import way_to
@@ -48,7 +47,7 @@ def _server(at: str, its: dict[str, object], path: str, text: str, ground: Groun
     state = ground.session(path)
 
     def filled(value: object) -> str:
-        return filled_by_editor(str(value), lambda name: value_of(state, name) or "", ground)
+        return filled_by_editor(value, state.values, ground)
 
     env, args, folder = its.get("env"), its.get("args"), its.get("cwd")
     state.values["PWD"] = filled(folder) if isinstance(folder, str) else ground.folder

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
-from core.host.startup.plain import json_line, json_value, python_launches, read_assignments, text_items
+from core.host.startup.plain import json_line, json_value, text_items
 from core.host.startup.state import State, fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
@@ -24,8 +24,7 @@ from core.probes.starting.opened_files import files_opened_in_vain
 from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.refused_settings import refused_settings
 from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
-from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in
-from core.probes.starting.windows.batch_variables import value_of
+from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in, launches
 from core.probes.starting.windows.blocks import Place, give
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import (
@@ -119,10 +118,6 @@ def _activations(ground: Ground) -> Iterator[Reached]:
 MOST_BATCH_FILES = 40
 
 
-def _known(state: State, name: str) -> str:
-    return value_of(state, name) or ""
-
-
 def _editors(ground: Ground) -> Iterator[Reached]:
     """Yield the terminals of the editors, by the person's settings and by those of the folder that is open."""
     base = variable_in(ground.env, "APPDATA")
@@ -137,46 +132,17 @@ def _editors(ground: Ground) -> Iterator[Reached]:
         if path == own and not env:
             continue
         for name, value in env:
-            filled = _filled(value, state, ground)
+            filled = filled_by_editor(value, state.values, ground)
             _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
         yield Reached(kind="editor", at=path, state=state)
 
 
 def _launches(ground: Ground) -> Iterator[Reached]:
-    """Yield launch.json's starts of Python; by default they read .env (https://code.visualstudio.com/docs/python/debugging#_envfile)."""
-    join = ground.where.join
-    path = join(ground.folder, ".vscode", "launch.json")
-    text = ground.read(path) or ""
-    for row in python_launches(text):
-        state = ground.session(path)
-        named = row.get("envFile")
-        env_file = _filled(named, state, ground) if isinstance(named, str) else join(ground.folder, ".env")
-        if (its := ground.read(env_file)) is not None:
-            read_assignments(its, env_file, state, braced=True)
-        elif (
-            named not in (None, "${workspaceFolder}/.env")
-            and "${" not in env_file
-            and ground.around.kind(env_file) == "missing"
-        ):
-            state.miss(env_file, path, json_line(text, "envFile"))
-        for name, value in text_items(row, "env"):
-            _give(state, name, _filled(value, state, ground), path, json_line(text, name, "env"))
-        python = row.get("python")
-        named = _filled(python, state, ground) if isinstance(python, str) else ""
-        way = Reached(
-            kind="editor", at=f"{path}: {row.get('name', '')}", state=state, prefix=_prefix_in(named, ground.pythons)
-        )
-        if isinstance(folder := row.get("cwd"), str):
-            place = join(ground.folder, _filled(folder, state, ground))
-            state.values["PWD"] = ground.where.path_module.normpath(place)
-        program = row.get("program")
-        started = _filled(program, state, ground).replace("/", "\\") if isinstance(program, str) else ""
-        yield launched(way, named.replace("/", "\\"), started, ground)
-
-
-def _filled(value: str, state: State, ground: Ground) -> str:
-    """Return a text with VS Code's variables replaced."""
-    return filled_by_editor(value, lambda name: _known(state, name), ground)
+    """Yield launch.json's starts of Python."""
+    for its in launches(ground, ground.session()):
+        python, program = (its.told.get(name, "").replace("/", "\\") for name in ("python", "program"))
+        way = Reached(kind="editor", at=its.at, state=its.state, prefix=_prefix_in(python, ground.pythons))
+        yield launched(way, python, program, ground)
 
 
 def _batch_files(ground: Ground) -> Iterator[Reached]:
