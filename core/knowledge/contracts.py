@@ -214,24 +214,14 @@ class ContractTable(Frozen, frozen=True, kw_only=True):
     caching: tuple[CachingSource, ...] = ()
 
 
-def code_sources() -> tuple[CodeSource, ...]:
-    """Return the modules whose code shows which values frameworks accept."""
-    return read_table("variables", ContractTable).code
-
-
-def settings_files() -> tuple[SettingsFile, ...]:
-    """Return the settings that frameworks read from files of their own."""
-    return read_table("variables", ContractTable).settings
-
-
-def caching_sources() -> tuple[CachingSource, ...]:
-    """Return the modules that need a place for compiled functions."""
-    return read_table("variables", ContractTable).caching
+def contract_table() -> ContractTable:
+    """Return the table, read once."""
+    return read_table("variables", ContractTable)
 
 
 def variable_contracts() -> tuple[Contract, ...]:
-    """Return the table, read once."""
-    return read_table("variables", ContractTable).contracts
+    """Return what the table says of variables."""
+    return contract_table().contracts
 
 
 def asked_words(contract: Contract, value: str) -> tuple[str, ...]:

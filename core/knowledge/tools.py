@@ -117,21 +117,6 @@ class ToolTable(Frozen, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
 
 
-def known_tools() -> tuple[Tool, ...]:
+def tool_table() -> ToolTable:
     """Return the table, read once."""
-    return read_table("tools", ToolTable).tools
-
-
-def known_compilers() -> tuple[Builder, ...]:
-    """Return what compiles C at run time."""
-    return read_table("tools", ToolTable).builders
-
-
-def system_programs() -> tuple[SystemProgram, ...]:
-    """Return what packages run of the system's programs."""
-    return read_table("tools", ToolTable).programs
-
-
-def known_calls() -> tuple[Call, ...]:
-    """Return what calls of packages need beside what these require."""
-    return read_table("tools", ToolTable).calls
+    return read_table("tools", ToolTable)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from core.knowledge.tools import known_calls
+from core.knowledge.tools import tool_table
 from core.model.facts import (
     CdiSpecification,
     CudaInit,
@@ -296,7 +296,7 @@ def test_a_package_with_windows_takes_the_place_of_the_one_without() -> None:
 
 
 def test_what_no_package_brings_on_this_system_is_written_otherwise() -> None:
-    source = next(c.source for c in known_calls() if c.name == "nccl")
+    source = next(c.source for c in tool_table().calls if c.name == "nccl")
     one = UnfitTool(
         prefix=m.PREFIX, reader="torch 2.6.0+cu124", name="nccl", path="/w/main.py", state="absent",
         runs=False, asked_by="dist.init_process_group('nccl')", called="/w/main.py:2", source=source,
@@ -386,7 +386,7 @@ def test_a_library_that_a_service_finds_in_its_own_folders_is_not_told_of_it() -
 
 
 def test_a_switch_that_a_call_needs_and_that_nobody_set() -> None:
-    row = next(c for c in known_calls() if c.name == "OPENCV_IO_ENABLE_OPENEXR")
+    row = next(c for c in tool_table().calls if c.name == "OPENCV_IO_ENABLE_OPENEXR")
     one = UnfitTool(
         prefix=m.PREFIX, reader="opencv-python 4.11.0.86", name=row.name, path="/w/main.py", state="absent", runs=False,
         asked_by="cv2.imread('a.exr')", called="/w/main.py:2", source=row.source,

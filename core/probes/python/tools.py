@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
-from core.knowledge.tools import Builder, SystemProgram, Tool, known_compilers, known_tools, system_programs
+from core.knowledge.tools import Builder, SystemProgram, Tool, tool_table
 from core.loader import read_image
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import ToolState, UnfitTool
@@ -50,7 +50,7 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
     roots = _roots(request, where)
     for python in request.seen.pythons or ():
         request.watch.check()
-        for builder in known_compilers():
+        for builder in tool_table().builders:
             if builder.system == where.system and (reader := _reader(builder.reader, python)):
                 yield from _missing_build_tools(builder, reader, python, request, where)
         if where.system == "linux":
@@ -60,7 +60,7 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
         yield from newer_models(python, request, where)
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
-        for tool in map(_of_windows, known_tools()) if where.system == "windows" else known_tools():
+        for tool in map(_of_windows, tool_table().tools) if where.system == "windows" else tool_table().tools:
             if (reader := _reader(tool.reader, python)) and not _is_spared(tool, request, where):
                 yield from _unfit_tool(tool, reader, python, _of_its_cuda(reader, roots, request, where), where)
     yield from unfit_models(request, where)
@@ -127,7 +127,7 @@ def _missing_programs(python: PythonEnvironment, request: ProbeRequest, where: S
         return
     installed = tuple(every_distribution(python, where))
     folders = [where.join(python.prefix, "bin"), *(f for f in request.env["PATH"].split(":") if f)]
-    for program in system_programs():
+    for program in tool_table().programs:
         reader = next((d for d in installed if re.fullmatch(program.reader, d.name)), None)
         looked = [where.join(folder, program.name) for folder in folders]
         if reader and not any(_may_run(p, where) for p in looked) and _is_started(program, request, where):

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
 from core.common.syntax_tree import argument, constant, last_name, nodes_of, statements_of
-from core.knowledge.contracts import CachingSource, CodeSource, caching_sources, code_sources
+from core.knowledge.contracts import CachingSource, CodeSource, contract_table
 from core.model.facts import PythonEnvironment, Vocabulary, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.sysroot import Sysroot
@@ -32,7 +32,7 @@ def without_account(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabular
     with suppress(KeyError):
         pwd.getpwuid(number)
         return
-    for python, reader, paths in _sources(code_sources(), request, where):
+    for python, reader, paths in _sources(contract_table().code, request, where):
         for path in paths:
             text = (where.read(path, MOST_TEXT) or b"").decode("utf-8", "replace")
             if "getuser" not in text or any(request.env.get(n) for n in variables_of(text)):
@@ -54,7 +54,7 @@ def without_cache(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]
     users = where.join(request.env.get("XDG_CACHE_HOME", "") or where.join(home, ".cache"), "numba")
     if not all(where.path_module.isabs(p) and write_obstacle(p, where) for p in (given or users, users)):
         return
-    for python, reader, paths in _sources(caching_sources(), request, where, needs="numba"):
+    for python, reader, paths in _sources(contract_table().caching, request, where, needs="numba"):
         for path in paths:
             beside = where.join(where.parent(path), "__pycache__")
             if not write_obstacle(beside, where):

@@ -16,7 +16,7 @@ from core.common.late_pattern import late_pattern
 from core.common.patience import call_patiently
 from core.common.variable_names import variable_in
 from core.knowledge import tables
-from core.knowledge.contracts import code_sources, variable_contracts
+from core.knowledge.contracts import contract_table, variable_contracts
 from core.model import path_list
 from core.model.facts import Environment, Frozen, Limit, Scope, Snapshot, System, Variable, path_text
 from core.probes.probe import ProbeRequest
@@ -118,7 +118,7 @@ def may_be_told(variable: Variable, known: EnvironmentKnowledge) -> bool:
 @functools.cache
 def _code_prefixes() -> tuple[str, ...]:
     """Return how the variables begin that frameworks' own code converts."""
-    return tuple(dict.fromkeys(s for source in code_sources() for s in source.starts))
+    return tuple(dict.fromkeys(s for source in contract_table().code for s in source.starts))
 
 
 @functools.cache

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
-from core.knowledge.contracts import code_sources
+from core.knowledge.contracts import contract_table
 from core.knowledge.modules import module_of, module_table
 from core.model.facts import PythonEnvironment
 from core.probes.kept_looks import kept_look
@@ -38,7 +38,7 @@ def reading_modules(
     wanted: dict[str, tuple[str, set[str]]] = {}
     claimed: set[tuple[str, str]] = set()
     recorded = recorded_names(python, where)
-    for source in code_sources():
+    for source in contract_table().code:
         names = {n for n in given if n.startswith(source.starts)}
         reader = next((n for n in recorded if re.fullmatch(source.readers, n)), "") if names else ""
         for file in source.files if reader else ():

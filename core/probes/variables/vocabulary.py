@@ -21,9 +21,9 @@ from core.knowledge.contracts import (
     SettingsFile,
     WordSource,
     asked_words,
+    contract_table,
     flags_in_file,
     named_places,
-    settings_files,
     variable_contracts,
 )
 from core.knowledge.tables import read_table
@@ -270,7 +270,7 @@ def _is_refused(code: CodeValue, value: str, where: Sysroot) -> bool:
 def _of_settings(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
     """Yield the settings in files that frameworks read at import, with whether the framework knows their words."""
     home = request.env.get("HOME") or request.seen.machine.home
-    for row in settings_files():
+    for row in contract_table().settings:
         if row.variable and any(n.upper() == row.variable and v for n, v in request.env.items()):
             continue
         variable, usual = row.folders

@@ -10,7 +10,7 @@ from core.common.shell import quote, shell_command, shell_of
 from core.knowledge.causes import Cause
 from core.knowledge.library_names import LibraryName, parse_library_name
 from core.knowledge.modules import distribution_of, module_of
-from core.knowledge.tools import Call, known_calls
+from core.knowledge.tools import Call, tool_table
 from core.model.facts import CudnnCopy, Snapshot
 from core.model.facts.framework_tools import ToolState, UnfitTool
 from core.model.findings import Evidence, Finding, Fix
@@ -214,7 +214,7 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
 
 def _call_of(one: UnfitTool) -> Call | None:
     """Return the row of the table that tells of what a call lacks."""
-    return next((c for c in known_calls() if c.source == one.source), None)
+    return next((c for c in tool_table().calls if c.source == one.source), None)
 
 
 def _cause_of_lack(one: UnfitTool) -> Cause:
@@ -255,7 +255,7 @@ def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
     if call and not call.wants and call.instead:
         now = call.instead[reader]
         return manual_fix(_("Write {now} for {before}", now=now, before=one.name), one.called, restart="program")
-    fix = install_package(home, one.name, is_required=any(c.name == one.name for c in known_calls()))
+    fix = install_package(home, one.name, is_required=any(c.name == one.name for c in tool_table().calls))
     others = [setting for name, setting in (call.instead if call else {}).items() if home.installed(name)]
     if not others:
         return fix

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from core.common.i18n import N_, _
 from core.common.text import join_names
-from core.knowledge.contracts import Contract, ContractKind, settings_files, variable_contracts
+from core.knowledge.contracts import Contract, ContractKind, contract_table, variable_contracts
 from core.model.facts import Snapshot, Variable, Vocabulary
 from core.model.findings import Finding
 from core.rules.advice import how_to_set, without_value
@@ -306,7 +306,11 @@ def unusable_settings(seen: Snapshot) -> Iterator[Finding]:
         if row.takes in ("key", "package"):
             continue
         value = next(iter((*row.unknown, *row.known)), "") if row.setting else ""
-        names = {s.variable for s in settings_files() if s.key == row.variable and re.fullmatch(s.reader, row.reader)}
+        names = {
+            s.variable
+            for s in contract_table().settings
+            if s.key == row.variable and re.fullmatch(s.reader, row.reader)
+        }
         own = (s for s in seen.starts or () if s.kind == "script" and s.at.endswith((".py", ".ipynb")))
         if any(v.name in names for s in own for v in s.variables) or any(
             effective_variable(seen, n) for n in names if n

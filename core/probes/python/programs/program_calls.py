@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator
 from core.common.requirements import is_in_specifier, parse_requirement
 from core.common.variable_names import variable_in
 from core.common.versions import is_older
-from core.knowledge.tools import Call, known_calls
+from core.knowledge.tools import Call, tool_table
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
@@ -32,7 +32,7 @@ def lacking_for_calls(python: PythonEnvironment, request: ProbeRequest, where: S
     """Yield what calls in the programs of the folder need and do not get, each once."""
     texts = {p.path: p.text for p in own_programs(request, where)}
     installed: tuple[Distribution, ...] = ()
-    for call in known_calls():
+    for call in tool_table().calls:
         if call.system not in ("", where.system):
             continue
         asking = [(path, text) for path, text in texts.items() if re.search(call.spelt, text)]

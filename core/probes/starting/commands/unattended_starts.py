@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, literal_text, statements_of
 from core.common.variable_names import variable_in
-from core.knowledge.tools import known_calls, system_programs
+from core.knowledge.tools import tool_table
 from core.model.facts import PythonEnvironment, StartedPython
 from core.model.facts.starting import StartFault
 from core.probes.programs.follow import find_named
@@ -206,7 +206,7 @@ def _without_its_tool(
     text = (ground.read(place) if place.endswith(".py") else None) or ""
     names = {d.name for d in home.distributions}
     other = "linux" if windows else "windows"
-    calls = (c for c in known_calls() if c.program and c.system != other and re.search(c.spelt, text))
+    calls = (c for c in tool_table().calls if c.program and c.system != other and re.search(c.spelt, text))
     wanted = [
         (c.program, c.reader)
         for c in calls
@@ -214,7 +214,7 @@ def _without_its_tool(
     ]
     if not windows:
         wanted += [
-            (p.name, p.reader) for p in system_programs() if text and (not p.run_by or re.search(p.run_by, text))
+            (p.name, p.reader) for p in tool_table().programs if text and (not p.run_by or re.search(p.run_by, text))
         ]
     own = paths.join(home.prefix, "Scripts" if windows else "bin")
     for tool, reader in wanted:
