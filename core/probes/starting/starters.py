@@ -43,7 +43,7 @@ AT_THE_START = ("/etc/rc.local", "/etc/rc.d/rc.local")
 """Scripts that run when the machine boots."""
 OF_GIT = (".git/hooks", ".githooks", ".husky")
 """Folders with programs that git runs in the project's folder; git's own examples end in ".sample"."""
-OF_PROGRAMS = ("", "bin", "scripts", "tools", *OF_GIT)
+OF_PROGRAMS = ("", "bin", "scripts", "tools", "cgi-bin", *OF_GIT)
 """Folders of a project with programs that people start by their names."""
 SUPERVISED = (
     "/etc/service",

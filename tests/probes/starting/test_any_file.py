@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from core.host.startup.state import State
 from core.probes.starting.projects.any_file import any_file_ways
+from core.probes.starting.services.scheduled import cron_ways
 from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import script_ways
 from tests.probes.starting.test_started_code import here, home, pythons, write  # noqa: F401 - pytest takes the fixture
@@ -35,6 +36,10 @@ FILES: dict[str, tuple[dict[str, str], int | str]] = {
     "uWSGI with a file": ({"work/uwsgi.ini": "[uwsgi]\nplugin = python3\nwsgi-file = %dmain.py\n"}, 3),
     "uWSGI with an environment": ({"work/uwsgi.ini": f"{UWSGI}home = {{home}}/env\n"}, 0),
     "uWSGI of the environment": ({"work/uwsgi.ini": UWSGI, "work/run.sh": "../env/bin/uwsgi --ini uwsgi.ini\n"}, 0),
+    "an application of Apache": ({"work/deploy/site.conf": "<VirtualHost *:80>\n    WSGIScriptAlias / {home}/work/app.wsgi\n</VirtualHost>\n", "work/app.wsgi": "import sys\nsys.path.insert(0, '{home}/work')\nfrom main import frame as application\n"}, 2),
+    "an application of Apache with an environment": ({"work/deploy/site.conf": "WSGIDaemonProcess x python-home={home}/env\nWSGIScriptAlias / {home}/work/main.py\n"}, 0),
+    "Apache's module of an environment": ({"work/site.conf": "LoadModule wsgi_module {home}/env/lib/python3.11/site-packages/mod_wsgi/server/mod_wsgi.so\nWSGIScriptAlias / {home}/work/main.py\n"}, 0),
+    "another server's settings": ({"work/nginx.conf": "# exec\nexec {home}/bare/bin/python main.py;\n"}, 0),
     "uWSGI of pip": ({"work/uwsgi.ini": UWSGI.replace("plugins = python3\n", "")}, 0),
     "settings of a bar with comments": ({".config/waybar/config.jsonc": '// mine\n{"custom/gpu": {\n"exec": "python3 {home}/work/main.py" // x\n},\n}\n'}, "custom/gpu"),
     "settings that no reader of YAML takes whole": ({".homeassistant/configuration.yaml": "a: !include b.yaml\nshell_command:\n  caption: python3 {home}/work/main.py\n"}, 3),
@@ -127,3 +132,32 @@ def test_a_launcher_that_lacks_what_only_terminals_have(rc: str, told: bool, hom
     desktop = State({"PATH": "/usr/bin:/bin", "HOME": str(home)}, {"PATH", "HOME"})
     ways = any_file_ways(replace(here(home, TOKEN="x"), pythons=pythons(home)), desktop)
     assert [(r.name, r.fault) for w in ways for r in w.runs] == ([("TOKEN", "variable not set")] if told else [])
+
+
+RUNNERS: dict[str, tuple[str, bool]] = {
+    "make": ("make -s caption", True),
+    "make's first target, in a folder": ("cd / && make -C {home}/work", True),
+    "just": ("just caption", True),
+    "npm": ("npm run caption", True),
+    "Task": ("task caption", True),
+    "another target": ("make other", False),
+    "find": (r"find . -name '*.png' -exec python3 main.py {} \;", True),
+    "a new session of tmux": ("tmux new -d -s x 'cd {home}/work && python3 main.py'", True),
+    "keys that tmux sends": ("tmux send-keys -t x 'cd {home}/work && python3 main.py' Enter", True),
+    "the same with an environment": ("tmux new -d 'source {home}/env/bin/activate && python3 main.py'", False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "lacks"), RUNNERS.values(), ids=RUNNERS)
+def test_a_job_by_a_program_that_runs_others(job: str, lacks: bool, home: Path):  # noqa: F811 - the fixture
+    start = "python3 main.py\n"
+    files = {
+        "work/Makefile": f"caption:\n\t{start}other:\n\t{{home}}/env/bin/{start}",
+        "work/justfile": f"other:\n    {{home}}/env/bin/{start}caption:\n    {start}",
+        "work/Taskfile.yml": f"version: '3'\ntasks:\n  caption:\n    cmds:\n      - {start}",
+        "work/package.json": '{"scripts": {"caption": "python3 main.py"}}\n',
+        "work/crontab": f"0 2 * * * cd {{home}}/work && {job}\n",
+    }
+    write(home, {n: t.replace("{home}", str(home)) for n, t in files.items()})
+    told = [(r.lacks, r.sure) for w in cron_ways(replace(here(home), pythons=pythons(home))) for r in w.runs]
+    assert told == ([(("frame",), True)] if lacks else [])

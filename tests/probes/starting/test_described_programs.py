@@ -9,8 +9,10 @@ import pytest
 from msgspec.structs import replace
 
 from core.host.startup.described import described
+from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
 from core.probes.starting.own_settings import own_settings_ways
+from core.probes.starting.projects.any_file import any_file_ways
 from core.probes.starting.projects.described_programs import described_ways
 from core.probes.starting.projects.tasks import task_ways
 from core.probes.starting.services.systemd import service_ways
@@ -42,6 +44,7 @@ def found(home: Path) -> list[tuple[str | None, list[int]]]:
     its = (PythonEnvironment(prefix=str(env), kind="venv"),)
     ways = [
         *described_ways(replace(made, pythons=its)),
+        *any_file_ways(replace(made, pythons=its), State()),
         *task_ways(replace(made, pythons=its)),
         *service_ways(replace(made, pythons=its)),
         *script_ways(replace(made, pythons=its)),

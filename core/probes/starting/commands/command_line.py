@@ -10,7 +10,7 @@ from typing import Literal
 import msgspec
 
 from core.common.late_pattern import late_pattern
-from core.host.startup.plain import json_value, read_assignments
+from core.host.startup.plain import read_assignments
 from core.host.startup.posix import ShellReader
 from core.host.startup.state import UNKNOWN, State, Surroundings
 from core.host.startup.syntax import SHELL_NAMES
@@ -45,6 +45,7 @@ INTERPRETERS = late_pattern(
     r"(?:node|nodejs|bun|deno|php[\d.]*|ruby[\d.]*|perl[\d.]*|lua[\d.]*|Rscript|julia|ts-node|tsx)$"
 )
 """Programs that run a program of the person in another language, which may start a Python."""
+TASK_RUNNERS = ("make", "gmake", "just", "npm", "yarn", "pnpm", "task")
 OTHER_CODE = (".js", ".mjs", ".cjs", ".ts", ".php", ".rb", ".pl", ".lua")
 LAUNCHERS = frozenset(
     ("streamlit", "gradio", "chainlit", "torchrun", "accelerate", "deepspeed", "ipython", "uvicorn", "gunicorn", "hypercorn", "fastapi", "bokeh",
@@ -197,8 +198,10 @@ def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
         elif name == "ros2" and words[1:2] == ["run"] and len(words) > 3:  # the file that colcon installed
             node = posixpath.join(ground.here(state), "install", words[2], "lib", words[2], words[3])
             words = [node, *words[4:]] if ground.where.is_file(node) else []
-        elif name in ("npm", "yarn", "pnpm") and (script := _script_of_npm(words, state, ground)):
-            return _of_commands(script, at, state, ground, depth + 1)
+        elif name in TASK_RUNNERS:
+            return _by_task(words, state, ground, depth)
+        elif name == "find" and "-exec" in words:
+            words = words[words.index("-exec") + 1 :]
         elif name in SHELL_NAMES:
             return _shell(words, at, state, ground, depth + 1)
         else:
@@ -209,13 +212,16 @@ def _follow(  # noqa: C901, PLR0912 - one case per kind of starter
     return None
 
 
-def _script_of_npm(words: list[str], state: State, ground: Ground) -> str:
-    """Return the script of package.json that a command runs (npm's documentation, "npm run" and "npm start"); empty for none."""
-    name = words[2] if words[1:2] == ["run"] and len(words) > 2 else words[1] if len(words) > 1 else ""
-    whole = json_value(ground.read(state.place("package.json")) or "")
-    scripts = whole.get("scripts") if isinstance(whole, dict) else None
-    its = scripts.get(name) if isinstance(scripts, dict) else None
-    return its if isinstance(its, str) else ""
+def _by_task(words: list[str], state: State, ground: Ground, depth: int) -> StartedFile | None:
+    """Return what the first command of a task that leads to a Python starts: of a makefile, a justfile, a Taskfile or package.json."""
+    from core.probes.starting.projects.tasks import commands_of_task  # which follows its commands by this module
+
+    for path, line, command, its in commands_of_task(words, state, ground):
+        found = _of_commands(command, Line(path, line), its, ground, depth + 1)
+        if found is not None and (found.prefix or _is_lost(found) or found.arguments):
+            state.take(its)
+            return found
+    return None
 
 
 def _by_manager(words: list[str], at: Line, state: State, ground: Ground, depth: int) -> StartedFile | None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 
 import msgspec
 
+from core.common.late_pattern import late_pattern
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_assignments
 from core.host.startup.state import State, is_name
@@ -202,12 +203,17 @@ def _set(state: State, name: str, value: str, at: tuple[str, int]) -> None:
         state.export_variable(name, value, *at, "posix")
 
 
+_OF_A_SHELL = late_pattern(r"^(?:cd|\.|source|export)\s|&&|;\s")
+
+
 def command_behind(words: list[str], state: State, ground: Ground) -> list[str]:
     """Return the command that a wrapper starts: the words from the first one that names a program."""
     for number, word in enumerate(words):
         if word == "-c" and number + 1 < len(words) and " " in words[number + 1]:
             return ["sh", "-c", words[number + 1]]
         whole = " " in word and not word.startswith("-")
+        if whole and _OF_A_SHELL.search(word):
+            return ["bash", "-c", word]  # tmux and screen give it to the person's shell
         if whole and (number == len(words) - 1 or _names_a_program(word.split()[0], state, ground)):
             return words_of(word)  # The command may be one word: xterm -e "python x.py"
         if not word.startswith("-") and (re.match(r"[A-Za-z_]\w*=", word) or _names_a_program(word, state, ground)):

@@ -2,8 +2,8 @@
 
 There is no list of tools. What is among a person's settings gets what a program of the desktop's session gets, and what is among the machine's what a service
 gets; what is in the project may be started in a terminal, where somebody activates an environment first.
-Sources: Sublime Text's "Build Systems"; PHP's manual, "Program execution Functions"; uWSGI's documentation, "Python support" (without ``home``, a
-distribution's uWSGI has the system's Python).
+Sources: Sublime Text's "Build Systems"; PHP's manual, "Program execution Functions"; uWSGI's documentation, "Python support", and mod_wsgi's,
+"Virtual Environments" (without ``home`` and ``python-home``, those of a distribution have the system's Python).
 """
 
 from __future__ import annotations
@@ -52,20 +52,19 @@ APART = frozenset(
      "__pycache__", "logs", "data", "wandb", "runs", "outputs", "checkpoints", "models", "Cache", "CachedData", "Code Cache", "GPUCache", "History", "IndexedDB",
      "Local Storage", "Session Storage", "blob_storage", "Crashpad", "workspaceStorage", "globalStorage", "extensions", "google-chrome", "chromium", "BraveSoftware",
      "pulse", "dconf", "systemd", "autostart", "environment.d", "plugins", "lazy", "Trash", "Steam", "pipx", "uv", "virtualenvs", "jupyter", "flatpak", "containers",
-     "icons", "themes", "fonts", "applications", "mime", "pnpm", "JetBrains", "cache", "tmp", "htop", "pip", "conda", "matplotlib", "hub", "mise", "fish", "tmuxinator",
-     "tmuxp", "circus", "process-compose")
+     "icons", "themes", "fonts", "applications", "mime", "pnpm", "JetBrains", "cache", "tmp", "htop", "pip", "conda", "matplotlib", "hub", "mise", "fish")
 )  # fmt: skip
 """Folders in which nobody writes how a tool starts a program, or with readers of their own."""
 NOT_OF_A_PERSON = frozenset(
     (".cache", ".local", ".config", ".git", ".npm", ".cargo", ".rustup", ".pyenv", ".conda", ".ssh", ".gnupg", ".mozilla", ".ipython", ".jupyter", ".nv", ".docker",
-     ".nvm", ".m2", ".gradle", ".steam", ".wine", ".vscode-server", ".vscode", ".venv", ".virtualenvs", ".keras", ".triton", ".pm2", ".kube", ".aws", ".dbus", ".tmuxp",
-     ".tmuxinator", ".Trash", ".thumbnails", ".oh-my-zsh", ".spyder-py3", ".sv", ".runit", ".pki", ".android", ".java", ".dotnet", ".nuget")
+     ".nvm", ".m2", ".gradle", ".steam", ".wine", ".vscode-server", ".vscode", ".venv", ".virtualenvs", ".keras", ".triton", ".pm2", ".kube", ".aws", ".dbus",
+     ".Trash", ".thumbnails", ".oh-my-zsh", ".spyder-py3", ".sv", ".runit", ".pki", ".android", ".java", ".dotnet", ".nuget")
 )  # fmt: skip
 OF_SHELLS = late_pattern(
     r"\.(?:bash|zsh|z|profile|xprofile|xsession|pam_env|inputrc|condarc|netrc|wget|viminfo|less|python|env|npmrc|tmux|screen|tcsh|csh|login).*"
 )
 OF_TERMINALS = late_pattern(
-    r".*/(?:\.config/)?\.?(?:nvim|vim|gvim|emacs|helix|micro|kak|ranger|lf|yazi|nnn|zellij|git|zsh|bash|xonsh|nushell|Code|VSCodium|Cursor)(?:[./-].*|rc|config)?"
+    r".*/(?:\.config/)?\.?(?:nvim|vim|gvim|emacs|helix|micro|kak|ranger|lf|yazi|nnn|zellij|git|zsh|bash|xonsh|nushell|tmuxp|tmuxinator|circus|uwsgi|process-compose|Code|VSCodium|Cursor)(?:[./-].*|rc|config)?"
 )
 """Settings of what is often started in a terminal, with an environment that somebody activated."""
 OF_MACHINE = (
@@ -84,6 +83,10 @@ _OPEN_FILE = late_pattern(r"\$\{?file\b\}?")
 _NAMES_ITS_PYTHON = late_pattern(
     r"bin/uwsgi\b|\buwsgi\b[^\n]{0,400}[ \"'](?:-H|--(?:home|virtualenv|venv|pyhome|pythonpath|pp))\b"
 )
+_ALIAS = late_pattern(r"(?m)^[ \t]*+WSGIScriptAlias[ \t]+\S+[ \t]+[\"']?(/[^\s\"']+)")
+_OF_AN_ENVIRONMENT = late_pattern(
+    r"(?m)^[^#\n]*(?:\bpython-(?:home|path)=|\bWSGIPython(?:Home|Path)\b|/(?:site|dist)-packages/mod_wsgi/)"
+)
 OF_UWSGI = ("home", "virtualenv", "venv", "pyhome", "pythonpath", "python-path", "pp", "ini", "include")
 """Settings by which uWSGI may find another Python, or its packages."""
 
@@ -100,7 +103,8 @@ def any_file_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     if ground.is_in_project:
         for path in _below([ground.folder], 6, ground):
             name = posixpath.basename(path)
-            if name == "uwsgi.ini" or not (OF_A_PROJECT.fullmatch(name) or name.startswith(".")):
+            of_apache = name.endswith(".conf") and "WSGIScriptAlias" in (ground.read(path) or "")
+            if of_apache or name == "uwsgi.ini" or not (OF_A_PROJECT.fullmatch(name) or name.startswith(".")):
                 yield from _ways(path, *_of_project(path, session, desktop, machine), ground)
     dots = [n for n in ground.around.names(ground.person.home) if n.startswith(".") and n not in NOT_OF_A_PERSON]
     settings = [
@@ -120,7 +124,7 @@ def _of_project(path: str, session: State, desktop: State, machine: State) -> tu
     """Return how a file of the project is started: in a terminal, unless its kind tells otherwise."""
     if path.endswith((".sublime-project", ".sublime-build")):
         return "launcher", desktop
-    return ("service", machine) if path.endswith((".php", "uwsgi.ini")) else ("task", session)
+    return ("service", machine) if path.endswith((".php", "uwsgi.ini", ".conf")) else ("task", session)
 
 
 def _below(tops: Iterable[str], depth: int, ground: Ground) -> Iterator[str]:
@@ -154,6 +158,8 @@ def _ways(path: str, kind: StartKind, start: State, ground: Ground) -> Iterator[
         return  # its paths may be those of an image
     if path.endswith("uwsgi.ini"):
         yield from _followed(_application(text, path, ground), path, text, kind, start, ground)
+    elif "WSGIScriptAlias" in text:
+        yield from _followed(_of_apache(text), path, "", "service", start, ground)
     elif not STARTS.search(text) or (path.endswith(".php") and _is_no_page(text, ground)):
         return
     elif text.startswith("#!"):
@@ -214,6 +220,12 @@ def _runs_a_program(found: StartedFile) -> bool:
 def _is_no_page(text: str, ground: Ground) -> bool:
     """Whether a program in PHP answers no request, or a script of the folder starts PHP's own server, in a shell that may be activated."""
     return not _PAGE.search(text) or any("php -S" in its for its in ground.script_texts())
+
+
+def _of_apache(text: str) -> Iterator[tuple[int, str]]:
+    """Yield the applications of Apache's module, which the system's Python runs where no line names an environment, or the module of one."""
+    for found in _ALIAS.finditer(text) if not _OF_AN_ENVIRONMENT.search(text) else ():
+        yield text.count("\n", 0, found.start()) + 1, f"/usr/bin/python3 {shlex.quote(found[1])}"
 
 
 def _application(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:

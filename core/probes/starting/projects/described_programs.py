@@ -87,15 +87,6 @@ of the project's folder.
 """
 _AS_IT_STANDS = late_pattern(r".*/\.(?:github|gitea|forgejo|circleci)/.*")
 """Files whose variables are given as they stand (GitHub's "Workflow syntax", ``env``; CircleCI's "Set an environment variable")."""
-AT_HOME = (
-    ".tmuxp",
-    ".tmuxinator",
-    ".config/tmuxp",
-    ".config/tmuxinator",
-    ".config/circus",
-    ".config/uwsgi",
-    ".config/process-compose",
-)
 OF_MACHINE = (
     "/etc/circus",
     "/etc/circus/conf.d",
@@ -137,7 +128,7 @@ _STARTS_PROGRAM = late_pattern(r"/python[\d.]*[\"', ]+(?:-\w+[\"', ]+)*[\w./-]+\
 
 
 def described_ways(ground: Ground) -> Iterator[Reached]:
-    """Yield the programs that files of the working folder, of the person and of the machine describe, and that are an environment's."""
+    """Yield the programs that files of the working folder and of the machine describe, and that are an environment's."""
     own = tuple(p for p in ground.pythons if p.kind in ("venv", "conda"))
     if not own:
         return
@@ -146,10 +137,8 @@ def described_ways(ground: Ground) -> Iterator[Reached]:
     here.values["PWD"] = ground.folder
     machine = State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
     near = [posixpath.join(ground.folder, n) for n in BELOW] if ground.is_in_project else []
-    at_home = [ground.at_home(n) for n in AT_HOME]
     rows: tuple[tuple[list[str], StartKind, State], ...] = (
         (near, "task", here),
-        (at_home, "task", here),
         (list(OF_MACHINE), "service", machine),
     )
     for folders, kind, state in rows:

@@ -10,6 +10,9 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from functools import partial
+from itertools import pairwise
+
+from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.plain import json_line, json_value, read_assignments, read_dotenv, text_items
@@ -96,6 +99,25 @@ def task_ways(ground: Ground) -> Iterator[Reached]:
             )
             before.setdefault(name, []).append(command)
             yield from program_ways(found, way, ground)
+
+
+OF_RUNNERS = {"make": 0, "gmake": 0, "just": 1, "npm": 2, "yarn": 2, "pnpm": 2, "task": 3}
+"""Program that runs tasks -> the row of TASK_FILES."""
+
+
+def commands_of_task(words: list[str], state: State, ground: Ground) -> Iterator[tuple[str, int, str, State]]:
+    """Yield file, line, text and variables of each command of the task that a command line names, of the first one where it names none."""
+    names, read = TASK_FILES[OF_RUNNERS[posixpath.basename(words[0])]]
+    folder = next((v for o, v in pairwise(words) if o in ("-C", "--directory", "--prefix", "--dir")), "")
+    here = posixpath.normpath(posixpath.join(ground.here(state), folder))
+    path = next((p for n in names if ground.around.kind(p := posixpath.join(here, n)) == "file"), "")
+    wanted = [w for w in words[1:] if not w.startswith("-") and "=" not in w and w not in ("run", folder)]
+    its = state.apart(*([path] if path else []))
+    its.values["PWD"] = here
+    rows = [*read(ground.read(path) or "", path, its, replace(ground, folder=here, env=state.environment()))]
+    for name, line, command, own in rows[:MOST_TASKS]:
+        if name == (wanted[0] if wanted else rows[0][0]):
+            yield path, line, command, own
 
 
 def _own_shell(read: object, text: str, ground: Ground) -> str:
