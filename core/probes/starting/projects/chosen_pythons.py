@@ -24,9 +24,10 @@ from core.knowledge.modules import module_table
 from core.model.facts import StartedPython, StartKind
 from core.probes.python.environment import prefix_of
 from core.probes.starting.commands.command_line import StartedFile
+from core.probes.starting.commands.runners import interpreter_in
 from core.probes.starting.commands.started_code import lacking_pythons
 from core.probes.starting.machine import Ground
-from core.probes.starting.ways import Reached
+from core.probes.starting.ways import Reached, filled_by_editor
 
 if TYPE_CHECKING:
     from configparser import ConfigParser
@@ -92,14 +93,15 @@ def _lacking(  # noqa: PLR0917 - what runs, where it is told, and what it runs
         found = StartedFile(python, prefix, ground.where.real_path(prefix) if prefix else "", arguments)
         way = Reached(kind=kind, at=at, state=state, argv=(python, *arguments))
         runs = tuple(
-            _told_by(one, chosen) for one in lacking_pythons(found, way, ground) if frameworks.intersection(one.lacks)
+            told_by(one, chosen) for one in lacking_pythons(found, way, ground) if frameworks.intersection(one.lacks)
         )
         if runs:
             yield replace(way, runs=runs)
             return
 
 
-def _told_by(one: StartedPython, chosen: Chosen) -> StartedPython:
+def told_by(one: StartedPython, chosen: Chosen) -> StartedPython:
+    """Return a start with the line of the settings that choose its Python."""
     source = f"{chosen.at}:{chosen.line}" if chosen.line else chosen.at
     return replace(one, source=source, sure=one.sure and chosen.sure)
 
@@ -152,9 +154,7 @@ def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
 
 def chosen_for_code_runner(ground: Ground) -> Iterator[Chosen]:
     """Yield the interpreter that Code Runner's settings name by its path; by default it starts the terminal's ("code-runner.executorMap")."""
-    path = posixpath.join(ground.folder, ".vscode/settings.json")
-    text = ground.read(path) or ""
-    told = json_value(text) if "executorMap" in text else None
+    path, text, told = next(settings_in_vscode(ground))
     word = next(iter(command_for_code_runner(told).split()), "").strip("\"'")
     if word.startswith("/"):
         yield Chosen(path, word, _line(text, word), name="Code Runner")
@@ -167,23 +167,34 @@ def command_for_code_runner(told: object) -> str:
     return command if isinstance(command, str) else ""
 
 
-NOT_YET = ("", "python", "python3")
+NOT_YET = ("", "conda", "py", "python", "python3")
 """Values of VS Code's setting that name no Python in particular."""
 
 
+def settings_in_vscode(ground: Ground) -> Iterator[tuple[str, str, dict[str, object]]]:
+    """Yield the files of settings for the folder, with their texts and the settings: its own, and those of workspaces."""
+    own = ground.where.join(ground.folder, ".vscode", "settings.json")
+    shared = [ground.where.join(ground.folder, n) for n in ground.around.names(ground.folder) if n.endswith(WORKSPACE)]
+    for path in (own, *shared):
+        text = ground.read(path) or ""
+        told = json_value(text) if text else None
+        told = told.get("settings") if path.endswith(WORKSPACE) and isinstance(told, dict) else told
+        yield path, text, told if isinstance(told, dict) else {}
+
+
+WORKSPACE = ".code-workspace"
+
+
 def chosen_in_vscode(ground: Ground) -> Iterator[Chosen]:
-    """Yield the interpreter that the folder's settings name for VS Code (its documentation, "Python settings reference")."""
-    path = posixpath.join(ground.folder, ".vscode/settings.json")
-    text = ground.read(path) or ""
-    told = json_value(text) if "Path" in text else None
-    for key in ("python.defaultInterpreterPath", "python.pythonPath"):
-        value = told.get(key) if isinstance(told, dict) else None
-        if isinstance(value, str) and value.strip() not in NOT_YET:
-            filled = re.sub(r"\$\{workspace(?:Folder|Root)\}", lambda _m: ground.folder, value.strip())
-            filled = re.sub(r"\$\{env:HOME\}|\$\{userHome\}", lambda _m: ground.person.home, filled)
-            its = _chosen(path, posixpath.join(ground.folder, filled), ground, _line(text, f'"{key}"'))
-            yield msgspec.structs.replace(its, name="Python")
-            return
+    """Yield the interpreters that the folder's settings name for VS Code (its documentation, "Python settings reference")."""
+    for path, text, told in settings_in_vscode(ground):
+        for key in ("python.defaultInterpreterPath", "python.pythonPath"):
+            value = told.get(key)
+            if isinstance(value, str) and value.strip().lower() not in NOT_YET:
+                filled = filled_by_editor(value.strip(), {"HOME": ground.person.home, **ground.env}, ground)
+                its = _chosen(path, ground.where.join(ground.folder, filled), ground, _line(text, f'"{key}"'))
+                yield msgspec.structs.replace(its, name="Python")
+                break
 
 
 def chosen_by_direnv(ground: Ground) -> Iterator[Chosen]:
@@ -261,6 +272,6 @@ def _python_of_r(text: str, path: str, ground: Ground) -> Chosen | None:
 
 def _chosen(at: str, python: str, ground: Ground, line: int) -> Chosen:
     """Return a choice; a folder stands for the Python in it."""
-    path = re.sub(r"^~(?=/)", lambda _m: ground.person.home, python)
-    inner = posixpath.join(path, "bin/python")
-    return Chosen(at, inner if ground.where.is_file(inner) else path, line)
+    path = ground.where.path_module.normpath(re.sub(r"^~(?=/)", lambda _m: ground.person.home, python))
+    inner = (interpreter_in(path, ground), ground.where.join(path, "python.exe"))  # conda's on Windows
+    return Chosen(at, next((p for p in inner if ground.where.is_file(p)), path), line)

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
-from core.host.startup.plain import json_line, json_value
+from core.host.startup.plain import json_line
 from core.knowledge.modules import module_table
 from core.model.facts import StartedPython, path_text
 from core.model.paths import is_inside
@@ -28,16 +28,16 @@ from core.probes.starting.projects.chosen_pythons import (
     chosen_in_pycharm,
     chosen_in_spyder,
     chosen_in_thonny,
+    chosen_in_vscode,
     command_for_code_runner,
+    settings_in_vscode,
+    told_by,
 )
 from core.probes.starting.ways import Reached, filled_by_editor
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.starting.windows.command_words import words_of_line
 from core.probes.starting.windows.double_click import does_something
-
-NOT_YET = ("conda", "python", "py")
-"""What stands for no interpreter in particular."""
 
 
 def chosen_ways(ground: Ground) -> Iterator[Reached]:
@@ -51,15 +51,7 @@ def chosen_ways(ground: Ground) -> Iterator[Reached]:
         state.values["PWD"] = ground.folder
         way = Reached(kind="editor", at=path_text(chosen.at), state=state)
         for program in programs:
-            runs = tuple(
-                replace(
-                    one,
-                    source=f"{chosen.at}:{chosen.line}" if chosen.line else chosen.at,
-                    sure=one.sure and chosen.sure,
-                )
-                for one in _lacking(chosen.python, program, way, ground)
-            )
-            if runs:
+            if runs := tuple(told_by(one, chosen) for one in _lacking(chosen.python, program, way, ground)):
                 yield replace(way, runs=runs)
                 break
 
@@ -122,20 +114,8 @@ def _lacking(
 
 def _chosen(ground: Ground) -> Iterator[Chosen]:
     """Yield the interpreters that were chosen for the working folder, or in an editor that has one for all."""
-    path = ntpath.join(ground.folder, ".vscode", "settings.json")
-    told, text = _settings(path, ground)
-    workspaces = [
-        ntpath.join(ground.folder, n) for n in ground.around.names(ground.folder) if n.endswith(".code-workspace")
-    ]
-    for file, settings, content in ((path, told, text), *((w, *_settings(w, ground, "settings")) for w in workspaces)):
-        for key in ("python.defaultInterpreterPath", "python.pythonPath"):
-            value = settings.get(key)
-            if isinstance(value, str) and value.strip().lower() not in NOT_YET:
-                yield Chosen(
-                    file, _python(filled_by_editor(value, ground.env, ground), ground), json_line(content, key)
-                )
-                break
-    yield from _by_code_runner(told, path, text, ground)
+    yield from chosen_in_vscode(ground)
+    yield from _by_code_runner(ground)
     home = variable_in(ground.env, "USERPROFILE") or ground.person.home
     config = variable_in(ground.env, "APPDATA") or ntpath.join(home, "AppData", "Roaming")
     yield from chosen_in_spyder((ntpath.join(home, ".spyder-py3", "config", "spyder.ini"),), ground)
@@ -145,36 +125,17 @@ def _chosen(ground: Ground) -> Iterator[Chosen]:
     )
 
 
-def _settings(path: str, ground: Ground, key: str = "") -> tuple[dict[str, object], str]:
-    """Return the settings in a file, those under ``key`` where one is given, and the file's text."""
-    text = ground.read(path) or ""
-    told = json_value(text) if text else None
-    told = told.get(key) if key and isinstance(told, dict) else told
-    return (told if isinstance(told, dict) else {}), text
-
-
-def _by_code_runner(told: object, path: str, text: str, ground: Ground) -> Iterator[Chosen]:
+def _by_code_runner(ground: Ground) -> Iterator[Chosen]:
     """Yield the Python of Code Runner's command, found by PATH: only a terminal's may be the one that the Python extension activates."""
-    settings = told if isinstance(told, dict) else {}
+    path, text, told = next(settings_in_vscode(ground))
     words = words_of_line(filled_by_editor(command_for_code_runner(told), ground.env, ground))
     if not words or words[0].startswith("$"):
         return
     python = find_named(words[0], {"PATH": variable_in(ground.env, "PATH")}, ground.where, ground.folder)
-    activates = settings.get("code-runner.runInTerminal") is True and settings.get(ACTIVATES) is not False
+    activates = told.get("code-runner.runInTerminal") is True and told.get(ACTIVATES) is not False
     if python:
-        yield Chosen(
-            path,
-            python,
-            json_line(text, "python", "code-runner.executorMap"),
-            sure=not activates or ntpath.isabs(words[0]),
-        )
+        line = json_line(text, "python", "code-runner.executorMap")
+        yield Chosen(path, python, line, sure=not activates or ntpath.isabs(words[0]))
 
 
 ACTIVATES = "python.terminal.activateEnvironment"
-
-
-def _python(value: str, ground: Ground) -> str:
-    """Return the interpreter that a setting names: a file, or a folder that has one."""
-    path = ntpath.normpath(value if ntpath.isabs(value) else ntpath.join(ground.folder, value))
-    inner = (ntpath.join(path, "Scripts", "python.exe"), ntpath.join(path, "python.exe"))
-    return next((p for p in inner if ground.where.is_file(p)), path)
