@@ -12,7 +12,7 @@ import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import argument, chain_of, is_main, statements_of
+from core.common.syntax_tree import argument, chain_of, statements_of
 from core.common.variable_names import variable_in
 from core.host.startup.plain import read_dotenv
 from core.model.facts import PythonEnvironment
@@ -24,7 +24,7 @@ from core.probes.python.search.search_path import python_search_path, read_inter
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.evaluation import ends_with_raise
 from core.probes.python.text.module_text import modules_imported
-from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none
+from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none, surely_run
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_program, ended_start
 
@@ -148,7 +148,7 @@ def _asked(
 ) -> tuple[str, int] | None:
     """Return the first of these variables that a program surely needs as it starts, and the line; None where reading finds none."""
     code: CalledCode | None = None
-    for node in _at_the_margin(statements_of(text)):
+    for node in surely_run(statements_of(text), as_main=True):
         if not isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
             continue
         if told := next(((n, line) for n, line in asked_variables(node) if n in absent), None):
@@ -163,16 +163,11 @@ def _asked(
 def _asked_of_decouple(text: str, absent: Collection[str]) -> tuple[str, int] | None:
     """Return the first of these variables that a program asks python-decouple for, without another value for it."""
     asked = (
-        (its for node in _at_the_margin(statements_of(text)) for its in asked_of_decouple(node))
+        (its for node in surely_run(statements_of(text), as_main=True) for its in asked_of_decouple(node))
         if "decouple" in text
         else ()
     )
     return next(((n, call.lineno) for n, call in asked if n in absent and argument(call, "default", 1) is None), None)
-
-
-def _at_the_margin(body: list[ast.stmt]) -> Iterator[ast.stmt]:
-    for node in body:
-        yield from node.body if isinstance(node, ast.If) and is_main(node.test) else (node,)
 
 
 class _Facts:

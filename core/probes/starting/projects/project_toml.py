@@ -64,22 +64,8 @@ ENV_FILES = ("env_file", "envfile", "env-file")
 Task = tuple[str, int, str, State]
 
 
-def pyproject_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the tasks of a pyproject.toml."""
-    yield from _tasks(text, path, state, ground, OF_PYPROJECT)
-
-
-def hatch_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the scripts of a hatch.toml."""
-    yield from _tasks(text, path, state, ground, ())
-
-
-def pixi_tasks(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield the tasks of a pixi.toml."""
-    yield from _tasks(text, path, state, ground, OF_PIXI)
-
-
-def _tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...]) -> Iterator[Task]:
+def toml_tasks(text: str, path: str, state: State, ground: Ground, keepers: tuple[Keeper, ...] = ()) -> Iterator[Task]:
+    """Yield the tasks in these tables of a file, and Hatch's scripts."""
     name, paths = ground.where.name(path), ground.where.path_module
     if not any(k.tasks in text for k in keepers) and name not in HATCH:
         return

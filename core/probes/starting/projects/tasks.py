@@ -33,7 +33,7 @@ from core.probes.starting.projects.launching_code import (
     own_python,
 )
 from core.probes.starting.projects.launching_node import node_calls, node_files
-from core.probes.starting.projects.project_toml import hatch_tasks, pixi_tasks, pyproject_tasks
+from core.probes.starting.projects.project_toml import OF_PIXI, OF_PYPROJECT, toml_tasks
 from core.probes.starting.projects.server_steps import activates_here, prepares_python
 from core.probes.starting.projects.sweeps import sweep_commands, sweep_files
 from core.probes.starting.projects.tasks_in_python import invoke_tasks, nox_sessions
@@ -488,14 +488,14 @@ TASK_FILES: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("justfile", "Justfile", ".justfile"), _just),
     (("package.json",), npm_scripts),
     (("Taskfile.yml", "Taskfile.yaml", "taskfile.yml", "taskfile.yaml"), _taskfile),
-    (("pyproject.toml",), pyproject_tasks),
-    (("hatch.toml",), hatch_tasks),
+    (("pyproject.toml",), partial(toml_tasks, keepers=OF_PYPROJECT)),
+    (("hatch.toml",), toml_tasks),
 )
 """Files with tasks that are read on every system, the first of each row that is there."""
 _OF_LINUX: tuple[tuple[tuple[str, ...], Reader], ...] = (
     (("Procfile",), _procfile),
     (("dvc.yaml",), _dvc),
-    (("pixi.toml",), pixi_tasks),
+    (("pixi.toml",), partial(toml_tasks, keepers=OF_PIXI)),
     (("tox.ini",), _tox),
     (("Snakefile", "workflow/Snakefile"), _snakemake),
     (("tasks.py",), invoke_tasks),

@@ -8,13 +8,14 @@ import re
 from collections.abc import Callable, Iterator
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import is_main, statements_of
+from core.common.syntax_tree import statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment
 from core.probes.python.text.module_text import absolute_name, modules_imported
-from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, has_module
+from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, surely_run
 from core.probes.starting.machine import Ground
+from core.probes.starting.misnamed_settings import environment_of
 from core.probes.starting.ways import Reached, ended_program, ended_start
 
 OF_LINUX = ("HOME", "USER", "LOGNAME")
@@ -31,11 +32,7 @@ def posix_variables(ground: Ground) -> Iterator[Reached]:
         return
     for path in (ntpath.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
         text = ground.where.text(path, MOST_BYTES) or ""
-        roots = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)}
-        home = next(
-            (p for p in ground.pythons if all(has_module(p, r, ground) for r in roots if _is_installed(r, p, ground))),
-            None,
-        )
+        home = environment_of(text, "os", ground)
         asks = first_asked(path, text, home, _asked_in(absent), FILLS_VARIABLES, ground) if home else None
         if home and asks:
             its = ended_start(home.prefix, asks[0], home.executable, "not of Windows", source=asks[1], program=path)
@@ -48,10 +45,6 @@ def _asked_in(absent: frozenset[str]) -> Callable[[ast.stmt], Iterator[tuple[str
             yield from (its for its in asked_variables(node) if its[0] in absent)
 
     return asked
-
-
-def _is_installed(module: str, python: PythonEnvironment, ground: Ground) -> bool:
-    return bool(_file_of(module, python.site_packages, ground))
 
 
 def first_asked(  # noqa: PLR0917 - a program, and what is looked for
@@ -71,7 +64,7 @@ def first_asked(  # noqa: PLR0917 - a program, and what is looked for
         file, content, package = waiting.pop(0)
         if ends.search(content):
             return None
-        for node in _at_the_margin(statements_of(content), as_main=file == path):
+        for node in surely_run(statements_of(content), as_main=file == path):
             if told := next(asked(node), None):
                 return told[0], f"{file}:{told[1]}"
             for module in (m for m in _modules(node, package) if m.partition(".")[0] not in known):
@@ -81,14 +74,6 @@ def first_asked(  # noqa: PLR0917 - a program, and what is looked for
                     inner = module if place.endswith("__init__.py") else module.rpartition(".")[0]
                     waiting.append((place, ground.where.text(place, MOST_BYTES) or "", inner))
     return None
-
-
-def _at_the_margin(body: list[ast.stmt], *, as_main: bool) -> Iterator[ast.stmt]:
-    for node in body:
-        if isinstance(node, ast.If) and as_main and is_main(node.test):
-            yield from node.body
-        else:
-            yield node
 
 
 def _modules(node: ast.stmt, package: str) -> Iterator[str]:
