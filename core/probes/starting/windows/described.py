@@ -55,5 +55,4 @@ def _server(at: str, its: dict[str, object], path: str, text: str, ground: Groun
         give(state, str(name), filled(value), Place(path, json_line(text, str(name), "env")), form="json")
     words = [filled(its["command"]).replace("/", "\\"), *map(filled, args if isinstance(args, list) else ())]
     found = python_of_words(words, Place(path), state, ground)
-    if found is not None and not found.is_gone:
-        yield from way_to(found, Reached(kind="launcher", at=at, state=state), ground)
+    yield from way_to(found, Reached(kind="launcher", at=at, state=state), ground)

@@ -45,8 +45,7 @@ def project_ways(ground: Ground) -> Iterator[Reached]:
         state.files.append(path)
         for number, its in enumerate(read(text, path, state, ground) if text is not None else ()):
             found = _started(its, path, ground) if number < MOST_TASKS else None
-            if found is not None and not found.is_gone:
-                yield from way_to(found, Reached(kind="task", at=f"{path}: {its.name}", state=its.state), ground)
+            yield from way_to(found, Reached(kind="task", at=f"{path}: {its.name}", state=its.state), ground)
 
 
 def launching_ways(ground: Ground) -> Iterator[Reached]:
@@ -74,8 +73,7 @@ def launching_ways(ground: Ground) -> Iterator[Reached]:
                 "activate" not in command or name.endswith((".py", ".js", ".ts", ".json"))
             )
             found = commands_of_line(command, Place(path, line), its, ground) if follows else None
-            if found is not None and not found.is_gone:
-                yield from way_to(found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground)
+            yield from way_to(found, Reached(kind="task", at=f"{path}: {what}", state=its, text=command), ground)
         if name.endswith(".py"):
             yield from _by_name(text, path, state, ground)
 
@@ -84,8 +82,7 @@ def pm2_ways(ground: Ground) -> Iterator[Reached]:
     """Yield the programs that pm2 keeps running."""
     for at, line, words, state in pm2_apps(ground):
         found = python_of_words(words, Place(state.files[0], line), state, ground) if words else None
-        if found is not None and not found.is_gone:
-            yield from way_to(found, Reached(kind="service", at=at, state=state), ground)
+        yield from way_to(found, Reached(kind="service", at=at, state=state), ground)
 
 
 def _by_name(text: str, path: str, state: State, ground: Ground) -> Iterator[Reached]:

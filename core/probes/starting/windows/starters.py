@@ -57,12 +57,12 @@ def starter_ways(
 def _way(way: Reached, command: str, at: Place, ground: Ground) -> Iterator[Reached]:
     """Yield a way whose command leads to a Python of this machine, or to one that lacks what the program imports."""
     if STARTS_PYTHON.search(command):
-        yield from way_to(python_of_line(command, at, way.state, ground), way, ground)
+        yield from way_to(python_of_line(command, at, way.state, ground), way, ground, gone_counts=True)
 
 
-def way_to(found: StartedFile | None, way: Reached, ground: Ground) -> Iterator[Reached]:
-    """Yield the way that leads to a Python of this machine, or to one that lacks what the program imports; nothing for any other."""
-    if found is None:
+def way_to(found: StartedFile | None, way: Reached, ground: Ground, *, gone_counts: bool = False) -> Iterator[Reached]:
+    """Yield the way that leads to a Python of this machine, or to one that lacks what the program imports, or to one that is gone."""
+    if found is None or (found.is_gone and not gone_counts):
         return
     prefix = prefix_among(found, ground.pythons)
     its = Reached(kind=way.kind, at=way.at, state=way.state, prefix=prefix, argv=(found.path, *found.arguments))
