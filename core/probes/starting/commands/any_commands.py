@@ -47,7 +47,8 @@ _HOME = late_pattern(
 _OTHER = late_pattern(r"[$@]?[A-Za-z_][\w.$>\[\]-]*(?:\([^()\n]{0,200}\))?")
 _NAMES = late_pattern(r"\b([A-Z][A-Z0-9_]{2,})\b(?=[\"'\]]?[ \t]*+(?:=|:|,|\]))")
 _KEY = late_pattern(r"[ \t]*(?::(?!:)|=>|=(?!=))")
-_NEXT_ARGUMENT = late_pattern(r"\s*\.args?\(")
+_NEXT_ARGUMENT = late_pattern(r"[;)\s]*+\w*+\.(?:args?|[Aa]rguments)[ \t]*+[(=][ \t]*")
+OPENS, CLOSES = "[({", "])}"
 _FOLLOWS = ("args", "arguments", "argv", "arg", "params", "parameters")
 """What the arguments of a command are called beside it."""
 
@@ -186,36 +187,28 @@ def _listed(first: str, text: str, at: int) -> tuple[str, int]:
     words, depth, last = [first], 0, ","
     while at < len(text) and len(words) < MOST_WORDS and (found := _TOKEN.match(text, at)):
         told = next((g for g in found.groups()[:3] if g is not None), None)
-        name, other = found[4], found[5]
-        if found[0] == "\n" and not depth and last not in ",[({:=":
-            break
-        if told is not None or name:
-            its = told if told is not None else name
-            is_key = _KEY.match(text, found.end())
-            if is_key and its not in _FOLLOWS:
+        name, other = found[4], found[5] or ""
+        ends = (found[0] == "\n" and not depth and last not in ",[({:=") or (other and other not in ",:=&.><[({])}")
+        depth += (other in OPENS) - (other in CLOSES) if other else 0
+        if ends or depth < 0:
+            if not (following := _NEXT_ARGUMENT.match(text, found.start())):
                 break
-            if told is not None and not is_key:
-                words.append(_plain(told, found[0][0]))
-            elif name and not is_key and not text.startswith(("(", "!", "["), found.end()) and last in ",[(":
-                words.append("x") if "dirname" not in name.lower() else None
-        elif other and other in "[({":
-            depth += 1
-        elif other and other in "])}":
-            depth -= 1
-            if depth < 0:
-                if not (following := _NEXT_ARGUMENT.match(text, found.end())):
-                    break
-                at, depth, last = following.end() - 1, 0, ","
-                continue
-        elif other and other not in ",:=&.>":
+            at, depth, last = following.end(), 0, ","
+            continue
+        is_key = _KEY.match(text, found.end()) if told is not None or name else None
+        if is_key and (told or name) not in _FOLLOWS:
             break
-        last = found[0].strip(" \t\r\n") or last if found[0] != "\n" else last
-        last = last[-1:] or ","
+        if told is not None and not is_key:
+            words.append(_plain(told, found[0][0]))
+        elif name and not is_key and not text.startswith(("(", "!", "["), found.end()) and last in ",[(":
+            words += ["x"] if "dirname" not in name.lower() else []
+        last = found[0].strip(" \t\r\n")[-1:] or last
         at = found.end()
-    return shlex.join(words), at
+    again = len(words) > 1 and re.fullmatch(r"python[\d.]*", words[1])  # execl() is given the name, too
+    return shlex.join([first, *words[2:]] if again else words), at
 
 
-def _bare(text: str, first: int, start: int, last: int, behind: int) -> tuple[str, int] | None:
+def _bare(text: str, first: int, start: int, last: int, behind: int) -> tuple[str, int]:
     """Return the command without quotation marks in a line, from where it begins, and its end."""
     row = text[start:last]
     if text.startswith(",", behind):  # a list without quotation marks
@@ -230,7 +223,7 @@ def _bare(text: str, first: int, start: int, last: int, behind: int) -> tuple[st
         elif word in ("&&", ";") or word.endswith(";"):
             led = next((n for n in range(number - 1, -1, -1) if before[n][1].lstrip("\"'([{>") in OF_A_SHELL), -1)
             if led < 0:
-                return None
+                break
             number, begin = led, before[led][0]
         else:
             break

@@ -78,6 +78,7 @@ OF_MACHINE = (
     "/etc/NetworkManager/dispatcher.d",
 )
 _CONTAINED = late_pattern(r"(?i)\b(?:docker|container|podman|singularity|apptainer)\b")
+_ENDING = late_pattern(r"[^.]\.[A-Za-z]\w*$")
 _PAGE = late_pattern(r"\$_(?:FILES|POST|GET|REQUEST|SERVER|COOKIE)\b")
 _OPEN_FILE = late_pattern(r"\$\{?file\b\}?")
 _NAMES_ITS_PYTHON = late_pattern(
@@ -110,7 +111,7 @@ def any_file_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     settings = [
         *_below([ground.config()], 3, ground),
         *_below([ground.at_home(n) for n in dots], 1, ground),
-        *_below([ground.at_home(".local/share")], 2, ground),
+        *_below([ground.at_home(".local/share")], 3, ground),
     ]
     for path in dict.fromkeys(settings):
         if not OF_SHELLS.fullmatch(posixpath.basename(path)):
@@ -138,12 +139,16 @@ def _below(tops: Iterable[str], depth: int, ground: Ground) -> Iterator[str]:
         if not names and "." in posixpath.basename(folder) and level == 0 and ground.around.kind(folder) == "file":
             names, folder = (posixpath.basename(folder),), posixpath.dirname(folder)
         for name in names:
-            if name in APART or NO_STARTER.fullmatch(name) or (level and name.startswith(".")):
+            if NO_STARTER.fullmatch(name) or (level and name.startswith(".")):
                 continue
             path = posixpath.join(folder, name)
-            whole = "." in name.lstrip(".") and not name.endswith(".d")
-            kind = "file" if whole else ground.around.kind(path)
-            if kind == "folder" and level < depth and not ground.where.is_file(f"{path}/pyvenv.cfg"):
+            kind = "file" if _ENDING.search(name) and not name.endswith(".d") else ground.around.kind(path)
+            if (
+                kind == "folder"
+                and level < depth
+                and name not in APART
+                and not ground.where.is_file(f"{path}/pyvenv.cfg")
+            ):
                 waiting.append((path, level + 1))
             elif kind == "file" and files < MOST_FILES:
                 files += 1
@@ -163,8 +168,10 @@ def _ways(path: str, kind: StartKind, start: State, ground: Ground) -> Iterator[
     elif not STARTS.search(text) or (path.endswith(".php") and _is_no_page(text, ground)):
         return
     elif text.startswith("#!"):
-        whole = [(1, shlex.quote(path))] if "/.local/share/" in path else ()
-        yield from _followed(whole, path, "", kind, start, ground)
+        whole = [(1, shlex.quote(path))] if kind == "launcher" else ()
+        ways = [*_followed(whole, path, "", kind, start, ground)]
+        own = commands_in(text, path) if kind == "launcher" and "activate" not in text else ()
+        yield from ways or _followed(own, path, text, kind, start, ground)
     else:
         filled = (programs_described(path, its, kind, start, ground) for its in _filled(text, kind, ground))
         ways = next((found for each in filled if (found := [*each])), [])
