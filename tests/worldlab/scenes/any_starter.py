@@ -221,8 +221,7 @@ SCENES: tuple[Scene, ...] = (
     Scene("any-program-beside-a-dotenv-that-nothing-reads", "E", "torch-2.6", by_run, trains({"work/.env": "MODEL_DIR=/srv/models\n"}, MODEL), VALUE, "", "MODEL_DIR", "MODEL_DIR"),
     Scene("any-program-that-reads-its-dotenv", "healthy", "torch-2.6", by_run, then(trains({"work/.env": "MODEL_DIR=/srv/models\n"}, f"from dotenv import load_dotenv\n\nload_dotenv()\n{MODEL}"), installs("python-dotenv==1.0.1"))),
     Scene("any-service-beside-a-dotenv", "E", "torch-2.6", by_line(".config/systemd/user/train.service", r"^ExecStart=(.*?)$", "work"), then(trains({"work/.env": "MODEL_DIR=/srv/models\n", "work/.envrc": "dotenv\n", ".config/systemd/user/train.service": f"[Service]\nWorkingDirectory=%h/work\nExecStart={PY} main.py\n\n[Install]\nWantedBy=default.target\n"}, MODEL), sets(MODEL_DIR="/srv/models")), VALUE, "", "MODEL_DIR", "MODEL_DIR"),
-    # what the suite of tests wants, in a session
-    Scene("any-session-that-makes-warnings-errors", "E", "torch-2.6", by_run, then(program("import warnings\n\nimport torch\n\nwarnings.warn('old', DeprecationWarning)"), sets(PYTHONWARNINGS="error")), VALUE, "", "PYTHONWARNINGS", "DeprecationWarning"),
+    # what a session has for its quiet
     Scene("any-session-that-ignores-warnings", "healthy", "torch-2.6", by_run, then(program("import warnings\n\nimport torch\n\nwarnings.warn('old', DeprecationWarning)"), sets(PYTHONWARNINGS="ignore"))),
     # text about commands is none
     Scene("any-words-about-commands", "healthy", "torch-2.6", by_run, trains({
@@ -231,4 +230,4 @@ SCENES: tuple[Scene, ...] = (
         ".config/nvim/init.lua": "-- vim.cmd('!/usr/bin/python3 {home}/work/main.py')\n", ".config/i3/config": "# exec /usr/bin/python3 {home}/work/main.py\n",
     })),
 )  # fmt: skip
-"""Sixteen to mend with, and their twins; a third more waits in ``any_starter_kept``."""
+"""Faults and their twins; what was kept back until the rules were done is in ``any_starter_kept``."""

@@ -70,5 +70,4 @@ SCENES: tuple[Scene, ...] = (
     Scene("kept-settings-in-a-folder-that-ask-for-a-variable", "E", "torch-2.6", by_run, then(trains({"work/conf/train.yaml": "paths:\n  out: ${oc.env:RUNS_DIR}\n"}, "from pathlib import Path\n\nimport torch\nfrom omegaconf import OmegaConf\n\nsettings = OmegaConf.load(Path(__file__).parent / 'conf' / 'train.yaml')\nprint(settings.paths.out)"), installs(OC)), VALUE, "", "RUNS_DIR", "RUNS_DIR"),
     Scene("kept-program-that-joins-what-a-dotenv-has", "E", "torch-2.6", by_run, trains({"work/.env": "# for the server\nexport MODEL_DIR=/srv/models\n"}, JOINS), VALUE, "", "MODEL_DIR", "NoneType"),
     Scene("kept-program-with-what-its-dotenv-has", "healthy", "torch-2.6", by_run, then(trains({"work/.env": "MODEL_DIR=/srv/models\n"}, MODEL), sets(MODEL_DIR="/srv/models"))),
-    Scene("kept-session-that-makes-deprecations-errors", "E", "torch-2.6", by_run, then(trains({}, "import warnings\n\nimport torch\n\nwarnings.warn('old', FutureWarning)"), sets(PYTHONWARNINGS="error::FutureWarning,ignore::UserWarning")), VALUE, "", "PYTHONWARNINGS", "FutureWarning"),
 )  # fmt: skip
