@@ -12,7 +12,6 @@ import msgspec
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.state import State, fill
-from core.model.facts import LineForm
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, expanded_line, foreign_assignment, value_of
 from core.probes.starting.windows.command_words import up_to_bracket
@@ -30,12 +29,6 @@ class Place(msgspec.Struct, frozen=True):
     def shown(self) -> str:
         """The file with its line, if it has one."""
         return f"{self.file}:{self.line}" if self.line else self.file
-
-
-def give(state: State, name: str, value: str, at: Place, *, form: str = "") -> None:
-    """Set a variable under the name that it already has; ``form``: "json" or "assignments", else a line of cmd.exe."""
-    kind: LineForm = "json" if form == "json" else "assignments" if form else "cmd"
-    state.export_variable(name, value, at.file, at.line, kind)
 
 
 DELAYED = late_pattern(r"!([A-Za-z_]\w*)!")
@@ -179,7 +172,7 @@ def assign(part: str, at: Place, state: State, before: State, ground: Ground, *,
     elif value:
         if name.upper() == "PATH" and '"' in value.replace(value_of(before, name) or "", ""):
             state.ignore(name, value, at.file, at.line, "cmd")
-        give(state, name, value, at)
+        state.export_variable(name, value, at.file, at.line, "cmd")
     else:
         state.unset_variable(name, at.file, at.line, "cmd")
     return True

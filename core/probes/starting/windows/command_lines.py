@@ -28,7 +28,6 @@ from core.probes.starting.windows.blocks import (
     assign,
     bracket_of_a_value,
     expanded,
-    give,
     holds,
     open_and_close,
     opens,
@@ -511,7 +510,9 @@ def _is_activation(words: list[str], at: Place, state: State, ground: Ground, de
     """Whether a command activates an environment of conda's (``state`` gets it), makes conda known, or names an environment that conda has not."""
     here = ground.here(state)
     if conda := hooked_program(words, state.values, here, ground):
-        give(state, "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at)
+        state.export_variable(
+            "PATH", f"{ntpath.dirname(conda)};{value_of(state, 'PATH') or ''}", at.file, at.line, "cmd"
+        )
         return True
     if activates_nothing(words, state.values, here, ground):
         return True
@@ -524,14 +525,14 @@ def activate(prefix: str, at: Place, state: State, ground: Ground, depth: int = 
     """Do what conda's activation does: PATH, the variables that ``conda env config vars`` keeps, and the hooks in activate.d."""
     join = ground.where.join
     added = ";".join(join(prefix, f) if f else prefix for f in ON_ACTIVATION)
-    give(state, "PATH", f"{added};{value_of(state, 'PATH') or ''}", at, form="assignments")
+    state.export_variable("PATH", f"{added};{value_of(state, 'PATH') or ''}", at.file, at.line, "assignments")
     state.values["CONDA_PREFIX"] = prefix
     state.exported.add("CONDA_PREFIX")
     kept = join(prefix, "conda-meta", "state")
     text = ground.read(kept) or ""
     for name, value in text_items(json_value(text), "env_vars"):
         if value != "***unset***":
-            give(state, name, value, Place(kept, json_line(text, name, "env_vars")), form="json")
+            state.export_variable(name, value, kept, json_line(text, name, "env_vars"), "json")
     hooks = join(prefix, "etc", "conda", "activate.d")
     for name in ground.around.names(hooks):
         if name.lower().endswith(".bat"):

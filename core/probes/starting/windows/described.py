@@ -13,7 +13,7 @@ from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, filled_by_editor
-from core.probes.starting.windows.blocks import Place, give
+from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import python_of_words
 from core.probes.starting.windows.starters import way_to
 
@@ -52,7 +52,7 @@ def _server(at: str, its: dict[str, object], path: str, text: str, ground: Groun
     env, args, folder = its.get("env"), its.get("args"), its.get("cwd")
     state.values["PWD"] = filled(folder) if isinstance(folder, str) else ground.folder
     for name, value in (env if isinstance(env, dict) else {}).items():
-        give(state, str(name), filled(value), Place(path, json_line(text, str(name), "env")), form="json")
+        state.export_variable(str(name), filled(value), path, json_line(text, str(name), "env"), "json")
     words = [filled(its["command"]).replace("/", "\\"), *map(filled, args if isinstance(args, list) else ())]
     found = python_of_words(words, Place(path), state, ground)
     yield from way_to(found, Reached(kind="launcher", at=at, state=state), ground)

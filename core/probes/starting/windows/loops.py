@@ -12,7 +12,7 @@ from core.common.late_pattern import late_pattern
 from core.host.startup.state import State
 from core.probes.starting.machine import Ground
 from core.probes.starting.windows.batch_variables import assignment, value_of
-from core.probes.starting.windows.blocks import Place, expanded, give, within
+from core.probes.starting.windows.blocks import Place, expanded, within
 from core.probes.starting.windows.jumps import MOST_LINES
 
 _SETS_EACH = late_pattern(
@@ -32,7 +32,7 @@ def sets_each(line: str, before: State, at: Place, state: State, ground: Ground)
         names = (places[2], f"{places[2]}.exe", f"{places[2]}.bat")
         found = [p for f in folders for n in names if f and ground.where.is_file(p := ntpath.join(f.strip('"'), n))]
         if found:
-            give(state, places[3], found[-1], at)
+            state.export_variable(places[3], found[-1], at.file, at.line, "cmd")
     elif reads := _SETS_EACH.match(line):
         _set_each(reads, before, at, state, ground)
     else:
@@ -53,4 +53,4 @@ def _set_each(reads: re.Match[str], before: State, at: Place, state: State, grou
             f"%%{letter}", name if "%%" in told.partition("=")[2] else row
         )
         if its := assignment(text):
-            give(state, its.name, its.value, Place(path, number))
+            state.export_variable(its.name, its.value, path, number, "cmd")

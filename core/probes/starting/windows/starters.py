@@ -26,7 +26,7 @@ from core.probes.starting.commands.lacking_modules import program_file
 from core.probes.starting.commands.started_code import script_folder
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_start
-from core.probes.starting.windows.blocks import Place, give
+from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import prefix_among, python_of_line
 from core.probes.starting.windows.ended import faults_of_start
 
@@ -87,7 +87,7 @@ def _registered(one: RegisteredStart, ground: Ground, variables: tuple[Variable,
     state.files.append(one.key)
     for row in one.variables:
         name, _equals, text = row.partition("=")
-        give(state, name, expand_variables(text, {**env, **state.values}), Place(one.key), form="assignments")
+        state.export_variable(name, expand_variables(text, {**env, **state.values}), one.key, 0, "assignments")
     state.values["PWD"] = one.folder or _system_folder(env)
     command = expand_variables(one.command, env)
     kind: StartKind = "service" if one.kind == "service" else "launcher"

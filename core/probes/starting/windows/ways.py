@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from core.common.variable_names import variable_in
 from core.host.startup.plain import json_line, json_value, text_items
-from core.host.startup.state import State, fill
+from core.host.startup.state import fill
 from core.model.facts import PythonEnvironment, RegisteredStart, Variable
 from core.probes.probe import in_turn
 from core.probes.starting.commands.command_line import StartedFile
@@ -25,7 +25,7 @@ from core.probes.starting.own_settings import own_settings_ways
 from core.probes.starting.refused_settings import refused_settings
 from core.probes.starting.started_programs import flask_ways, ipython_ways, pytest_ways, start_code_ways
 from core.probes.starting.ways import EDITORS, Reached, filled_by_editor, kernels_in, launches
-from core.probes.starting.windows.blocks import Place, give
+from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.chosen import chosen_ways, launched, with_notebooks
 from core.probes.starting.windows.command_lines import (
     activate,
@@ -83,10 +83,6 @@ def windows_ways(
     )
 
 
-def _give(state: State, name: str, value: str, file: str, line: int) -> None:
-    give(state, name, value, Place(file, line), form="json")
-
-
 def _kernels(ground: Ground) -> Iterator[Reached]:
     join = ground.where.join
     homes = [join(base, "jupyter") for name in ("APPDATA", "PROGRAMDATA") if (base := variable_in(ground.env, name))]
@@ -96,7 +92,7 @@ def _kernels(ground: Ground) -> Iterator[Reached]:
         state.files.append(kernel.path)
         for variable, value, line in kernel.variables:
             filled = fill(r"\$\{(\w+)\}", lambda m: state.values.get(m[1], m[0]), value)  # noqa: B023 - used at once
-            _give(state, variable, filled, kernel.path, line)
+            state.export_variable(variable, filled, kernel.path, line, "json")
         prefix = next((p.prefix for p in ground.pythons if kernel.path.lower().startswith(p.prefix.lower() + "\\")), "")
         way = Reached(kind="notebook", at=kernel.path, state=state, prefix=prefix)
         yield with_notebooks(way, next(iter(kernel.argv), "").replace("/", "\\"), ground)
@@ -118,6 +114,9 @@ def _activations(ground: Ground) -> Iterator[Reached]:
 MOST_BATCH_FILES = 40
 
 
+TERMINAL = "terminal.integrated.env.windows"
+
+
 def _editors(ground: Ground) -> Iterator[Reached]:
     """Yield the terminals of the editors, by the person's settings and by those of the folder that is open."""
     base = variable_in(ground.env, "APPDATA")
@@ -128,12 +127,12 @@ def _editors(ground: Ground) -> Iterator[Reached]:
             continue
         state = ground.session(path)
         found = json_value(text)
-        env = text_items(found, "terminal.integrated.env.windows")
+        env = text_items(found, TERMINAL)
         if path == own and not env:
             continue
         for name, value in env:
             filled = filled_by_editor(value, state.values, ground)
-            _give(state, name, filled, path, json_line(text, name, "terminal.integrated.env.windows"))
+            state.export_variable(name, filled, path, json_line(text, name, TERMINAL), "json")
         yield Reached(kind="editor", at=path, state=state)
 
 
