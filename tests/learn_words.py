@@ -53,12 +53,10 @@ COMPLEMENT_SMOOTHING = 0.5
 """Added to what a word counts in the texts of other causes."""
 LEAST_SHARE = 0.01
 """Of the mean of a cause: what a feature that is left out has less."""
-PARTING = 9.0
+PARTING = 13.0
 """Difference in log-odds between a text that is parted from all other causes and one that is as far from this cause as from any (``python -m tests.explain.yardstick``)."""
 LEAST_PART = 0.02
 """Of the likeness: what a feature that parts causes less than this is left out of."""
-TEXT_FEATURES = 12
-"""Heaviest features of a message that are kept of it."""
 KNOWLEDGE_WEIGHT = 2.0
 """What a page or a clue counts beside a thread."""
 WRITTEN_WEIGHT = 1.0
@@ -85,8 +83,6 @@ class Example:
     features: frozenset[str]
     cause: str
     weight: float = 1.0
-    is_message: bool = False
-    """It is what a person pastes: other messages are compared with it alone, too."""
     again: bool = False
     """It is part of a text that is an example, too."""
 
@@ -97,9 +93,9 @@ def read_once(text: str) -> ParsedText:
     return read_text(text)
 
 
-def example(text: str, cause: str, weight: float = 1.0, is_message: bool = False, again: bool = False) -> Example:
+def example(text: str, cause: str, weight: float = 1.0, again: bool = False) -> Example:
     """Return a text as an example."""
-    return Example(word_features(read_once(text)), cause, weight, is_message, again)
+    return Example(word_features(read_once(text)), cause, weight, again)
 
 
 def of_knowledge() -> list[Example]:
@@ -138,13 +134,13 @@ def of_noise() -> list[Example]:
 
 def of_threads(threads: Iterable[Thread]) -> list[Example]:
     """Return threads as examples: with what a person says of the system, and the message alone, each half."""
-    both = ((example(t.paste, t.cause, 0.5, True), example(t.text, t.cause, 0.5, again=True)) for t in threads)
+    both = ((example(t.paste, t.cause, 0.5), example(t.text, t.cause, 0.5, again=True)) for t in threads)
     return [e for pair in both for e in pair]
 
 
 def of_written(texts: Iterable[Written]) -> list[Example]:
     """Return written texts as examples."""
-    return [example(w.text, w.cause, WRITTEN_WEIGHT, True) for w in texts]
+    return [example(w.text, w.cause, WRITTEN_WEIGHT) for w in texts]
 
 
 def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "") -> WordTable:
@@ -167,12 +163,12 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
     for e, vector in zip(ours, vectors, strict=True):
         for f, x in vector.items():
             means[e.cause][f] += e.weight * x
-    features: dict[str, tuple[int, int, list[int], list[int]]] = {}
+    features: dict[str, tuple[int, int, list[int]]] = {}
     for f in sorted({*weighs, *(f for f, n in strange.items() if n >= LEAST and not f.startswith("v:"))}):
         rate = (texts[f] + strange[f] + 0.5) / (whole + apart + 1)
         ours_rate = (texts[f] + SMOOTHING * rate) / (whole + SMOOTHING)
         about = WORD_WEIGHT * log(ours_rate / ((strange[f] + SMOOTHING * rate) / (apart + SMOOTHING)))
-        features[f] = (round(100 * about), round(100 * weighs.get(f, 0.0)), [], [])
+        features[f] = (round(100 * about), round(100 * weighs.get(f, 0.0)), [])
     likeness = _likeness(means)
     parts = part_causes(
         [(v, causes.index(e.cause), e.weight) for e, v in zip(ours, vectors, strict=True) if not e.again], len(causes)
@@ -184,20 +180,12 @@ def learn(examples: Sequence[Example], learned_from: str = "", digest: str = "")
     for at, cause in enumerate(causes):
         for f, x in sorted(likeness[cause].items()):
             features[f][2].extend((at, round(1000 * weighs[f] * x)))
-    texts: list[tuple[int, int]] = []
-    for e in ours:
-        heaviest = sorted((f for f in e.features if f in weighs), key=lambda f: (-weighs[f], f))
-        if e.is_message and heaviest:
-            for f in heaviest[:TEXT_FEATURES]:
-                features[f][3].append(len(texts))
-            texts.append((causes.index(e.cause), round(100 * hypot(*(weighs[f] for f in heaviest)))))
     return WordTable(
         learned_from=learned_from,
         digest=digest,
         causes=causes,
         about=round(ABOUT_PRIOR, 3),
-        features={f: (about, weight, tuple(its), tuple(of)) for f, (about, weight, its, of) in features.items()},
-        texts=tuple(texts),
+        features={f: (about, weight, tuple(its)) for f, (about, weight, its) in features.items()},
     )
 
 
@@ -332,7 +320,7 @@ def rows(table: WordTable) -> str:
     def one(value: object) -> str:
         return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
-    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about", "texts")]
+    head = [f'"{key}":{one(getattr(table, key))}' for key in ("learned_from", "digest", "causes", "about")]
     body = ",\n".join(f"{one(feature)}:{one(row)}" for feature, row in table.features.items())
     return "{\n" + ",\n".join(head) + ',\n"features":{\n' + body + "\n}}\n"
 

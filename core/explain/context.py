@@ -46,7 +46,10 @@ _MODELS: tuple[tuple[str, int], ...] = (
     (r"rtx\s?30\d0|\ba(?:10|30|40|100)\b|rtx\s?a\d{4}|ampere", 86),
     (r"rtx\s?20\d0|gtx\s?16[56]0|\bt4\b|turing", 75),
     (r"\bv100\b|titan v\b|volta", 70),
-    (r"gtx\s?10[5678]0|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx[1-3][1-5]0\b|quadro p\d{3,4}\b", 61),
+    (
+        r"gtx\s?10[5678]0|\b10[5678]0\s?(?:gtx|ti\b)|\bp(?:100|40|4)\b|titan xp?\b|pascal|\bmx[1-3][1-5]0\b|quadro p\d{3,4}\b",
+        61,
+    ),
     (r"gtx\s?9[5678]0|gtx\s?750|\bm(?:40|60)\b|maxwell|9[34]0m|quadro m\d{3,4}\b", 52),
     (r"gtx\s?[67][0-9]0|\bk(?:20|40|80)\b|kepler|gt\s?7\d0|quadro k", 35),
     (r"gtx\s?[45][0-9]0|fermi|quadro (?:[456]000|600)\b", 20),

@@ -79,6 +79,8 @@ FAMILY_MEANINGS = {
 
 CORRECTED_BY = {"oom": ("impossible-size", "memory-grows"), "ort-provider": ("ort-lists-cuda",)}
 """Message -> others which show that it does not mean what it says by itself."""
+BARE_END = "segfault"
+"""The message that says only how a program ended: any other says more."""
 
 
 def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
@@ -103,7 +105,7 @@ def code_meanings(reading: ParsedText) -> tuple[CodeMeaning, ...]:
             for m in (*reading.symptoms, *reading.harmless)
             if m.code not in named and reading.marks.isdisjoint(CORRECTED_BY.get(m.id, ()))
         ),
-        key=lambda m: m.id not in exact,
+        key=lambda m: (m.id not in exact, m.id == BARE_END),
     )
     for m in sorted(messages, key=lambda m: -len(m.phrases)):
         told[_matched_phrase(m, reading.low)] = _message_meaning(m, reading.low)

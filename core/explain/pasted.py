@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal
 
 from core.common.i18n import _, join_sentences
@@ -291,22 +292,33 @@ def tensorflow_on_windows(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
 
 
 def paired_packages(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """Which torchvision belongs to a PyTorch is in a table; JAX, jaxlib and the CUDA plugin are released together."""
-    torch, vision = (
-        ".".join(v.partition("+")[0].split(".")[:2]) for v in (seen.torch, seen.packages.get("torchvision", ""))
-    )
+    """Which torchvision and torchaudio belong to a PyTorch is in a table; JAX, jaxlib and the CUDA plugin are released together."""
     known = framework_tables().companions
-    fitting = next((row.torchvision for row in known if row.torch == torch), "")
-    if fitting and vision and "package-pair" in reading.marks:
-        value = f"torch {seen.torch}, torchvision {seen.packages['torchvision']}"
-        if vision == fitting:
+    row = next((row for row in known if row.torch == _minor(seen.torch)), None)
+    for name in ("torchvision", "torchaudio") if row else ():
+        fitting, has = getattr(row, name), _minor(seen.packages.get(name, ""))
+        if not fitting or not has or not ("package-pair" in reading.marks or _import_fails(name).search(reading.low)):
+            continue
+        value = f"torch {seen.torch}, {name} {seen.packages[name]}"
+        if has == fitting:
             yield _say("requirement_broken", "refuted", _("Packages of one release"), value, PIP)
-        elif vision in {row.torchvision for row in known}:
+        elif has in {getattr(row, name) for row in known}:
             yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
     parts = {n: v for n, v in seen.packages.items() if re.fullmatch(r"jax(lib)?|jax-cuda\d\d-(plugin|pjrt)", n)}
     if len(parts) > 1 and len({version_tuple(v)[:3] for v in parts.values()}) > 1 and "jax-plugin" in reading.marks:
         value = ", ".join(f"{n} {v}" for n, v in sorted(parts.items()))
         yield _say("requirement_broken", "proved", _("Packages that are not of one release"), value, PIP)
+
+
+def _minor(version: str) -> str:
+    """Return the release of PyTorch or of a package beside it, without its patch and its build."""
+    return ".".join(version.partition("+")[0].split(".")[:2])
+
+
+@cache
+def _import_fails(name: str) -> re.Pattern[str]:
+    """Return the pattern of a text that says in plain words that a module cannot be imported."""
+    return re.compile(rf"\bimport(?:ing)? {name}\b[^\n]{{0,40}}\b(?:raises|fails|crashes|gives|error|exception)\b")
 
 
 CUDAS_OWN = {"cudart": "cuda-runtime", "cublas": "cublas", "cublaslt": "cublas", "nvrtc": "cuda-nvrtc"}

@@ -75,6 +75,10 @@ _SYSTEM_LIBRARY = re.compile(
 """glibc's loader messages about any library."""
 _NAMED_WITHOUT_FILE = re.compile(r'unable to dynamically load the "([a-z]{2,20})" shared library')
 """cudarc's message: it names the library, and then files of many releases that it tried."""
+_DENIED = re.compile(
+    r"\b(?:without|not (?:in|inside|within|using|on|under)) (?:an? |the |any )?(?:docker|containers?|podman|kubernetes|singularity|wsl ?[12]?)\b"
+)
+"""Where the program does not run, according to the text."""
 _OPENED = re.compile(
     r"successfully opened|successfully loaded|opened dynamic library|(?<!be )(?<!not )(?<!never )\bloaded (?!runtime)"
 )
@@ -115,7 +119,7 @@ def read_text(text: str) -> ParsedText:
     """Read an error text or a log. Never raises; the cost is linear in the length of the text."""
     kept = relevant_part(text)
     # a heading of nvidia-smi's table, on every machine
-    low = in_english(kept.lower().replace("mig m.", ""))
+    low = _DENIED.sub("", in_english(kept.lower().replace("mig m.", "")))
     named, marks = _codes(low)
     low = low + "\n" + "\n".join([*named, *_unnamed_files(low)])
     known = known_messages()

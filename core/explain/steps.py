@@ -42,6 +42,10 @@ _NAMED = {
         late_pattern(r"gcc versions later than (\d{1,2})\b"),
         re.compile(r"(?<=gcc-)12|(?<=g\+\+-)12|(?<=linux-64=)12"),
     ),
+    "compiler_lacks_gpu_arch": (
+        late_pattern(r"\bcomput(?:e|ing)[ _-]cap(?:ability)?[ :=,]{1,3}(?:of )?(\d{1,2}\.\d)\b"),
+        re.compile(r"(?<=ARCH_LIST=)8\.6"),
+    ),
     "fabric_manager_not_running": (late_pattern(r"\bdriver version:? (\d{3})\."), re.compile(r"\b570\b")),
     **dict.fromkeys(("cudnn_minor_too_old", "cudnn_not_installed", "cudnn_major_mismatch"), (_CUDA_OF_BUILD, _CUDNN)),
 }  # fmt: skip
@@ -102,7 +106,7 @@ def _page(cause: str, marks: frozenset[str], has_own: bool, more: list[str]) -> 
     only = {row.item: row for row in cure_steps().only if row.cause == cause}
     fits = [at for at in range(1, len(lines) + 1) if at not in only or _is_of_system(only[at].system, marks)]
     first = [at for at in fits if at in only and only[at].when and conditions_hold(only[at].when, marks)]
-    rest = [at for at in fits if at not in first and not ((first or has_own) and at in only)]
+    rest = [at for at in fits if at not in first and not ((first or has_own) and at in only and only[at].when)]
     number = {at: f"{n}. " if _ITEM.match(lines[at - 1]) else "" for n, at in enumerate((*first, *rest), 1)}
     return [[number[at] + _ITEM.sub("", lines[at - 1], count=1) for at in part] for part in (first, rest)]
 

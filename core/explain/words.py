@@ -6,7 +6,6 @@ It never ranks a cause before those that an exact message names, and proves noth
 from __future__ import annotations
 
 import re
-from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
 from math import exp, log, sqrt
@@ -18,13 +17,6 @@ MAX_WORD_CHARACTERS = 4000
 """Maximum number of characters of a text whose words are used: the length of a message, not of a log."""
 SHARPNESS = 18.7
 """Difference in log-odds between an identical and a completely different text (``python -m tests.explain.yardstick``)."""
-NEAREST_WEIGHT = 4.3
-"""Log-odds that a cause gains by a known message that is identical (``python -m tests.explain.yardstick``).
-
-A cause such as a faulty release has messages of many kinds, and their mean is near to none of them.
-"""
-TELLING_WORDS = 30
-"""Words, pairs and marks from which the nearest message counts in full: a bare symptom is the same text for many causes."""
 _DIGIT = re.compile(r"\d")
 _WORD = re.compile(r"[a-z_]{2,40}|[一-鿿]|\d+")
 """A Chinese character is half a word, so only pairs count."""
@@ -58,28 +50,19 @@ def word_features(reading: ParsedText) -> frozenset[str]:
 
 
 def believe_words(reading: ParsedText, table: WordTable | None = None) -> WordBelief:
-    """Return a text's likeness to those of each cause (cosine of words, rare ones weigh more), and to the nearest. ``table``: another one."""
+    """Return a text's likeness to those of each cause (cosine of words, rare ones weigh more). ``table``: another one."""
     table = table or word_table()
     likeness = [0] * len(table.causes)
-    length, about, known = 0, table.about, 0
-    shared: dict[int, int] = defaultdict(int)
+    length, about = 0, table.about
     for feature in word_features(reading):
         row = table.features.get(feature)
         if row is not None:
-            more, weight, causes, texts = row
-            known += 1
+            more, weight, causes = row
             about += more / 100
             length += weight**2
             for at, share in zip(causes[::2], causes[1::2], strict=True):
                 likeness[at] += share
-            for number in texts:
-                shared[number] += weight**2
     scale = SHARPNESS / (10 * sqrt(length)) if length else 0.0
-    nearest = [0.0] * len(table.causes)
-    for number, product in shared.items():
-        cause, its_length = table.texts[number]
-        nearest[cause] = max(nearest[cause], product / (its_length * sqrt(length)))
-    of_nearest = NEAREST_WEIGHT * min(1.0, known / TELLING_WORDS)
-    odds = [scale * x + of_nearest * y for x, y in zip(likeness, nearest, strict=True)]
+    odds = [scale * x for x in likeness]
     whole = log(sum(exp(x) for x in odds))
     return WordBelief({c: x - whole for c, x in zip(table.causes, odds, strict=True)}, about)

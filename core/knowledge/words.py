@@ -16,11 +16,9 @@ class WordTable(Frozen, frozen=True, kw_only=True):
     causes: tuple[str, ...]
     about: float
     """Log-odds, before a word is read, that a text is about a GPU set-up."""
-    features: dict[str, tuple[int, int, tuple[int, ...], tuple[int, ...]]]
+    features: dict[str, tuple[int, int, tuple[int, ...]]]
     """feature: hundredths of log-odds that the text is about a GPU set-up, hundredths of what it weighs in a text,
-    (cause, thousandths of its share in the likeness to that cause's texts), repeated, and the messages of ``texts`` that have it."""
-    texts: tuple[tuple[int, int], ...]
-    """The messages that a text is compared with one by one: cause, and hundredths of its length."""
+    (cause, thousandths of its share in the likeness to that cause's texts), repeated."""
 
 
 def word_table() -> WordTable:

@@ -585,3 +585,40 @@ def test_a_shell_that_does_not_find_the_compiler_says_so(line: str) -> None:
     told = explain(f"OS: linux\n{line}\nRuntimeError: Error building extension 'fused'")
     assert told.causes[0].cause == "build_tools_missing"
     assert "A compiler or header was not found." in told.causes[0].because
+
+
+@pytest.mark.parametrize(
+    ("text", "contained"),
+    [
+        ("training without docker, unexpected bus error encountered in worker", False),
+        ("this is not in a container: insufficient shared memory (shm)", False),
+        ("docker run without --shm-size: insufficient shared memory (shm)", True),
+        ("outside the container it works: insufficient shared memory (shm)", True),
+    ],
+)
+def test_a_text_that_denies_a_container_is_about_none(text: str, contained: bool) -> None:
+    assert ("container" in read_text(text).marks) is contained
+    told = explain(text).causes[0]
+    assert told.cause == "shared_memory_too_small"
+    assert ("It happened in a container." in told.because) is contained
+
+
+def test_a_word_of_a_program_is_no_system() -> None:
+    marks = read_text(
+        "MacBook, model = NHITS(windows_batch_size=None)\nnot currently implemented for the MPS device"
+    ).marks
+    assert "macos" in marks or "maker-apple" in marks
+    assert "windows" not in marks
+    assert "windows" in read_text("Windows 11, CUDA error: out of memory").marks
+
+
+def test_a_library_s_own_crash_says_more_than_that_the_program_ended() -> None:
+    told = explain("SIGSEGV\n#0  0x00007fff in ?? () from /opt/rocm/lib/libamdhip64.so.5")
+    assert told.says.meaning.startswith("The program ended inside ROCm's library")
+
+
+@pytest.mark.parametrize("card", ["1050gtx ti", "1060 GTX", "GTX 1070", "1050ti"])
+def test_a_card_is_known_in_the_order_in_which_people_write_it(card: str) -> None:
+    told = explain(f"{card}: no kernel image is available for execution on the device")
+    assert told.causes[0].cause == "gpu_arch_too_old"
+    assert "It names an old GPU." in told.causes[0].because

@@ -64,6 +64,8 @@ PROVED = {
     + pip("torch==2.4.0", "torchvision==0.20.1"): "requirement_broken",
     "RuntimeError: operator torchvision::nms does not exist\n"
     + pip("torch==2.15.0", "torchvision==0.28.0"): "requirement_broken",
+    "In our official image import torchaudio raises an exception\n"
+    + pip("torch==2.9.0+cu128", "torchvision==0.24.0", "torchaudio==2.11.0"): "requirement_broken",
     "WARNING[XFORMERS]: xFormers can't load C++/CUDA extensions. xFormers was built for:\n"
     "    PyTorch 2.1.0+cu121 with CUDA 1201 (you have 2.0.1+cu118)": "extension_abi_mismatch",
     "ImportError: libcudart.so.12: cannot open shared object file: No such file or directory\n"

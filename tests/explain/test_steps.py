@@ -64,6 +64,10 @@ def test_a_question_has_answers_that_are_causes() -> None:
         ("AssertionError: Torch not compiled with CUDA enabled", "download.pytorch.org/whl"),
         ("docker: Error response from daemon: could not select device driver \"\" with capabilities: [[gpu]].", "nvidia-ctk runtime configure"),
         ("flash_attn_2_cuda.cpython-310-x86_64-linux-gnu.so: undefined symbol: _ZN3c104cuda9SetDeviceEi", "--no-build-isolation"),
+        ("a Docker image, in it nvidia-smi: Failed to initialize NVML: Driver/library version mismatch", "out of the image"),
+        ("nvidia-container-cli: initialization error: WSL environment detected but no adapters were found", "wsl -l -v"),
+        ("libtorch_cpu.so: undefined symbol: iJIT_NotifyEvent", 'conda install "mkl<2024.1"'),
+        ("OS: linux\nRuntimeError: Triton Error [CUDA]; /usr/bin/ld: cannot find -lcuda", "ldconfig -p"),
         ("ValueError: No available memory for the cache blocks. Try increasing `gpu_memory_utilization`", "--max-model-len"),
     ],
 )  # fmt: skip
@@ -76,6 +80,9 @@ def test_the_first_cause_has_the_exact_step(text: str, step: str) -> None:
     [
         ("CUDA error: invalid device ordinal", "1. Invalid device ordinal", "Device-side assert"),
         ("OS: windows\nRuntimeError: Failed to find C compiler. Please specify via CC", "1. C compiler on Windows", "apt install"),
+        ("OS: windows\nLNK2019: unresolved external symbol cuGetErrorString", "1. Windows: give the linker cuda.lib; dir", "ldconfig"),
+        ("OS: windows\nnvcc fatal   : Cannot find compiler 'cl.exe' in PATH", "1. C compiler on Windows: the Build Tools", "apt install"),
+        ("xpu device_count 0, torch.xpu of intel_extension_for_pytorch, Arc A770", "1. Intel: [^\\n]*usermod -aG render", "ROCm"),
         ("OS: linux\nRuntimeError: Failed to find C compiler. Please specify via CC", "1. C compiler and headers on Linux", "triton-windows"),
         ("I have an M2 mac\nAssertionError: Torch not compiled with CUDA enabled", "1. Apple", "Intel"),
         ("Unable to initialize backend 'cuda': Unexpected PJRT_Client_Create_Args size: expected 88, got 72.", "JAX, all parts", "NAME"),
@@ -183,6 +190,7 @@ def test_a_program_that_is_no_python_package_gets_no_steps_for_pip(text: str, st
         ("system_library_missing", "ImportError: libEGL.so.1: cannot open shared object file", "apt-file search libEGL.so.1", "libGL.so.1"),
         ("host_compiler_unsupported", "unsupported GNU version! gcc versions later than 11 are not supported!", "apt install gcc-11 g++-11", "12"),
         ("fabric_manager_not_running", "don't match with driver version 535.41.03", "nvidia-fabricmanager-535", "570"),
+        ("compiler_lacks_gpu_arch", "compute capability 12.1, nvcc fatal: Unsupported gpu architecture", "ARCH_LIST=12.1", "ARCH_LIST=8"),
         ("cudnn_minor_too_old", "jaxlib v0.4.11+cuda11.cudnn86", "nvidia-cudnn-cu11", "cu12"),
         ("cudnn_minor_too_old", "torch 2.1+cu118 and jaxlib of cuda12", "nvidia-cudnn-cu12", "cu11"),
     ],
