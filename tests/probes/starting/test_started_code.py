@@ -153,6 +153,8 @@ UNSEARCHED: dict[str, tuple[str, dict[str, str], str]] = {
     "a folder that it adds, from elsewhere": ("cd / && {home}/env/bin/python {home}/work/main.py", {"work/main.py": "import sys\nsys.path.append('src')\nimport model\n", "work/src/model.py": ""}, "work"),
     "a folder that it adds by its own place": ("cd / && {home}/env/bin/python {home}/work/main.py", {"work/main.py": "import os, sys\nsys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), 'src'))\nimport model\n", "work/src/model.py": ""}, ""),
     "a folder that it adds, from its own": ("{home}/env/bin/python {home}/work/main.py", {"work/main.py": "import sys\nsys.path[0:0] = ['src']\nimport model\n", "work/src/model.py": ""}, ""),
+    "a folder that it adds, from the one above": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "import sys\nsys.path.append('../src')\nimport model\n", "work/src/model.py": ""}, "work/tools"),
+    "a folder that it adds, where it is": ("cd tools && {home}/env/bin/python run.py", {"work/tools/run.py": "import sys\nsys.path.append('../src')\nimport model\n", "work/src/model.py": ""}, ""),
     "a folder of data above it": ("{home}/env/bin/python tools/run.py", {"work/tools/run.py": "try:\n    import data\nexcept ImportError:\n    pass\n", "work/data/x.csv": ""}, ""),
 }  # fmt: skip
 

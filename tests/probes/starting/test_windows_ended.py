@@ -193,8 +193,10 @@ def test_quotation_marks_that_a_line_puts_into_path_are_noted(
     assert [row.line for row in way.state.ignored] == ([3] if told else [])
 
 
-@pytest.mark.parametrize(("name", "lacks"), [("base", ("torch",)), ("ml", ()), ("none", ())])
-def test_conda_run_starts_the_python_of_its_environment(name: str, lacks: tuple[str, ...], machine: Path) -> None:
+@pytest.mark.parametrize(("name", "fault"), [("base", ("", ("torch",))), ("ml", None), ("none", ("exits", ()))])
+def test_conda_run_starts_the_python_of_its_environment(
+    name: str, fault: tuple[str, tuple[str, ...]] | None, machine: Path
+) -> None:
     base = r"C:\conda"
     for prefix in (base, base + r"\envs\ml"):
         for file in ("python.exe", "python311.dll", r"Lib\os.py", r"conda-meta\history"):
@@ -205,7 +207,8 @@ def test_conda_run_starts_the_python_of_its_environment(name: str, lacks: tuple[
     ml = replace(ML, prefix=base + r"\envs\ml", kind="conda", site_packages=(site,))
     put(machine, PROJECT + r"\run.bat", f"@echo off\r\nconda run --no-capture-output -n {name} python train.py\r\n")
     found = ended(machine, f"{ENV['Path']};{base}\\condabin", ml)
-    assert [one.lacks for one in found] == ([lacks] if lacks else [])
+    assert [(one.fault, one.lacks) for one in found] == ([fault] if fault else [])
+    assert all(one.name == "none" for one in found if one.fault)
 
 
 def put_bytes(machine: Path, content: bytes) -> None:

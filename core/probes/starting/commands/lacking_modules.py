@@ -12,6 +12,8 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 
+from msgspec.structs import replace
+
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import is_environ, is_main, last_name, statements_of, uncalled
 from core.common.variable_names import variable_in
@@ -91,12 +93,15 @@ def not_searched(
             return place, option, lost, paths.dirname(whole) if paths.basename(its) == "__init__.py" else whole
     if kind != "file" or paths.basename(named) in LAUNCHERS or not ground.is_in_project:
         return None
-    if paths.isabs(named) and (here := folder_of_start(way, ground)) not in ("", ground.folder):
-        _place, apart = _followed(found, way, ground, [home], letters, here=here)
-        _place, there = _followed(found, way, ground, [home], letters, here=ground.folder)
+    here, whole = folder_of_start(way, ground), replace(found, arguments=_named_whole(found.arguments, named, place))
+    for other in dict.fromkeys((ground.folder, paths.dirname(place))) if here and kind == "file" else ():
+        if other == here:
+            continue
+        _place, apart = _followed(whole, way, ground, [home], letters, here=here)
+        _place, there = _followed(whole, way, ground, [home], letters, here=other)
         lost = tuple(n for n in apart.lacks if there is not None and n not in there.lacks) if apart else ()
         if lost:
-            return place, SYS_PATH, lost, ground.folder
+            return place, SYS_PATH, lost, other
     if not strict.lacks:
         return None
     folder = paths.dirname(ground.where.real_path(place))
@@ -107,6 +112,10 @@ def not_searched(
         if lost:
             return place, "", lost, folder
     return None
+
+
+def _named_whole(arguments: tuple[str, ...], named: str, place: str) -> tuple[str, ...]:
+    return tuple(place if word == named else word for word in arguments)
 
 
 SERVERS = ("uvicorn", "gunicorn", "hypercorn")

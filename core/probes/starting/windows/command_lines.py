@@ -45,6 +45,7 @@ from core.probes.starting.windows.conda import (
     ON_ACTIVATION,
     activated_prefix,
     activates_nothing,
+    asks_in_vain,
     hooked_program,
     is_not_found,
     run_by_conda,
@@ -442,9 +443,16 @@ def _by_conda(  # noqa: PLR0917 - where it stands, and what surrounds it
     options, command = rest
     here = ground.here(state)
     asks = [words[0], "activate", *options]
-    if is_not_found(asks, state.values, here, ground):
+    lost = is_not_found(asks, state.values, here, ground)
+    if lost or asks_in_vain(asks, state.values, here, ground):
         gone = StartedFile(command[0], "", arguments=tuple(command[1:]), by_name=True, is_gone=True)
-        return _no_command(gone, words[0], at) if PYTHON.fullmatch(command[0]) and at.line else None
+        if not (PYTHON.fullmatch(command[0]) and at.line):
+            return None
+        return (
+            _no_command(gone, words[0], at)
+            if lost
+            else replace(gone, ended_at=at.shown, ended_by="exits", first=options[0])
+        )
     prefix = activated_prefix(asks, state.values, here, ground)
     if not prefix:
         return None

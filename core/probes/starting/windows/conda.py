@@ -46,14 +46,15 @@ def run_by_conda(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
 
 
 def activates_nothing(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
-    """Whether a command asks for an environment that is in none of conda's folders, or asks conda, which is not in PATH or is its bare program:
-    the batch file goes on.
-
-    The former is known only where conda's own place is, and nothing adds a folder of environments.
-    """
+    """Whether a command activates nothing, and the batch file goes on: conda is not in PATH, is its bare program, or has no such environment."""
     path, asked = _asked(words, variables, here, ground)
-    if is_not_found(words, variables, here, ground) or (asked is not None and _refuses(path, variables)):
-        return True
+    refused = is_not_found(words, variables, here, ground) or (asked is not None and _refuses(path, variables))
+    return refused or asks_in_vain(words, variables, here, ground)
+
+
+def asks_in_vain(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> bool:
+    """Whether an environment is asked for that none of conda's folders has; known only where nothing adds a folder of environments."""
+    path, asked = _asked(words, variables, here, ground)
     env = {n.upper(): v for n, v in variables.items()}
     bases = [b for b in _bases(path, env) if _is_conda(b, ground)]
     settings = [ntpath.join(f, ".condarc") for f in (env.get("USERPROFILE", ""), *bases) if f]

@@ -37,7 +37,9 @@ def faults_of_start(
     found: StartedFile, way: Reached, ground: Ground, *, gone_counts: bool = False
 ) -> tuple[StartedPython, ...]:
     """Return why a start comes to no Python, or to one that lacks what its program needs."""
-    runs = (*ended_starts(found, way, ground), *lacking_pythons(found, way, ground, gone_counts=gone_counts))
+    runs = tuple(ended_starts(found, way, ground)) or tuple(
+        lacking_pythons(found, way, ground, gone_counts=gone_counts)
+    )
     runs = runs or tuple(_named_in_utf_8(found, way, ground)) or tuple(_misset_search(found, way, ground))
     runs = runs or tuple(unsearched(found, way, ground))
     runs = runs or tuple(started_by_it(found, way, ground, _by_cmd(ground)) if way.prefix else ())
