@@ -512,6 +512,9 @@ def test_a_pickle_names_what_the_installed_release_lacks(
     assert python_fails(tmp_path) == bool(told) or pickled in (b"no pickle", b"celsewhere.gone\nNet\n.")
 
 
+BESIDE = "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), '{above}'))\n"
+
+
 @pytest.mark.parametrize(
     ("files", "told"),
     [
@@ -520,8 +523,12 @@ def test_a_pickle_names_what_the_installed_release_lacks(
         ({"old/__init__.py": "new = 1\n", "tools/cut.py": "import old\n"}, False),
         ({"old/__init__.py": "new = 1\n", "old/cut.py": "from old import new\n"}, False),
         ({"tools/cut.py": "from old import new\n"}, False),
+        ({"old/__init__.py": "new = 1\n", "tools/cut.py": f"{BESIDE.format(above='..')}from old import new\n"}, False),
+        ({"old/__init__.py": "", "tools/cut.py": f"{BESIDE.format(above='none')}from old import new\n"}, True),
+        ({"old/__init__.py": "new = 1\n", "tools/cut.py": "import sys\nsys.path.insert(0, '.')\nfrom old import new\n"}, False),
+        ({"old/__init__.py": "new = 1\n", "tools/cut.py": "import init\nfrom old import new\n", "tools/init.py": BESIDE.format(above="..")}, False),
     ],
-)
+)  # fmt: skip
 def test_a_program_below_gets_another_copy_of_the_projects_package(tmp_path: Path, files: dict[str, str], told: bool):
     """Python searches the folder of a program, and not the project's, which is above it."""
     lay_out(

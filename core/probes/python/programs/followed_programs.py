@@ -99,14 +99,12 @@ def ends_of_programs(
     folder, around = search.search.start, _Environment(distributions, where, suspects, known, late)
     programs = _programs(folder, where) if folder else []
     found = [*_in_other_encodings(folder, search, where)] if folder else []
-    for place, below in _below(here or folder, search, where).items():
-        ends = _kept(below, place, search.started_in(place) if folder else search, around, here or folder)
-        found += (_beside_their_own(ended, here or folder, where) for ended in ends)
-    if not programs:
-        return tuple(found)
-    for own, its in searches_of_programs(programs, search, folder, home, where):
-        ends = _kept({p.name: p.text for p in its.programs}, folder, own, around)
-        found += (in_entries_of(own, ended, its.adds) for ended in ends)
+    for place, mine in ((folder, programs), *_below(here or folder, search, where).items()):
+        started = search if place == folder or not folder else search.started_in(place)
+        for own, its in searches_of_programs(mine, started, here or folder, home, where):
+            ends = _kept({p.name: p.text for p in its.programs}, place, own, around, here or folder)
+            ended = (in_entries_of(own, e, its.adds) for e in ends)
+            found += ended if place == folder else (_beside_their_own(e, here or folder, where) for e in ended)
     for place, files in code_of_models((p.text for p in programs), folder, hub, where):
         of_model = {
             name: text for name in files if (text := where.text(where.join(place, f"{name}.py"), PROGRAM_BYTES))
@@ -133,20 +131,20 @@ def _kept(
     return ends.found
 
 
-def _below(folder: str, search: ModuleSearch, where: Sysroot) -> dict[str, dict[str, str]]:
-    """Return the programs below a folder that its scripts name, or that get a package of the folder from elsewhere: their folder -> name ->
-    text.
+def _below(folder: str, search: ModuleSearch, where: Sysroot) -> dict[str, list[Program]]:
+    """Return the programs below a folder that its scripts name, or that get a package of the folder from elsewhere: their folder -> its
+    programs.
     """
     names = [n for n in sorted(where.names(folder) or ()) if n.lower().endswith(SCRIPTS)] if folder else []
     texts = (where.text(where.join(folder, n), PROGRAM_BYTES) or "" for n in names[:MOST_SCRIPTS])
     named = dict.fromkeys(m[1].replace("\\", "/") for text in texts for m in BELOW.finditer(text))
-    found: dict[str, dict[str, str]] = {}
+    found: dict[str, list[Program]] = {}
     paths = [*(where.join(folder, *name.split("/")) for name in named), *_without_their_package(folder, search, where)]
     for path in dict.fromkeys(paths[:MOST_SCRIPTS]):
-        name = where.name(path).removesuffix(".py")
         text = (where.text(path, PROGRAM_BYTES) or "") if where.is_file(path) else ""
-        if set(packages_spelt(text)) - STANDARD and not OF_TOOLS.fullmatch(name):
-            found.setdefault(where.parent(path), {})[name] = text
+        one = Program(path, where.name(path).removesuffix(".py"), text)
+        if set(one.packages) - STANDARD and not OF_TOOLS.fullmatch(one.name):
+            found.setdefault(where.parent(path), []).append(one)
     return found
 
 

@@ -42,7 +42,7 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     """Return what a program (file ``path``, started in ``folder``) adds to sys.path at its top level; None where its text does not tell."""
     wanted = len(EXTENDS_PATH.findall(text))
     if not wanted:
-        return _of_own_module(text, folder, home, where) if path.startswith(folder) else OwnPaths()
+        return _of_own_module(text, path, folder, home, where) if path.startswith(folder) else OwnPaths()
     names = PathNames(path, folder=folder, home=home, paths=where.path_module, real_path=where.real_path)
     body = statements_of(text)
     changes = [*changes_of_path(body, names)]
@@ -60,12 +60,12 @@ def own_paths(text: str, path: str, folder: str, home: str, where: Sysroot) -> O
     return OwnPaths(tuple(front), tuple(back), line, tuple(name for name in before if name not in STANDARD))
 
 
-def _of_own_module(text: str, folder: str, home: str, where: Sysroot) -> OwnPaths:
+def _of_own_module(text: str, program: str, folder: str, home: str, where: Sysroot) -> OwnPaths:
     """Return what the first module of the program's own adds that adds anything, of those which it imports at its top level."""
     body, seen = statements_of(text), list[str]()
     for node in body:
         for name in packages_imported([node]):
-            path = where.join(folder, f"{name}.py")
+            path = where.join(where.parent(program), f"{name}.py")
             its = (where.text(path, MOST_MODULE_BYTES) or "") if name not in STANDARD and where.is_file(path) else ""
             if EXTENDS_PATH.search(its):
                 found = own_paths(its, path, folder, home, where) or OwnPaths()
