@@ -75,6 +75,8 @@ FILES: dict[str, tuple[dict[str, str], int | str]] = {
     "a text for people": ({"work/README.md": "{home}/bare/bin/python main.py\n", "work/usage.txt": "{home}/bare/bin/python main.py\n", "work/docs/a.conf": "exec {home}/bare/bin/python main.py\n"}, 0),
     "a job in a container": ({"work/job.hcl": 'driver = "docker"\ncommand = "{home}/bare/bin/python main.py"\n'}, 0),
     "a job without one": ({"work/job.hcl": 'driver = "raw_exec"\ncommand = "{home}/bare/bin/python main.py"\n'}, 2),
+    "a program of another kind": ({".config/x/a.conf": "exec = python3 {home}/.config/x/rain.py\n", ".config/x/rain.py": "import frame\n"}, 0),
+    "a script without a Python": ({".config/x/a.conf": "exec = {home}/.config/x/a.sh\n", ".config/x/a.sh": "#!/bin/sh\nnotify-send main.txt\n"}, 0),
     "what was typed": ({".x_history": "python3 {home}/work/main.py\n", ".config/x/app.log": "python3 {home}/work/main.py\n"}, 0),
     "a program that is not there": ({".config/x/a.conf": "exec = python3 {home}/work/other.py\n"}, 0),
     "a tool of Python": ({".config/x/a.conf": "exec = python3 -m frame\n"}, 0),

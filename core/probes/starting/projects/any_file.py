@@ -13,14 +13,16 @@ import re
 import shlex
 from collections.abc import Iterable, Iterator
 from itertools import islice
+from typing import NamedTuple
 
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.host.startup.described import described
 from core.host.startup.state import State
-from core.knowledge.modules import module_table
-from core.model.facts import StartKind
+from core.knowledge.modules import module_of, module_table
+from core.model.facts import PythonEnvironment, StartedPython, StartKind
+from core.probes.python.installed.distributions import required_name
 from core.probes.starting.commands.any_commands import STARTS, commands_in, named_variables
 from core.probes.starting.commands.command_line import Line, StartedFile, language, python_of_text
 from core.probes.starting.commands.lacking_modules import options_of_python
@@ -78,6 +80,11 @@ OF_MACHINE = (
     "/etc/NetworkManager/dispatcher.d",
 )
 _CONTAINED = late_pattern(r"(?i)\b(?:docker|container|podman|singularity|apptainer)\b")
+_NAMES_PYTHON = late_pattern(
+    r"python|torchrun|accelerate|streamlit|\.py\b|\b(?:uv|poetry|pdm|pipenv|conda|mamba|pixi) run\b"
+)
+_SCRIPTS = late_pattern(r"(?<![^\s\"'=;&|()])[^\s\"'=;&|()]{1,300}\.(?:sh|bash)\b")
+_IMPORTS = late_pattern(r"(?:^|[\n;])[ \t]*(?:import|from)[ \t]+(\w+)")
 _ENDING = late_pattern(r"[^.]\.[A-Za-z]\w*$")
 _PAGE = late_pattern(r"\$_(?:FILES|POST|GET|REQUEST|SERVER|COOKIE)\b")
 _OPEN_FILE = late_pattern(r"\$\{?file\b\}?")
@@ -92,21 +99,35 @@ OF_UWSGI = ("home", "virtualenv", "venv", "pyhome", "pythonpath", "python-path",
 """Settings by which uWSGI may find another Python, or its packages."""
 
 
+class Starter(NamedTuple):
+    """What starts the programs of a file."""
+
+    kind: StartKind
+    state: State
+    """The variables that it gives, and the folder in which it starts them."""
+    wanted: frozenset[str]
+    """Frameworks, and modules of packages that require one: what else a program lacks may well be meant for another Python."""
+
+
 def any_file_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     """Yield the programs that such files start; ``desktop``: what a program of the desktop gets."""
     own = tuple(p for p in ground.pythons if p.kind in ("venv", "conda"))
     if not own:
         return
-    ground, desktop = replace(ground, pythons=own), desktop.apart()
-    session, machine = ground.session(), State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"})
-    for state, here in ((session, ground.folder), (desktop, ground.person.home)):
-        state.values["PWD"] = here
-    if ground.is_in_project:
-        for path in _below([ground.folder], 6, ground):
-            name = posixpath.basename(path)
-            of_apache = name.endswith(".conf") and "WSGIScriptAlias" in (ground.read(path) or "")
-            if of_apache or name == "uwsgi.ini" or not (OF_A_PROJECT.fullmatch(name) or name.startswith(".")):
-                yield from _ways(path, *_of_project(path, session, desktop, machine), ground)
+    ground, wanted = replace(ground, pythons=own), _wanted(own)
+    here = Starter("task", ground.session(), wanted)
+    person = Starter("launcher", desktop.apart(), wanted)
+    machine = Starter("service", State({"PATH": MACHINES_PATH, "PWD": "/"}, {"PATH"}), wanted)
+    here.state.values["PWD"], person.state.values["PWD"] = ground.folder, ground.person.home
+    for path in _below([ground.folder], 6, ground) if ground.is_in_project else ():
+        name = posixpath.basename(path)
+        of_apache = name.endswith(".conf") and "WSGIScriptAlias" in (ground.read(path) or "")
+        if path.endswith((".sublime-project", ".sublime-build")):
+            yield from _ways(path, person, ground)
+        elif of_apache or path.endswith((".php", "uwsgi.ini")):
+            yield from _ways(path, machine, ground)
+        elif not (OF_A_PROJECT.fullmatch(name) or name.startswith(".")):
+            yield from _ways(path, here, ground)
     dots = [n for n in ground.around.names(ground.person.home) if n.startswith(".") and n not in NOT_OF_A_PERSON]
     settings = [
         *_below([ground.config()], 3, ground),
@@ -115,17 +136,22 @@ def any_file_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
     ]
     for path in dict.fromkeys(settings):
         if not OF_SHELLS.fullmatch(posixpath.basename(path)):
-            kind: StartKind = "task" if OF_TERMINALS.fullmatch(path.removeprefix(ground.person.home)) else "launcher"
-            yield from _ways(path, kind, session if kind == "task" else desktop, ground)
+            in_terminal = OF_TERMINALS.fullmatch(path.removeprefix(ground.person.home))
+            yield from _ways(path, here if in_terminal else person, ground)
     for path in _below(OF_MACHINE, 0, ground):
-        yield from _ways(path, "service", machine, ground)
+        yield from _ways(path, machine, ground)
 
 
-def _of_project(path: str, session: State, desktop: State, machine: State) -> tuple[StartKind, State]:
-    """Return how a file of the project is started: in a terminal, unless its kind tells otherwise."""
-    if path.endswith((".sublime-project", ".sublime-build")):
-        return "launcher", desktop
-    return ("service", machine) if path.endswith((".php", "uwsgi.ini", ".conf")) else ("task", session)
+def _wanted(pythons: tuple[PythonEnvironment, ...]) -> frozenset[str]:
+    rows = [row for row in module_table().modules if row.follow]
+    brought = re.compile("|".join(row.distributions for row in rows))
+    users = {
+        module_of(d.name)
+        for p in pythons
+        for d in p.distributions
+        if any(brought.fullmatch(required_name(w)) for w in d.requires)
+    }
+    return frozenset(users | {row.module for row in rows})
 
 
 def _below(tops: Iterable[str], depth: int, ground: Ground) -> Iterator[str]:
@@ -155,56 +181,72 @@ def _below(tops: Iterable[str], depth: int, ground: Ground) -> Iterator[str]:
                 yield path
 
 
-def _ways(path: str, kind: StartKind, start: State, ground: Ground) -> Iterator[Reached]:
+def _ways(path: str, starter: Starter, ground: Ground) -> Iterator[Reached]:
     text = ground.where.text(path, MOST_BYTES + 1)
     if text is None or len(text) > MOST_BYTES or "\0" in text[:400]:
         return
-    if kind == "task" and _CONTAINED.search(text):
+    is_server = path.endswith("uwsgi.ini") or "WSGIScriptAlias" in text
+    if not is_server and not (STARTS.search(text) and _leads_to_python(text, ground.here(starter.state), ground)):
+        return
+    if starter.kind == "task" and _CONTAINED.search(text):
         return  # its paths may be those of an image
     if path.endswith("uwsgi.ini"):
-        yield from _followed(_application(text, path, ground), path, text, kind, start, ground)
+        yield from _followed(_application(text, path, ground), path, text, starter, ground)
     elif "WSGIScriptAlias" in text:
-        yield from _followed(_of_apache(text), path, "", "service", start, ground)
-    elif not STARTS.search(text) or (path.endswith(".php") and _is_no_page(text, ground)):
+        yield from _followed(_of_apache(text), path, "", starter, ground)
+    elif path.endswith(".php") and _is_no_page(text, ground):
         return
     elif text.startswith("#!"):
-        whole = [(1, shlex.quote(path))] if kind == "launcher" else ()
-        ways = [*_followed(whole, path, "", kind, start, ground)]
-        own = commands_in(text, path) if kind == "launcher" and "activate" not in text else ()
-        yield from ways or _followed(own, path, text, kind, start, ground)
+        whole = [(1, shlex.quote(path))] if starter.kind == "launcher" else ()
+        ways = [*_followed(whole, path, "", starter, ground)]
+        own = commands_in(text, path) if starter.kind == "launcher" and "activate" not in text else ()
+        yield from ways or _followed(own, path, text, starter, ground)
     else:
-        filled = (programs_described(path, its, kind, start, ground) for its in _filled(text, kind, ground))
-        ways = next((found for each in filled if (found := [*each])), [])
-        yield from ways or _followed(commands_in(text, path), path, text, kind, start, ground)
+        filled = _filled(text, starter.kind, ground)
+        described_ones = (programs_described(path, its, starter.kind, starter.state, ground) for its in filled)
+        ways = next((found for each in described_ones if (found := [*each])), [])
+        yield from (w for w in ways if w.prefix or any(_is_wanted(one, starter.wanted, ground) for one in w.runs))
+        yield from () if ways else _followed(commands_in(text, path), path, text, starter, ground)
 
 
-def _followed(  # noqa: PLR0917 - a file, and how it is started
-    commands: Iterable[tuple[int, str]], path: str, text: str, kind: StartKind, start: State, ground: Ground
+def _followed(
+    commands: Iterable[tuple[int, str]], path: str, text: str, starter: Starter, ground: Ground
 ) -> Iterator[Reached]:
     """Yield the first way of each line that starts a Python; what the text may set is not known."""
-    state, sh = start.apart(path), language("sh", ground)
+    state, sh = starter.state.apart(path), language("sh", ground)
     state.open |= named_variables(text)
     told: set[int] = set()
-    folders = dict.fromkeys((ground.here(start), posixpath.dirname(path)))
+    folders = dict.fromkeys((ground.here(starter.state), posixpath.dirname(path)))
     every = (
         (n, its, here)
         for n, command in islice(commands, MOST_COMMANDS)
-        for its in _filled(command, kind, ground)
+        for its in _filled(command, starter.kind, ground)
         for here in folders
     )
-    for line, command, here in every:
-        if line in told:
+    for line, command, here in dict.fromkeys(every):
+        if line in told or not _leads_to_python(command, here, ground):
             continue
         its = state.apart()
         its.values["PWD"] = here
         found = python_of_text(command, Line(path, line), its, ground, shell="sh")  # noqa: S604 - nothing is run
-        if found is None or not _runs_a_program(found):
+        if found is None or not _matters(found, ground.here(its), starter.wanted, ground):
             continue
         at = f"{path}: line {line}"
-        way = Reached(kind=kind, at=at, state=its, argv=(found.path,), text=command, shell=sh)
+        way = Reached(kind=starter.kind, at=at, state=its, argv=(found.path,), text=command, shell=sh)
         ways = [*program_ways(found, way, ground)]
         told |= {line} if ways else set()
         yield from ways
+
+
+def _is_wanted(one: StartedPython, wanted: frozenset[str], ground: Ground) -> bool:
+    return bool({*one.lacks} & wanted) or (ground.is_in_project and one.program.startswith(f"{ground.folder}/"))
+
+
+def _leads_to_python(command: str, here: str, ground: Ground) -> bool:
+    """Whether a command, or a script that it names, has a word of Python's: most scripts among a person's settings have none."""
+    places = (re.sub(r"^(?:~|\$\{?HOME\}?)(?=/)", lambda _m: ground.person.home, s) for s in _SCRIPTS.findall(command))
+    texts = (ground.read_file(posixpath.normpath(posixpath.join(here, p))) or "" for p in places)
+    return bool(_NAMES_PYTHON.search(command)) or any(map(_NAMES_PYTHON.search, texts))
 
 
 def _filled(command: str, kind: StartKind, ground: Ground) -> Iterator[str]:
@@ -216,11 +258,17 @@ def _filled(command: str, kind: StartKind, ground: Ground) -> Iterator[str]:
         yield command
 
 
-def _runs_a_program(found: StartedFile) -> bool:
-    """Whether a command runs code of a person's, or a framework; what else a file of settings names may come with its tool."""
+def _matters(found: StartedFile, here: str, wanted: frozenset[str], ground: Ground) -> bool:
+    """Whether a command runs a program of the project, or one that uses a framework."""
     _letters, how, named = options_of_python(found.arguments)
-    return bool(named) and (
-        how != "module" or named.partition(".")[0] in {row.module for row in module_table().modules}
+    place = posixpath.normpath(posixpath.join(here, named))
+    if how == "module":
+        return named.partition(".")[0] in wanted
+    text = named if how == "code" else ground.read_file(place) or ""
+    in_project = how == "file" and ground.is_in_project and place.startswith(f"{ground.folder}/")
+    tops = {m[1] for m in _IMPORTS.finditer(text)}
+    return (
+        in_project or bool(tops & wanted) or any(ground.where.is_file(f"{here}/{n}.py") for n in tops if how == "code")
     )
 
 
