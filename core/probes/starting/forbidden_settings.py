@@ -18,10 +18,10 @@ from core.probes.python.text.module_text import modules_imported
 from core.probes.python.text.path_expressions import PathNames
 from core.probes.starting.commands.lacking_modules import has_module, surely_run
 from core.probes.starting.machine import Ground
-from core.probes.starting.misnamed_settings import code_of, environment_of
+from core.probes.starting.misnamed_settings import environment_of, modules_loaded
 from core.probes.starting.ways import Reached, ended_program, ended_start
 
-MOST_PROGRAMS, MOST_BYTES, MOST_MODULES = 20, 1 << 18, 40
+MOST_PROGRAMS, MOST_BYTES = 20, 1 << 18
 REQUIRES = late_pattern(r"(?im)^Requires-Dist: pydantic[-_]settings\b")
 READER, BASE = "pydantic_settings", "BaseSettings"
 
@@ -46,27 +46,11 @@ def forbidden_settings(ground: Ground) -> Iterator[Reached]:
 
 def _modules(path: str, text: str, home: PythonEnvironment | None, ground: Ground) -> Iterator[tuple[bool, str, str]]:
     """Yield the program, then what its import surely loads of its folder and of packages that require the reader: (is the program, text, file)."""
-    yield True, text, path
-    code = code_of(home, ground) if home else None
     own = {n.removesuffix(".py") for n in ground.around.names(ground.folder)}
-    waiting = [m for node in surely_run(statements_of(text), as_main=True) for m in _imported(node, "")]
-    tops = {m.partition(".")[0] for m in waiting}
-    users = (
-        {m for d in home.distributions if (m := module_of(d.name)) in tops and _requires_it(d, ground)}
-        if home
-        else set()
-    )
-    seen: set[str] = set()
-    while waiting and code and len(seen) < MOST_MODULES:
-        dotted = waiting.pop(0)
-        if dotted in seen or dotted.partition(".")[0] not in users | own:
-            continue
-        seen.add(dotted)
-        if its := code.scope(dotted):
-            yield False, its.text, its.path
-            waiting += [
-                m for n in surely_run(statements_of(its.text), as_main=False) for m in _imported(n, its.package)
-            ]
+    tops = {m.partition(".")[0] for node in statements_of(text) for m in modules_imported(node)}
+    mine = [d for d in (home.distributions if home else ()) if module_of(d.name) in tops]
+    own |= {module_of(d.name) for d in mine if _requires_it(d, ground)}
+    return modules_loaded(path, text, home, own.__contains__, ground)
 
 
 def _requires_it(its: Distribution, ground: Ground) -> bool:
@@ -74,15 +58,6 @@ def _requires_it(its: Distribution, ground: Ground) -> bool:
     folder = f"{its.name.replace('-', '_')}-{its.version}.dist-info"
     text = ground.where.text(ground.where.join(its.location, folder, "METADATA"), MOST_BYTES) if its.location else None
     return REQUIRES.search(text or "") is not None
-
-
-def _imported(node: ast.stmt, package: str) -> Iterator[str]:
-    """Yield the modules that a statement imports: with a package its parents, and with ``from`` what it names, which may be modules."""
-    for module in modules_imported(node, package):
-        parts = module.split(".")
-        yield from (".".join(parts[: n + 1]) for n in range(len(parts)))
-        if isinstance(node, ast.ImportFrom):
-            yield from (f"{module}.{one.name}" for one in node.names)
 
 
 def _refused(is_program: bool, text: str, place: str, ground: Ground) -> tuple[int, str, list[str]] | None:

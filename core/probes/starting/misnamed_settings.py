@@ -9,7 +9,9 @@ from __future__ import annotations
 import ast
 import codecs
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+
+from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, chain_of, statements_of
@@ -32,7 +34,7 @@ MARK = "\ufeff"
 MISNAMED = ("{name}.txt", "env.txt", "env")
 """What stands in the place of ".env", the likeliest first."""
 MOST_PROGRAMS, MOST_BYTES, MOST_SOURCE = 20, 1 << 18, 4 << 20
-MOST_FILES = 60
+MOST_FILES, MOST_MODULES = 60, 60
 READS_BY_ITSELF = late_pattern(r"\.vscode|\.idea|\.envrc|Pipfile|Procfile|(?:docker-)?compose\.ya?ml|\.?mise\.toml")
 """Files and folders of what reads ``.env`` without being told to."""
 TELLS_ABOUT = (".md", ".rst", ".txt", ".example", ".sample", ".template")
@@ -195,6 +197,34 @@ def code_of(home: PythonEnvironment, ground: Ground) -> CalledCode | None:
     path = python_search_path(interpreter, ground.env, ground.folder, ground.where, working=ground.folder)
     search = ModuleSearch(interpreter, path, home.architecture, ground.where)
     return CalledCode(DottedModules(search, ground.where, MOST_SOURCE), _Facts(home, search, ground))
+
+
+def modules_loaded(
+    path: str, text: str, home: PythonEnvironment | None, follows: Callable[[str], bool], ground: Ground
+) -> Iterator[tuple[bool, str, str]]:
+    """Yield a program, then the modules that it surely imports and of whose top names ``follows`` holds: (is the program, text, file)."""
+    yield True, text, path
+    code, around = None, replace(ground, folder=ground.where.parent(path))
+    waiting, seen = [*_imported(text, "", as_main=True)], set[str]()
+    while waiting and home and len(seen) < MOST_MODULES:
+        dotted = waiting.pop(0)
+        top = dotted.partition(".")[0]
+        if dotted not in seen and top not in sys.stdlib_module_names and follows(top):
+            seen.add(dotted)
+            code = code or code_of(home, around)
+            if code and (its := code.scope(dotted)):
+                yield False, its.text, its.path
+                waiting += _imported(its.text, its.package)
+
+
+def _imported(text: str, package: str, *, as_main: bool = False) -> Iterator[str]:
+    """Yield the modules that a text surely imports: with a part its packages, and with ``from`` what it names, which may be modules."""
+    for node in surely_run(statements_of(text), as_main=as_main):
+        for module in modules_imported(node, package):
+            parts = module.split(".")
+            yield from (".".join(parts[: n + 1]) for n in range(len(parts)))
+            if isinstance(node, ast.ImportFrom):
+                yield from (f"{module}.{one.name}" for one in node.names)
 
 
 def _asked_by_class(call: ast.Call, path: str, text: str, code: CalledCode) -> str:

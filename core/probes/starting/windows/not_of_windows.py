@@ -12,14 +12,13 @@ from core.common.syntax_tree import statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.modules import module_table
 from core.model.facts import PythonEnvironment
-from core.probes.python.text.module_text import absolute_name, modules_imported
 from core.probes.starting.commands.lacking_modules import FILLS_VARIABLES, asked_variables, surely_run
 from core.probes.starting.machine import Ground
-from core.probes.starting.misnamed_settings import environment_of
+from core.probes.starting.misnamed_settings import environment_of, modules_loaded
 from core.probes.starting.ways import Reached, ended_program, ended_start
 
 OF_LINUX = ("HOME", "USER", "LOGNAME")
-MOST_PROGRAMS, MOST_MODULES, MOST_BYTES = 20, 60, 1 << 19
+MOST_PROGRAMS, MOST_BYTES = 20, 1 << 19
 _SETS = late_pattern(r"(?i)\b(?:set|export|env:)[ \t\"]{0,9}(?:HOME|USER|LOGNAME)\b")
 
 
@@ -57,35 +56,10 @@ def first_asked(  # noqa: PLR0917 - a program, and what is looked for
 ) -> tuple[str, str] | None:
     """Return the first use of ``asked`` that a program's start surely comes to, with file and line. ``ends``: reading stops behind this."""
     known = {row.module for row in module_table().modules}
-    places = (ntpath.dirname(path), *home.site_packages)
-    waiting: list[tuple[str, str, str]] = [(path, text, "")]
-    seen = {path}
-    while waiting and len(seen) < MOST_MODULES:
-        file, content, package = waiting.pop(0)
+    for is_program, content, file in modules_loaded(path, text, home, lambda top: top not in known, ground):
         if ends.search(content):
             return None
-        for node in surely_run(statements_of(content), as_main=file == path):
+        for node in surely_run(statements_of(content), as_main=is_program):
             if told := next(asked(node), None):
                 return told[0], f"{file}:{told[1]}"
-            for module in (m for m in _modules(node, package) if m.partition(".")[0] not in known):
-                place = _file_of(module, places, ground)
-                if place and place not in seen:
-                    seen.add(place)
-                    inner = module if place.endswith("__init__.py") else module.rpartition(".")[0]
-                    waiting.append((place, ground.where.text(place, MOST_BYTES) or "", inner))
     return None
-
-
-def _modules(node: ast.stmt, package: str) -> Iterator[str]:
-    """Yield the modules that a statement imports, those above them first, and what it takes from a package."""
-    for module in modules_imported(node, package):
-        parts = module.split(".")
-        yield from (".".join(parts[:n]) for n in range(1, len(parts) + 1))
-    if isinstance(node, ast.ImportFrom) and (base := absolute_name(node.level, node.module or "", package)):
-        yield from (f"{base}.{one.name}" for one in node.names)
-
-
-def _file_of(module: str, places: tuple[str, ...], ground: Ground) -> str:
-    inner = module.replace(".", "\\")
-    paths = (ntpath.join(p, f"{inner}{tail}") for p in places for tail in ("\\__init__.py", ".py"))
-    return next((p for p in paths if ground.where.is_file(p)), "")
