@@ -221,6 +221,23 @@ def _given_up_rows() -> Mapping[str, GivenUp]:
     return found
 
 
+def class_that_gave_up(made_by: str, of: str, method: str, gone: frozenset[str]) -> str:
+    """Return the class whose objects no longer have a method, by the names given up, for an object that a call of ``made_by`` returned, or of the
+    class ``of`` ("pandas.DataFrame", whatever lies between); empty for any other.
+    """
+    for name, row in _given_up_rows().items():
+        its, _dot, last = name.rpartition(".")
+        if last == method and name in gone:
+            parts = its.split(".")
+            if (
+                its == made_by
+                or f"{parts[0]}.{parts[-1]}" == of
+                or (row.made_by and re.fullmatch(row.made_by, made_by))
+            ):
+                return its
+    return ""
+
+
 def given_up(name: str) -> GivenUp | None:
     """Return what is known of a module, or a name of one, that later releases do not have; None where nothing is."""
     return _given_up_rows().get(name)

@@ -551,6 +551,69 @@ class register:
         return look_up, list, []
 """,
 }
+INSTALLED |= {
+    "tables/__init__.py": """
+from collections.abc import Iterator
+
+class Table:
+    def __init__(self):
+        self.rows = []
+
+    def drop(self, name=None, *, axis=0):
+        return self
+
+    def clean(self) -> "Table | None":
+        return Table()
+
+    def same(self) -> "Self":
+        return self
+
+class Pieces(Iterator):
+    def __next__(self):
+        return Table()
+
+    def close(self):
+        pass
+
+def read(path) -> "Table | Pieces":
+    return Table() if path else Pieces()
+
+def load(stream, Loader, *, depth=1):
+    pass
+
+def adds(function):
+    def inner(*args, **kwargs):
+        return function(*args, "more", **kwargs)
+    return inner
+
+@adds
+def filled(stream, Loader):
+    pass
+
+class Wide(Table):
+    def drop(self, name=None, axis=0):
+        return self
+
+def wide() -> Table:
+    return Wide()
+
+class Outer:
+    def make(self):
+        class Inner(Table):
+            columns = 1
+        return Inner()
+
+def inner() -> Table:
+    return Outer().make()
+
+class Loose:
+    def __init__(self, **more):
+        for name, value in more.items():
+            setattr(self, name, value)
+""",
+    "cv2/__init__.py": "import sys, types\nmarks = types.ModuleType('cv2.marks')\nmarks.Board = marks.Board_make = marks.LEFT = print\n",
+    "cv2/marks/__init__.pyi": "LEFT: int\nclass Board:\n    def make(self): ...\n",
+}
 INSTALLED["generated_before/__init__.py"] = INSTALLED["generated/__init__.py"].replace('"2.10"', '"2.0"')
 PUT_BACK = "import collections, collections.abc\nsetattr(collections, 'Mapping', collections.abc.Mapping)\n"
 ABSENT = ("absent", "silence_runtime", "")
@@ -652,6 +715,27 @@ CASES: dict[str, tuple[str, tuple[str, str, str] | None]] = {
     "a name that the stub beside a package does not tell": ("import drawing\ndrawing.output.write('a')\n", ("no name", "drawing", "output")),
     "one that it tells": ("import drawing\ndrawing.circle(1)\ndrawing.square(side=1)\ndrawing.figure\n", None),
     "a function that the stub tells of": ("import drawing\ndrawing.circle(1, 2)\n", ("no parameter", "drawing", "*2")),
+    "an argument that must be given": ("import tables\ntables.load('a')\n", ("no parameter", "tables", "+Loader")),
+    "one that is given by its name": ("import tables\ntables.load('a', Loader=1)\ntables.load(*('a', 1))\ntables.load('a', **{'Loader': 1})\n", None),
+    "one that a decorator gives": ("import tables\ntables.filled('a')\n", None),
+    "in a loop": ("import drawing\nf = drawing.Figure()\nfor n in range(2):\n    f.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "of what the loop binds": ("import drawing\nf = drawing.Figure()\nfor f in [drawing.Open()]:\n    f.text_size()\n", None),
+    "behind a break": ("import drawing\nf = drawing.Figure()\nwhile True:\n    break\n    f.text_size()\n", None),
+    "of what the program's function returns": ("import drawing\ndef make():\n    f = drawing.Figure()\n    return f\ng = make()\ng.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "of one of two things that it returns": ("import drawing\ndef make(n):\n    if n:\n        return drawing.Open()\n    return drawing.Figure()\ng = make(len('a'))\ng.text_size()\n", None),
+    "of what the program's function is given": ("import drawing\ndef write(f):\n    f.text_size()\nwrite(drawing.Figure())\n", ("no name", "drawing.Figure", "text_size")),
+    "of what a function of the program binds": ("import drawing\nf = drawing.Figure()\ndef other():\n    global f\n    f = drawing.Open()\nother()\nf.text_size()\n", None),
+    "by another name": ("import drawing\nf = drawing.Figure()\ng = f\ng.text_size()\n", ("no name", "drawing.Figure", "text_size")),
+    "an attribute that is gone": ("import drawing\nf = drawing.Figure()\nprint(f.text_size)\n", ("no name", "drawing.Figure", "text_size")),
+    "one that the program gives": ("import drawing\nf = drawing.Figure()\nf.text_size = 1\nprint(f.text_size)\n", None),
+    "one that its maker gives": ("import tables\nt = tables.Table()\nprint(t.rows)\nprint(tables.Loose(columns=1).columns)\nl = tables.Loose(columns=1)\nprint(l.columns)\n", None),
+    "one that a class in a function has": ("import tables\nt = tables.inner()\nprint(t.columns)\n", None),
+    "a method of one of several classes": ("import tables\nt = tables.read('a')\nt.clean(1)\n", ("no parameter", "tables", "*1")),
+    "of what a method returns": ("import tables\nt = tables.read('a').clean()\nt.same().drop('a', 1)\n", ("no parameter", "tables", "*2")),
+    "of another one of them": ("import tables\nt = tables.read('')\nt.close()\n", None),
+    "a method that a class below defines anew": ("import tables\nt = tables.wide()\nt.drop('a', 1)\n", None),
+    "a name that a stub of OpenCV does not tell": ("import cv2\ncv2.marks.Dictionary_get()\n", ("no name", "cv2.marks", "Dictionary_get")),
+    "those that it tells": ("import cv2\ncv2.marks.Board_make()\ncv2.marks.Board()\ncv2.marks.LEFT\n", None),
     "either of two": ("import speech\nx = 1 if speech else speech.filter_silence()\nspeech and 1 or speech.filter_silence()\n", None),
 }  # fmt: skip
 

@@ -108,7 +108,7 @@ class EndedImport(Frozen, frozen=True, kw_only=True):
     ``path``, with the package ``hidden`` in it."""
     name: str = ""
     """The name that is imported from it, if it lacks that; the keyword that its function does not take, or how many arguments it does not
-    take by place: "*2"; damaged: the encoding of a program that Python does not read, or "?"; refused: the error that a called function
+    take by place: "*2"; one that it must be given: "+Loader"; damaged: the encoding of a program that Python does not read, or "?"; refused: the error that a called function
     raises by itself."""
     function: str = ""
     """no parameter: the function that does not take the keyword: "httpx.Client"."""

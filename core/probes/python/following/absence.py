@@ -97,12 +97,16 @@ class Absence:
         self, module: str, names: Iterable[str], frame: Frame, *, by_text: bool = False
     ) -> tuple[str, str] | None:
         """Return the module on the way through attributes that surely lacks the next, and that; else None. ``by_text``: others may give it."""
-        for name in names:
+        names = tuple(names)
+        for name, further in zip(names, (*names[1:], ""), strict=True):
             its = self._found.find(module)
             if not self.is_anothers(module, its, frame) or name.startswith("__"):
                 return None
             inner = self._found.find(f"{module}.{name}").kind if its.folders else "none"
             if inner != "none":
+                told = self._found.names_of_stub(f"{module}.{name}") if inner == "namespace" else None
+                if told and further and not further.startswith("_") and further not in told:
+                    return f"{module}.{name}", further
                 if inner == "namespace" or self._found.binds(its, name):
                     return None  # a folder without __init__ (of stubs, as cv2 has) need not be what the attribute is
                 module = f"{module}.{name}"

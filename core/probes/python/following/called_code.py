@@ -32,6 +32,8 @@ _KEEPS_PARAMETERS = frozenset(
 )  # fmt: skip
 """Decorators that run the function's body with what it is given; the last two are NumPy's and pandas'."""
 
+_KEEPS_NAMES = frozenset((name,) for name in _KEEPS_PARAMETERS)
+
 _RETURNS_THE_CLASS = late_pattern(
     r"dataclass|final|total_ordering|runtime_checkable|interpd|set_module|\w+_export|register\w*|auto_docstring|add_(?:start|end)_docstrings\w*"
 )
@@ -285,13 +287,20 @@ class CalledCode:
         return Class(found[0], found[1]) if found and isinstance(found[1], ast.ClassDef) and not found[2] else None
 
     def returned(self, its: Callee) -> Class | None:
-        """Return the class that a function says it returns an object of; None for none, and for several."""
+        """Return the class that a function says it returns an object of, or several; None for none."""
         says = its.node.returns
         if isinstance(says, ast.Constant) and isinstance(says.value, str) and (tree := parsed(says.value)):
             says = tree.body[0].value if tree.body and isinstance(tree.body[0], ast.Expr) else None
-        chain = chain_of(says)
-        found = self.class_at(its.scope, its.scope.modules, chain) if chain else None
-        return found._replace(is_base=True) if found else None
+        found: list[Class] = []
+        for one in _alternatives(says):
+            chain = chain_of(one)
+            if chain == ("Self",) and its.of:
+                found.append(its.of)
+            elif chain and (what := self.class_at(its.scope, its.scope.modules, chain)) is not None:
+                found.append(what._replace(is_base=True))
+            else:
+                return None
+        return found[0]._replace(others=tuple(found[1:])) if found else None
 
     def constructor(self, its: Class, name: str) -> Callee | None:
         """Return the function that makes an object of a class; None where anything else has a part in it."""
@@ -319,7 +328,9 @@ class CalledCode:
     def method(self, its: Class, wanted: str, *, by_class: bool = False, behind: Class | None = None) -> Callee | None:
         """Return a method as an object finds it (``behind``: as super() does). ``by_class``: called on the class, which only fills a class method's first."""
         line = self.bases_in_order(its)
-        if line is None or (its.is_base and self._times_defined(its, wanted) > 1):
+        if line is None or (its.is_base and self._may_be_below(its, wanted)):
+            return None
+        if any(self._spells(other, wanted) for other in its.others):
             return None
         name = ".".join((its.scope.dotted.partition(".")[0], its.node.name, wanted))
         at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
@@ -356,7 +367,7 @@ class CalledCode:
         lines: list[list[Class]] = []
         for base in its.node.bases:
             chain = chain_of(base.value if isinstance(base, ast.Subscript) else base)
-            if chain and chain[-1] in _PLAIN_BASES:
+            if chain and (chain[-1] in _PLAIN_BASES or _is_abstract(chain, its.scope)):
                 continue
             above = self.class_at(its.scope, its.scope.modules, chain) if chain else None
             line = self.bases_in_order(above, links + 1) if above else None
@@ -378,28 +389,47 @@ class CalledCode:
         """Whether a function gets just the arguments by place that its caller gives."""
         return all(self._keeps_keywords(d, its.scope, places=True) for d in its.node.decorator_list)
 
-    def lacks_method(self, its: Class, name: str) -> bool:
-        """Whether objects of a class surely have no attribute of this name: neither its bases nor other code of the package give them one."""
+    @staticmethod
+    def is_plain(its: Callee) -> bool:
+        """Whether nothing stands between a function and its caller that may give it arguments of its own."""
+        return all(chain_of(uncalled(d))[-1:] in _KEEPS_NAMES for d in its.node.decorator_list)
+
+    def lacks_attribute(self, its: Class, name: str, *, called: bool) -> bool:
+        """Whether objects of a class surely have no attribute of this name: neither its bases nor other code of the package give them one.
+
+        ``called``: it is called, as what objects are given by computed names seldom is.
+        """
         line = self.bases_in_order(its)
-        if line is None or name.startswith("__") or (its.is_base and self._times_defined(its, name)):
+        if line is None or name.startswith("__") or (its.is_base and self._may_be_below(its, name)):
             return False
-        spelt = re.compile(rf"\b(?:def|class) {name}\b|(?<![\w.])(?:self\.|cls\.)?{name}\b[ \t]*[:=](?!=)")
-        return not any(
-            spelt.search(one.scope.text)
-            or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
-            or any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
+        return not any(self._spells(one, name) for one in (its, *its.others)) and not any(
+            any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
             or _metaclass(one.node)
             or _may_give(_method(one.node, "__init_subclass__"), name)
-            or _may_get_more(one)
-            or self._found.times_in_package(one.scope.dotted, rf"[\"']{name}[\"']", name)
+            or _may_get_more(one, called=called)
+            or self._found.is_set_by_name(one.scope.dotted, name)
             or self._found.is_set_elsewhere(one.scope.dotted, name)
             for one in line
         )
 
-    def _times_defined(self, its: Class, name: str) -> int:
-        """Return how many methods, and inner functions, of a name the class's whole package defines; a stub's are on one line."""
-        method = rf"(?m)^[ \t]+(?:async[ \t]+)?def[ \t]+{name}\b(?![^\n]*\.\.\.[ \t]*$)"
-        return self._found.times_in_package(its.scope.dotted, method, name)
+    def _spells(self, its: Class, name: str) -> bool:
+        """Whether the text of a class or of its bases gives its objects an attribute of this name, or may give them any."""
+        line = self.bases_in_order(its)
+        return line is None or any(
+            name in _names_of_objects(one.node)
+            or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
+            for one in line
+        )
+
+    def _may_be_below(self, its: Class, name: str) -> bool:
+        """Whether a class of the package that is derived from this one may have an attribute of this name by itself."""
+        for text in self._found.classes_below(its.scope.dotted, its.node.name):
+            if "def __getattr" in text:
+                return True
+            tree = parsed(text) if name in text else None
+            if name in text and (tree is None or name in _names_of_objects(tree.body[0])):
+                return True
+        return False
 
     def _runs_as_it_is(self, node: ast.FunctionDef, scope: Scope) -> bool:
         """Whether a call runs the body at once, with the keywords that it gives: no generator, and no decorator that may take some."""
@@ -442,6 +472,18 @@ class CalledCode:
         return tuple(dict.fromkeys(fields))
 
 
+def _is_abstract(chain: tuple[str, ...], scope: Scope) -> bool:
+    """Whether a base is one of Python's own that has methods with two underscores alone."""
+    source = scope.modules.get(chain[0], "")
+    return source.startswith(("collections", "typing")) and chain[-1] in (
+        "Iterator",
+        "Iterable",
+        "Sized",
+        "Hashable",
+        "Callable",
+    )
+
+
 _SELF = ast.arguments(posonlyargs=[], args=[ast.arg(arg="self")], kwonlyargs=[], kw_defaults=[], defaults=[])
 
 
@@ -456,6 +498,17 @@ def quoted_words(node: ast.expr) -> list[str]:
 
 
 # --- what a definition says -------------------------------------------------------------------------------------------
+
+
+def _alternatives(says: ast.expr | None) -> Iterator[ast.expr]:
+    """Yield what an annotation names, each of several: ``DataFrame | TextFileReader``; without None."""
+    match says:
+        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
+            yield from (*_alternatives(left), *_alternatives(right))
+        case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
+            yield inner
+        case ast.expr() if not (isinstance(says, ast.Constant) and says.value is None):
+            yield says
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
@@ -499,13 +552,22 @@ def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
     return found[-1] if found else None
 
 
-def _may_get_more(its: Class) -> bool:
-    """Whether code beside a class, or in its body, may give it attributes whose names are computed."""
+def _names_of_objects(node: ast.AST) -> set[str]:
+    """Return the names that a class gives its objects: those that its body binds, and those that its methods set."""
+    body = node.body if isinstance(node, ast.ClassDef) else [n for n in [node] if isinstance(n, ast.stmt)]
+    return stored_names(body) | {
+        n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+    }
+
+
+def _may_get_more(its: Class, *, called: bool) -> bool:
+    """Whether code beside a class, or in its body, may give it, or its objects, attributes whose names are computed."""
     lines = its.scope.text.splitlines()
     by_itself = _method(its.node, "__init_subclass__")
     apart = range(by_itself.lineno - 1, by_itself.end_lineno or 0) if by_itself else ()
     inside = (n for n in range(its.node.lineno - 1, its.node.end_lineno or 0) if n not in apart)
-    sets = r"\bsetattr\(\s*cls\b|\b(?:locals|vars)\(\)\[|\bexec\("
+    by_object = "" if called else r"\bsetattr\(\s*self\b|\bself\.__dict__\b|"
+    sets = by_object + r"\bsetattr\(\s*cls\b|\b(?:locals|vars)\(\)\[|\bexec\("
     return bool(
         re.search(sets, "\n".join(lines[n] for n in inside))
         or re.search(rf"\bsetattr\(\s*{its.node.name}\b", its.scope.text)

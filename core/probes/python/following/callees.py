@@ -37,6 +37,16 @@ class Class(NamedTuple):
     node: ast.ClassDef
     is_base: bool = False
     """Whether the object may be of a class below it: a function says that it returns one."""
+    others: tuple[Class, ...] = ()
+    """What else the object may be of: a function says that it returns one of several."""
+
+
+class Object(NamedTuple):
+    """What is known of an object."""
+
+    its: Class | None
+    by: str = ""
+    """The full name of what was called for it: "pandas.read_csv", "pandas.read_csv.dropna"."""
 
 
 class Callee(NamedTuple):
@@ -79,6 +89,17 @@ def too_many_places(its: Callee, call: ast.Call) -> int:
         return 0
     most = len(args.posonlyargs) + len(args.args) - its.is_bound
     return len(call.args) if len(call.args) > most else 0
+
+
+def lacking_argument(its: Callee, call: ast.Call) -> str:
+    """Return the first argument that a function must be given, and that a call does not give; empty where it gives all, or where that is open."""
+    args = its.node.args
+    if its.fields or any(isinstance(a, ast.Starred) for a in call.args) or any(w.arg is None for w in call.keywords):
+        return ""
+    places = [a.arg for a in (*args.posonlyargs, *args.args)]
+    needed = places[len(call.args) + its.is_bound : len(places) - len(args.defaults)]
+    needed += [a.arg for a, default in zip(args.kwonlyargs, args.kw_defaults, strict=True) if default is None]
+    return next((name for name in needed if name not in {w.arg for w in call.keywords}), "")
 
 
 def given_values(its: Callee, call: ast.Call, value: Callable[[ast.expr], object]) -> dict[str, object]:

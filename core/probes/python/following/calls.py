@@ -1,25 +1,28 @@
 """What the calls of a program do, and what the functions do that they come to: the modules that these import, and the keywords that
 they do not take.
 
-Statements in conditions and loops that the text leaves open are ignored, as in modules.
+Statements in conditions that the text leaves open are ignored, as in modules; a loop of the program is taken to run.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from core.common.syntax_tree import call_in_clone, chain_of
-from core.knowledge.modules import module_of
+from core.common.syntax_tree import call_in_clone, chain_of, walk
+from core.knowledge.modules import class_that_gave_up, module_of
 from core.model.facts import path_text
 from core.probes.python.following.called_code import SAYS_WHETHER, CalledCode, quoted_words
 from core.probes.python.following.callees import (
     Callee,
     Class,
+    Object,
     Scope,
     given_values,
+    lacking_argument,
     names_of,
     parameters,
     sure_calls,
@@ -28,7 +31,7 @@ from core.probes.python.following.callees import (
 from core.probes.python.following.followed_frame import Ended, Frame, Steps
 from core.probes.python.following.handed_on import taken_out
 from core.probes.python.text.bound_names import stored_names
-from core.probes.python.text.evaluation import truth_of, value_of
+from core.probes.python.text.evaluation import UNKNOWN, attribute_chains, truth_of, value_of
 
 if TYPE_CHECKING:
     from core.probes.python.following.statements import Statements
@@ -43,6 +46,8 @@ class Calls:
     def __init__(self, code: CalledCode, doing: Statements) -> None:
         self._code, self._doing = code, doing
         self._active: list[tuple[str, int]] = []
+        self._results: dict[ast.Call, Object] = {}
+        """Calls that were followed -> what they return, where one statement alone does."""
         self._made = 0
 
     def scope_of(self, frame: Frame) -> Scope | None:
@@ -63,71 +68,107 @@ class Calls:
             self._ask_for_backends(call, frame)
             if (its := self._callee(call, frame)) is not None:
                 yield from self._call(its, call, frame)
-            else:
-                self._ask_for_method(call, frame)
+            elif isinstance(call.func, ast.Attribute) and (found := self._object(call.func.value, frame)) is not None:
+                self._ask_for_attribute(found, call.func.attr, call.lineno, frame, called=True)
         return True
 
     def note_object(self, node: ast.stmt, frame: Frame) -> None:
-        """Note what class the object is of that a statement binds to a name."""
+        """Note what object a statement binds to a name, or returns."""
         match node:
-            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as made):
-                self._note(name, made, frame)
+            case ast.Assign(targets=[ast.Name(id=name)], value=value) if found := self._object(value, frame):
+                rows = (row for row in frame.text.splitlines() if "global " in row or "nonlocal " in row)
+                if not any(name in re.findall(r"\w+", row) for row in rows):
+                    frame.instances[name] = found
+            case ast.Return(value=ast.expr() as value):
+                frame.result = self._object(value, frame)
 
     def note_entered(self, item: ast.withitem, frame: Frame) -> None:
-        """Note what class the object is of that a ``with`` binds to a name: one that returns itself."""
+        """Note what object a ``with`` binds to a name: one that returns itself."""
         match item:
             case ast.withitem(context_expr=ast.Call() as made, optional_vars=ast.Name(id=name)):
-                its = self._class_of(made, frame)
-                enters = self._code.method(its, "__enter__") if its else None
+                found = self._object(made, frame)
+                enters = self._code.method(found.its, "__enter__") if found and found.its else None
                 match enters.node.body[-1] if enters else None:
-                    case ast.Return(value=ast.Name(id="self")):
-                        self._note(name, made, frame)
+                    case ast.Return(value=ast.Name(id="self")) if found:
+                        frame.instances[name] = found
 
-    def _note(self, name: str, made: ast.Call, frame: Frame) -> None:
-        if frame.scope is not None and (its := self._class_of(made, frame)) is not None:
-            frame.instances[name] = its
+    def _object(self, node: ast.expr, frame: Frame) -> Object | None:
+        """Return what is known of the object that an expression gives; None for nothing."""
+        match node:
+            case ast.Name(id=name):
+                return frame.instances.get(name)
+            case ast.Call() if frame.scope is not None:
+                if node in self._results:
+                    return self._results[node]
+                its, by = self._class_of(node, frame), self._name_of(node.func, frame)
+                return Object(its, by) if its or by else None
+        return None
+
+    def _name_of(self, called: ast.expr, frame: Frame) -> str:
+        """Return the full name of what a call calls: a function of a module, or the method of an object that has such a name."""
+        match called:
+            case ast.Attribute(value=ast.Call() as inner, attr=name):
+                found = self._object(inner, frame)
+                return f"{found.by}.{name}" if found and found.by else ""
+        first, *rest = chain_of(called) or ("",)
+        found = frame.instances.get(first)
+        if (
+            frame.modules.get(first, "").startswith("tensorflow.keras")
+            and self._doing.module("tensorflow.keras").kind == "none"
+        ):
+            return ""  # tf_keras stands in its place
+        return ".".join((base, *rest)) if (base := frame.modules.get(first) or (found.by if found else "")) else ""
 
     def _class_of(self, made: ast.Call, frame: Frame) -> Class | None:
         """Return the class of what a call makes: it calls the class, or a function that says what it returns."""
         chain = chain_of(made.func)
-        if frame.scope is None or (chain and chain[0] in frame.own and chain[0] not in frame.modules):
+        is_own = bool(chain) and chain[0] in frame.own and chain[0] not in frame.modules
+        if frame.scope is None or (is_own and chain[0] not in frame.instances):
             return None
-        if chain and (its := self._code.class_at(frame.scope, frame.modules, chain)) is not None:
+        if chain and not is_own and (its := self._code.class_at(frame.scope, frame.modules, chain)) is not None:
             return its
         called = self._callee(made, frame)
         return self._code.returned(called) if called else None
 
-    def _ask_for_method(self, call: ast.Call, frame: Frame) -> None:
-        """Raise Ended where a call is of a method that objects of another package's class do not have."""
-        match call.func:
-            case ast.Attribute(value=ast.Name(id=name), attr=method) if name in frame.instances:
-                its: Class | None = frame.instances[name]
-            case ast.Attribute(value=ast.Call() as made, attr=method):
-                its = self._class_of(made, frame)
-            case _:
-                return
-        if its is None or its.scope.dotted.partition(".")[0] == frame.name.partition(".")[0]:
+    def look_up(self, expression: ast.AST, frame: Frame) -> None:
+        """Raise Ended where an expression takes of an object by its name what objects of this class do not have."""
+        for line, (first, *names) in attribute_chains(expression) if frame.is_program and frame.instances else ():
+            found = frame.instances.get(first)
+            if (
+                names and found is not None and not (found.its and found.its.is_base)
+            ):  # one of a class below may have more
+                self._ask_for_attribute(found, names[0], line, frame, called=False)
+
+    def _ask_for_attribute(self, found: Object, name: str, line: int, frame: Frame, *, called: bool) -> None:
+        """Raise Ended where an object of another package's class surely has no attribute of this name."""
+        its = found.its
+        if its is not None and its.scope.dotted.partition(".")[0] == frame.name.partition(".")[0]:
             return
-        if self._code.lacks_method(its, method) and not self._doing.is_replaced(f"{its.node.name}.{method}"):
-            frame.lines[0] = call.lineno
-            wanted, top = f"{its.scope.dotted}.{its.node.name}", its.scope.dotted.partition(".")[0]
-            raise self._doing.end("no name", frame, wanted, self._doing.module(top), method, "AttributeError")
+        own = f"{its.scope.dotted.partition('.')[0]}.{its.node.name}" if its else ""
+        wanted = class_that_gave_up(found.by, own, name, self._doing.given_up)
+        if not wanted and its is not None and self._code.lacks_attribute(its, name, called=called):
+            wanted = f"{its.scope.dotted}.{its.node.name}"
+        if wanted and not self._doing.is_replaced(f"{wanted.rpartition('.')[2]}.{name}"):
+            frame.lines[0] = line
+            top = wanted.partition(".")[0]
+            raise self._doing.end("no name", frame, wanted, self._doing.module(top), name, "AttributeError")
 
     def _callee(self, call: ast.Call, frame: Frame) -> Callee | None:
         match call.func:
             case ast.Attribute(value=ast.Call(func=ast.Name(id="super"), args=[]), attr=name):
                 first = frame.instances.get("self")
-                if first is None or frame.owner is None:
+                if first is None or first.its is None or frame.owner is None:
                     return None
-                return self._code.method(first, name, behind=frame.owner)
+                return self._code.method(first.its, name, behind=frame.owner)
             case ast.Attribute(value=ast.Call() as made, attr=name):
-                its = self._class_of(made, frame)
-                return self._code.method(its, name) if its else None
+                found = self._object(made, frame)
+                return self._code.method(found.its, name) if found and found.its else None
         chain = chain_of(call.func)
         if not chain or frame.scope is None:
             return None
         if len(chain) == 2 and chain[0] in frame.instances:
-            return self._code.method(frame.instances[chain[0]], chain[1])
+            its = frame.instances[chain[0]].its
+            return self._code.method(its, chain[1]) if its else None
         if chain[0] in frame.own and chain[0] not in frame.modules:
             return None
         return self._code.callee(frame.scope, frame.modules, chain)
@@ -142,10 +183,13 @@ class Calls:
             if key not in self._active and frame.depth < MOST_DEPTH and self._made < MOST_CALLS:
                 self._made += 1
                 self._active.append(key)
+                inner = self._inner(its, call, frame)
                 try:
-                    yield from self._doing.block(its.node.body, self._inner(its, call, frame))
+                    yield from self._doing.block(its.node.body, inner)
                 finally:
                     self._active.remove(key)
+                if inner.result is not None and sum(isinstance(n, ast.Return) for n in walk(its.node)) == 1:
+                    self._results[call] = inner.result
         except Ended as e:
             if any(map(self._doing.is_replaced, names_of(its))):
                 return True
@@ -164,11 +208,15 @@ class Calls:
         return True
 
     def _check_arguments(self, its: Callee, call: ast.Call, frame: Frame, top: str) -> None:
-        """Raise Ended where a function of another package does not take a keyword of a call, or as many arguments by place."""
+        """Raise Ended where a function of another package does not take a keyword of a call, or as many arguments by place, or must be given
+        another one.
+        """
         taken = parameters(its)
         words = [] if taken is None else [w for w in _keywords(call, frame) if w not in taken]
         if not words and (several := too_many_places(its, call)) and self._code.is_bare(its):
             words.append(f"*{several}")
+        if not words and self._code.is_plain(its) and (lacking := lacking_argument(its, call)):
+            words.append(f"+{lacking}")
         if words:
             ended = self._doing.end("no parameter", frame, top, self._doing.module(top), words[0])
             if ended.what is not None:
@@ -207,8 +255,10 @@ class Calls:
             left = [word for word in _keywords(call, frame) if word not in names and word not in out]
             made.passed_on[args.kwarg.arg] = tuple(left)
         made.values |= given_values(its, call, lambda node: value_of(node, frame.known, self._doing))
+        given = given_values(its, call, lambda node: self._object(node, frame) or UNKNOWN)
+        made.instances |= {name: found for name, found in given.items() if isinstance(found, Object)}
         if its.of is not None and its.is_bound and (args.args or its.fields):
-            made.instances[args.args[0].arg if args.args else "self"] = its.of
+            made.instances[args.args[0].arg if args.args else "self"] = Object(its.of)
         return made
 
     def _ask_for_release(self, call: ast.Call, frame: Frame) -> None:

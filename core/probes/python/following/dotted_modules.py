@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import sys
 from collections.abc import Iterable
-from itertools import islice
+from itertools import islice, takewhile
+from textwrap import dedent
 from typing import NamedTuple
 
 from core.common.late_pattern import late_pattern
+from core.common.syntax_tree import parsed
 from core.model.facts.imports import BEFORE_THE_PACKAGES, PACKAGES
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.bound_names import (
@@ -19,6 +22,7 @@ from core.probes.python.text.bound_names import (
     read_names,
     sets_attribute,
     spells_its_names,
+    stored_names,
 )
 from core.probes.python.text.compiled_names import CompiledModules, read_compiled
 from core.probes.python.text.module_getattr import OwnGetattr, getattr_of_factory
@@ -42,6 +46,8 @@ LONG_NAME = 2
 """Letters of a name that a text does not have all over."""
 
 _FOR_CHECKERS = late_pattern(r"(?m)^if TYPE_CHECKING\b[^:\n]*:")
+_DERIVED = late_pattern(r"(?m)^[ \t]*class[ \t]+(\w+)\(([^():]*)\)")
+_WORD = late_pattern(r"\w+")
 _LAZY_PACKAGE = late_pattern(r"(?m)^[ \t]+sys\.modules\[__name__\] = _LazyModule\(")
 _OF_A_STUB = late_pattern(r"(?m)^__getattr__, __dir__, \w+ = [\w.]*\battach_stub\(__name__, __file__\)")
 
@@ -95,6 +101,8 @@ class DottedModules:
         self._contents = PackageContents(where)
         self._lacks: dict[tuple[str, str], bool] = {}
         self._binds_nowhere: dict[tuple[str, str], bool] = {}
+        self._classes: dict[str, list[tuple[str, frozenset[str], str, int]]] = {}
+        """Packages -> their derived classes: the name, the words of the bases, the text, and where in it the class begins."""
         self._factories: dict[tuple[str, str], OwnGetattr | None] = {}
 
     def find(self, dotted: str) -> Module:
@@ -224,6 +232,18 @@ class DottedModules:
         """Return the text of the stub from which a lazy package takes its names; "" for any other (scientific-python.org/specs/spec-0001, attach_stub())."""
         asks = its.kind == "package" and _OF_A_STUB.search(self.text(its))
         return (self._where.text(its.path + "i", MAX_FILE_BYTES) or "") if asks else ""
+
+    def names_of_stub(self, dotted: str) -> set[str]:
+        """Return the names that the stub of a part of OpenCV tells, and those by which the methods of its classes are called besides; none for
+        what has no stub. OpenCV's build makes its stubs of all that it binds.
+        """
+        folder = next(iter(self.find(dotted).folders), "") if dotted.startswith("cv2.") else ""
+        tree = (
+            parsed(self._where.text(self._where.join(folder, "__init__.pyi"), MAX_FILE_BYTES) or "") if folder else None
+        )
+        classes = [node for node in tree.body if isinstance(node, ast.ClassDef)] if tree else []
+        methods = {f"{one.name}_{name}" for one in classes for name in stored_names(one.body)}
+        return stored_names(tree.body) | methods if tree else set()
 
     def _defines(self, module: str, name: str) -> bool:
         """Whether a module defines a class or a function that a star import brings."""
@@ -443,10 +463,33 @@ class DottedModules:
             for data in self._contents.of(its.folders)
         )
 
-    def times_in_package(self, dotted: str, pattern: str, name: str) -> int:
-        """Return how often a pattern that contains a name is in the text of a whole package."""
+    def classes_below(self, dotted: str, name: str) -> list[str]:
+        """Return the texts of the classes of a whole package that are derived from one of this name."""
+        top = dotted.partition(".")[0]
+        if top not in self._classes:
+            texts = (text for text in self._contents.of(self.find(top).folders) if isinstance(text, str))
+            self._classes[top] = [
+                (one[1], frozenset(_WORD.findall(one[2])), text, one.start())
+                for text in texts
+                for one in _DERIVED.finditer(text)
+            ]
+        below, found, left = {name}, list[str](), self._classes[top]
+        while more := [one for one in left if below & one[1]]:
+            left = [one for one in left if not below & one[1]]
+            found += [_block(text, at) for _name, _bases, text, at in more]
+            below |= {one[0] for one in more}
+        return found
+
+    def is_set_by_name(self, dotted: str, name: str) -> bool:
+        """Whether a text of a whole package that gives objects attributes by their names spells this one."""
         texts = self._contents.of(self.find(dotted.partition(".")[0]).folders)
-        return sum(len(re.findall(pattern, text)) for text in texts if isinstance(text, str) and name in text)
+        spelt = f'"{name}"', f"'{name}'"
+        return any(
+            isinstance(text, str)
+            and any(word in text for word in spelt)
+            and any(way in text for way in ("setattr(", "__dict__", "__slots__"))
+            for text in texts
+        )
 
     def _knows_nothing_of(self, path: str, text: str, top: str) -> bool:
         """Whether a file of another installed package neither imports a package nor spells its name: it sets nothing there."""
@@ -489,6 +532,14 @@ class DottedModules:
             )
             for data in self._contents.of(top.folders)
         )
+
+
+def _block(text: str, at: int) -> str:
+    """Return a statement with all lines below it that are indented further, as it would stand at the margin."""
+    first, *lines = text[at:].splitlines()
+    margin = len(first) - len(first.lstrip())
+    inside = takewhile(lambda line: line[: margin + 1].isspace() or not line.strip() or line[margin] == ")", lines)
+    return dedent("\n".join((first, *inside)))
 
 
 _MODULE_ASKED = {"tf": "tensorflow", "vision": "PIL"}

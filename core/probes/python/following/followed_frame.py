@@ -8,7 +8,7 @@ from collections.abc import Generator, Iterable
 import msgspec
 
 from core.model.facts import EndedImport
-from core.probes.python.following.callees import Class, Scope
+from core.probes.python.following.callees import Class, Object, Scope
 from core.probes.python.text.evaluation import Values
 
 Steps = Generator[str, bool, bool]
@@ -54,8 +54,10 @@ class Frame(msgspec.Struct):
     """How many calls lead here from the program's own statements."""
     own: frozenset[str] = frozenset()
     """The local names of the function that is being followed."""
-    instances: dict[str, Class] = msgspec.field(default_factory=dict)
-    """Names that stand for an object of a class."""
+    instances: dict[str, Object] = msgspec.field(default_factory=dict)
+    """Names that stand for an object -> what is known of it."""
+    result: Object | None = None
+    """What the function returns that is being followed."""
     passed_on: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
     """Names of ``**`` parameters -> the keywords that the call put there."""
     owner: Class | None = None

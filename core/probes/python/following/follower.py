@@ -34,7 +34,6 @@ from core.probes.python.installed.distributions import normalise_name
 from core.probes.python.installed.gone_files import module_stem
 from core.probes.python.installed.unfit_extensions import NOTHING_SUSPECT, Suspects
 from core.probes.python.programs.checkpoints import pickled_names
-from core.probes.python.programs.given_up_methods import method_given_up
 from core.probes.python.search.modules import ModuleSearch
 from core.probes.python.text.generated_code import SWITCHES, is_generated, refused_at
 from core.probes.python.text.module_text import (
@@ -147,14 +146,6 @@ class Follower:
         except Ended as e:
             return e.what
         return None
-
-    def end_at_method(self, path: str, text: str) -> EndedImport | None:
-        """Return where a program calls a method that the installed release of its object's package no longer has; None where nothing shows that."""
-        found = method_given_up(text, self._found.given_up)
-        if found is None:
-            return None
-        its, method, line = found
-        return self.endings.describe("no name", path, line, its, self._found.find(its.partition(".")[0]), method)
 
     def end_at_pickle(self, path: str, text: str) -> EndedImport | None:
         """Return where a program loads a pickle that names a part of a package which the installed release does not have; None where nothing

@@ -220,11 +220,11 @@ class Statements:
         match node:
             case ast.Import() | ast.ImportFrom():
                 yield from self._import_statement(node, frame)
-            case ast.Return(value=value):
-                yield from self._called(value, frame)
-                if value is not None:
-                    self._look_up(value, frame)
+            case ast.Return() | ast.Break() | ast.Continue():
+                yield from self._leave(node, frame)
                 return False
+            case ast.For(iter=head) | ast.While(test=head) if frame.scope and frame.is_program:
+                return (yield from self._loop(node, head, frame))
             case ast.Raise(exc=raised):
                 raise self._raised(frame, name_of_error(raised))
             case ast.Assert(test=test):
@@ -254,6 +254,14 @@ class Statements:
                 self._others(node, frame)
                 self._calls.note_object(node, frame)
                 return not isinstance(node, ast.For | ast.While | ast.With | ast.Match) or not may_return(node)
+        return True
+
+    def _leave(self, node: ast.Return | ast.Break | ast.Continue, frame: Frame) -> Steps:
+        """Do what is left of a function, or of a turn of a loop."""
+        if isinstance(node, ast.Return) and node.value is not None:
+            yield from self._called(node.value, frame)
+            self._look_up(node.value, frame)
+            self._calls.note_object(node, frame)
         return True
 
     def _called(self, node: ast.expr | None, frame: Frame) -> Steps:
@@ -287,6 +295,16 @@ class Statements:
         for item in node.items:
             self._calls.note_entered(item, frame)
         return (yield from self.block(node.body, frame))
+
+    def _loop(self, node: ast.For | ast.While, head: ast.expr, frame: Frame) -> Steps:
+        """Do a loop of a program, which is taken to run: its first turn."""
+        yield from self._called(head, frame)
+        self._look_up(head, frame)
+        frame.forget(stored_names([node.target]) if isinstance(node, ast.For) else ())
+        if isinstance(node, ast.For) or truth_of(head, frame.known, self) is not False:
+            yield from self.block(node.body, frame)
+            frame.forget(stored_names([node]))
+        return not may_return(node)
 
     def _if(self, node: ast.If, frame: Frame) -> Steps:
         """Do the branch that is taken, if that is known."""
@@ -438,6 +456,7 @@ class Statements:
                 module, name = lacking
                 frame.lines[0] = line
                 raise self.end("no name", frame, module, self._found.find(module), name, "AttributeError")
+        self._calls.look_up(expression, frame)
 
     # --- what conditions ask for --------------------------------------------------------------------------------------
 
@@ -450,6 +469,11 @@ class Statements:
     def platform(self) -> str:
         """sys.platform."""
         return {"windows": "win32"}.get(self._where.system, self._where.system)
+
+    @property
+    def given_up(self) -> frozenset[str]:
+        """Full names that the installed releases no longer have, as the tables know."""
+        return self._found.given_up
 
     def is_replaced(self, name: str) -> bool:
         """Whether a text that was read puts something else in the place of a function, a class or a method: "Client.send"."""

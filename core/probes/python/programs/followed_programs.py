@@ -230,7 +230,7 @@ def _followed(
     begun = time.monotonic()
     for name, text in programs.items():
         path = where.join(folder, f"{name}.py")
-        ended = follower.follow(name) or follower.end_at_method(path, text) or follower.end_at_pickle(path, text)
+        ended = follower.follow(name) or follower.end_at_pickle(path, text)
         own = unmade_part(ended, text, folder, where) if ended and _finds_all_else(ended, text, search) else None
         ended = own or ended
         if ended is not None and (

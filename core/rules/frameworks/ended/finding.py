@@ -169,6 +169,14 @@ def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -
 
 def _call_title(ended: EndedImport, values: dict[str, str]) -> str:
     """Return what is told of an end that a call in a program comes to, after its imports."""
+    if ended.kind == "no parameter" and ended.name.startswith("+"):
+        return _(
+            "{who} fails with the Python of {prefix}: {function} of {owner} must be given {parameter}.",
+            function=f"{ended.function}()",
+            owner=ended.owner or ended.wanted,
+            parameter=f"{ended.name[1:]}=",
+            **values,
+        )
     if ended.kind == "no parameter":
         return _(
             "{who} fails with the Python of {prefix}: {function} of {owner} does not take {parameter}.",

@@ -108,8 +108,8 @@ def precedes_own(home: EnvironmentView, ended: EndedImport) -> bool:
 
 def call_spelt(ended: EndedImport) -> str:
     """Return a call as the program spells it, with what the function does not take: "httpx.Client(proxies=...)", "mel(..., ...)"."""
-    if ended.kind == "refused":
-        return f"{ended.call}()"
+    if ended.kind == "refused" or ended.name.startswith("+"):
+        return f"{ended.function or ended.call}()"
     given = ended.name.removeprefix("*")
     places = ", ".join("..." for _n in range(int(given))) if given != ended.name else f"{given}=..."
     return f"{ended.function}({places})"
