@@ -168,6 +168,9 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
     title = _(
         "{program} does not find {names}, which is in {folder}.", program=one.program, names=names, folder=one.source
     )
+    if one.name == "pytest":
+        why = _("pytest searches the folders of the tests, and not the one in which it is started.")
+        return title, why, manual_fix(_("Start it by its module, which searches that folder, too"), "python -m pytest")
     if one.name and not one.name.startswith("-"):
         why = _("{name} looks for it in the folder in which it is started.", name=one.name)
         if one.name == "sys.path":
@@ -212,6 +215,13 @@ def _variable_not_set(home: EnvironmentView, start: Start, one: StartedPython) -
     if one.program == "torchrun":
         why = _("torchrun sets it for the programs that it starts. Without torchrun the program ends at this line.")
         return title, why, manual_fix(_("Start the program with torchrun"), "torchrun --nproc-per-node=1 ...")
+    if one.command:
+        why = _(
+            "{other} is set in its place, which other releases read. The program ends at this line.", other=one.command
+        )
+        windows = home.seen.machine.system == "windows"
+        of_old = f"setx {one.name} %{one.command}%" if windows else f'export {one.name}="${one.command}"'
+        return title, why, manual_fix(_("Set the variable {name}", name=one.name), of_old)
     where = one.program or _("this session")
     why = _("{where} sets it, which is not read here. The program ends at this line.", where=where)
     if one.program.endswith(".env") and start.kind == "script":

@@ -7,9 +7,11 @@ import collections
 import os
 import pickle
 import socket
+import sqlite3
 import struct
 import subprocess
 import zipfile
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -124,6 +126,54 @@ def test_a_home_of_a_package_that_it_makes(tmp_path: Path, value: str, makes: st
     write(tmp_path, "/lib/a.so", "x")
     rows = vocabulary.look(asked(tmp_path, {"TOOLBOX_HOME": value}, "toolbox"))
     assert tuple(v for r in rows if r.takes == "own cache" for v in r.unknown) == refused
+
+
+@pytest.mark.parametrize(
+    ("variable", "folder", "refused"),
+    [
+        ("TOOLBOX_TEMP_DIR", "/sys/kept", True),  # nobody makes a file there, the test's root included
+        ("TOOLBOX_TEMP_DIR", "/srv/kept", False),
+        ("TOOLBOX_TEMP_DIR", "/srv/new", False),
+        ("TOOLBOX_CACHE", "/sys/kept", False),
+    ],
+)
+def test_a_folder_that_another_user_filled(tmp_path: Path, variable: str, folder: str, refused: bool):
+    """What fills a cache may be all that its reader looks for; in a folder for temporary files every reader writes."""
+    write(tmp_path, f"{SITE}/toolbox/__init__.py", f"import os\nfolder = os.environ.get('{variable}') or '/tmp'\n")
+    for name in ("/sys/kept/a.png", "/srv/kept/a.png"):
+        write(tmp_path, name, "x")
+    rows = vocabulary.look(asked(tmp_path, {variable: folder}, "toolbox"))
+    assert [(r.takes, r.known, r.unknown) for r in rows] == [("own cache", ("/sys/kept",), (folder,))] * refused
+
+
+def _base(root: Path, path: str, minor: str) -> None:
+    """Make a data base of PROJ's as SQLite writes it."""
+    (root / path).parent.mkdir(parents=True, exist_ok=True)
+    with closing(sqlite3.connect(root / path)) as base, base:
+        base.execute("CREATE TABLE metadata (key TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID")
+        rows = {"DATABASE.LAYOUT.VERSION.MAJOR": "1", "DATABASE.LAYOUT.VERSION.MINOR": minor, "EPSG.VERSION": "v9.8.6"}
+        base.executemany("INSERT INTO metadata VALUES (?, ?)", rows.items())
+
+
+@pytest.mark.parametrize(
+    ("env", "says"),
+    [
+        ({"PROJ_LIB": "/qgis/old"}, "MINOR = 2 whereas a number >= 10"),
+        ({"PROJ_LIB": "/qgis/new"}, ""),
+        ({"PROJ_LIB": "/qgis/none"}, "Cannot find proj.db"),
+        ({"PROJ_LIB": "/qgis/old", "PROJ_DATA": "/qgis/new"}, ""),
+        ({"PROJ_LIB": "/qgis/damaged"}, ""),
+        ({}, ""),
+    ],
+)
+def test_data_of_proj_that_another_program_brings(tmp_path: Path, env: dict[str, str], says: str):
+    _base(tmp_path, f"{SITE[1:]}/rasterio/proj_data/proj.db", "10")
+    _base(tmp_path, "qgis/old/proj.db", "2")
+    _base(tmp_path, "qgis/new/proj.db", "10")
+    write(tmp_path, "/qgis/damaged/proj.db", "x")
+    rows = vocabulary.look(asked(tmp_path, env, "rasterio"))
+    assert [(r.takes, r.variable, r.reader) for r in rows] == [("code", "PROJ_LIB", "rasterio")] * bool(says)
+    assert all(says in r.says for r in rows)
 
 
 @pytest.mark.parametrize(("value", "refused"), [('"4"', ('"4"',)), ("4", ())])

@@ -462,6 +462,7 @@ NAMED_BY_OTHERS = '/w/a "b"; touch gone; $(touch gone) `touch gone`/main.py'
         ("own packages", "", ["uv", "add", "--script", NAMED_BY_OTHERS, "torch"]),
         ("not searched", "sys.path", ["cd", NAMED_BY_OTHERS]),
         ("not searched", "uvicorn", ["cd", NAMED_BY_OTHERS]),
+        ("not searched", "pytest", ["python", "-m", "pytest"]),
         ("program not there", "main.py", ["cd", NAMED_BY_OTHERS, "&&", "..."]),
         (
             "not searched",
@@ -479,6 +480,17 @@ def test_a_name_in_a_command_is_one_word(fault, name: str, words: list[str]):
     assert found.fix is not None
     commands = [line for line in found.fix.advice.splitlines() if line.startswith(words[0])]
     assert [shlex.split(line) for line in commands] == [words]
+
+
+def test_a_variable_that_is_set_under_another_name():
+    one = StartedPython(
+        name="SLICES_RAW", path=f"{PREFIX}/bin/python", prefix=PREFIX, seems=PREFIX, why="imports", fault="variable not set",
+        source="/w/main.py:3", command="SLICES_RAW_BASE",
+    )  # fmt: skip
+    (found,) = another_python_runs(machine(Start(id="script:/w/main.py", kind="script", at="/w/main.py", runs=(one,))))
+    assert found.why.startswith("SLICES_RAW_BASE is set in its place")
+    assert found.fix is not None
+    assert found.fix.advice.splitlines()[-1] == 'export SLICES_RAW="$SLICES_RAW_BASE"'
 
 
 def test_a_notebook_gets_the_kernel_that_it_asks_for_written_anew():

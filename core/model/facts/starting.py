@@ -175,13 +175,14 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
       that tool, in an environment of its own
     - program not there: it starts in the folder ``source``, where its program ``name`` is not, which lies in the folder ``program``
     - not searched: ``lacks`` are in the folder ``source``, which Python leaves out by its option ``name``; without an option, since it lies
-      above the folder of the program; sys.path: they are found where the program is started in ``source``, by a folder that it adds
+      above the folder of the program; sys.path: they are found where the program is started in ``source``, by a folder that it adds; a server's
+      name, or pytest: it looks for them elsewhere
     - tool not in PATH: ``program`` lets a package run ``name``, which is in the folder ``source``, and PATH does not have that folder
     - misnamed file: ``source`` (file and line) needs the variable ``name``, which the file ``program`` sets; its program reads ``command``
     - not exported: ``source`` (file and line) asks for the variable ``name``, which a script sets for itself alone at ``program`` (file and line)
     - file refused: ``source`` (file and line) reads the settings ``program``, which ``command`` refuses: ``name`` is what it says
     - variable not set: ``source`` (file and line) asks for the variable ``name``, which this session has, the start-up file ``program``, or what
-      torchrun starts (``program``: torchrun)
+      torchrun starts (``program``: torchrun); ``command`` is set in its place
 
     On Windows:
 

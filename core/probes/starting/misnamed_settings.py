@@ -26,7 +26,13 @@ from core.probes.python.search.search_path import python_search_path, read_inter
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.evaluation import ends_with_raise
 from core.probes.python.text.module_text import modules_imported
-from core.probes.starting.commands.lacking_modules import asked_variables, has_module, perhaps_none, surely_run
+from core.probes.starting.commands.lacking_modules import (
+    asked_variables,
+    has_module,
+    perhaps_none,
+    refused_names,
+    surely_run,
+)
 from core.probes.starting.machine import Ground
 from core.probes.starting.ways import Reached, ended_program, ended_start
 
@@ -54,6 +60,8 @@ def misnamed_settings(ground: Ground) -> Iterator[Reached]:
         file = join(ground.folder, calls[0].file or ".env") if len(calls) == 1 else ""
         if not calls and one_unread:
             yield from _unread(path, text, ground)
+        elif not calls:
+            yield from _renamed(path, text, ground)
         if not file or SETS_VARIABLES.search(text):
             continue
         if _is_there(file, searched=not calls[0].file, ground=ground):
@@ -101,6 +109,53 @@ def _unread(path: str, text: str, ground: Ground) -> Iterator[Reached]:
         source = f"{path}:{asked[1]}"
         its = ended_start(home.prefix, asked[0], home.executable, "variable not set", source=source, program=file)
         yield ended_program(path, home, its, ground)
+
+
+def _renamed(path: str, text: str, ground: Ground) -> Iterator[Reached]:
+    """Yield a program that needs a variable, or a package's constant that is one, where a variable of almost the same name is set in its place."""
+    home = environment_of(text, "os", ground) if "import" in text and not SETS_VARIABLES.search(text) else None
+    constants: dict[str, str] = {}
+    for node in surely_run(statements_of(text), as_main=True) if home else ():
+        if isinstance(node, ast.ImportFrom) and node.module and not node.level and home:
+            its = _constants(node.module, home, ground)
+            constants |= {a.asname or a.name: its[a.name] for a in node.names if a.name in its}
+        if not isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr):
+            continue
+        asked = [*asked_variables(node), *refused_names(node, constants)]
+        told = ((n, line, meant) for n, line in asked if (meant := _almost(n, ground)))
+        if home and (one := next(told, None)):
+            its_own = ended_start(
+                home.prefix, one[0], home.executable, "variable not set", source=f"{path}:{one[1]}", command=one[2]
+            )
+            yield ended_program(path, home, its_own, ground)
+            return
+
+
+def _constants(module: str, home: PythonEnvironment, ground: Ground) -> dict[str, str]:
+    """Return the names of a package's module that have a variable's value, or None: nnUNet_raw = os.environ.get("nnUNet_raw")."""
+    join = ground.where.join
+    place = next((p for s in home.site_packages if ground.where.is_file(p := f"{join(s, *module.split('.'))}.py")), "")
+    rows = (
+        (node for node in statements_of(ground.read_file(place) or "") if isinstance(node, ast.Assign)) if place else ()
+    )
+    return {
+        name: variable
+        for node in rows
+        for target in node.targets
+        if isinstance(target, ast.Name) and (name := target.id) and (variable := perhaps_none(node.value))
+    }
+
+
+def _almost(name: str, ground: Ground) -> str:
+    """Return the variable of this session whose name goes on where this one ends, or is the same in other letters; empty if this one is set
+    or a script of the folder names it.
+    """
+    given = variable_in(ground.env, name) if ground.where.system == "windows" else ground.env.get(name)
+    if "_" not in name or given or any(name in script for script in ground.script_texts()):
+        return ""
+    same = name.casefold()
+    names = sorted(n for n in ground.env if n.isidentifier())
+    return next((n for n in names if n.casefold() == same or n.casefold().startswith(f"{same}_")), "")
 
 
 def _behind_a_mark(file: str, ground: Ground) -> frozenset[str]:

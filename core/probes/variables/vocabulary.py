@@ -41,6 +41,7 @@ from core.probes.python.search.search_path import own_library, read_interpreter
 from core.probes.sysroot import Sysroot, sysroot_of
 from core.probes.variables.accepted_values import CodeValue, takes_value
 from core.probes.variables.code_needs import without_account, without_cache
+from core.probes.variables.data_of_others import unfit_data
 from core.probes.variables.following.endings import Read, ended_by_variables
 from core.probes.variables.left_out import beside_left_out, users_left_out
 from core.probes.variables.made_names import made_values
@@ -86,6 +87,7 @@ def look(request: ProbeRequest) -> tuple[Vocabulary, ...]:
         lambda: beside_left_out(request, where),
         lambda: users_left_out(request, where),
         lambda: without_docstrings(_values(OPTIMIZE, request), request, where),
+        lambda: unfit_data(request, where),
         lambda: too_large_stacks({n: tuple(_values(n, request)) for n in STACKS}, request, where),
     )
     return request.kept(_with_idle_readers(found, request, where))

@@ -12,7 +12,7 @@ from core.probes.starting.projects.any_file import any_file_ways
 from core.probes.starting.services.scheduled import cron_ways
 from core.probes.starting.services.systemd import service_ways
 from core.probes.starting.starters import script_ways
-from tests.probes.starting.test_started_code import here, home, pythons, write  # noqa: F401 - pytest takes the fixture
+from tests.probes.starting.test_started_code import VERSION, here, home, pythons, write  # noqa: F401 - pytest takes the fixture
 
 UWSGI = "[uwsgi]\nplugins = python3\nchdir = {home}/work\nmodule = main:application\n"
 PHP = "<?php\n$x = $_POST['x'];\n"
@@ -39,6 +39,8 @@ FILES: dict[str, tuple[dict[str, str], int | str]] = {
     "an application of Apache": ({"work/deploy/site.conf": "<VirtualHost *:80>\n    WSGIScriptAlias / {home}/work/app.wsgi\n</VirtualHost>\n", "work/app.wsgi": "import sys\nsys.path.insert(0, '{home}/work')\nfrom main import frame as application\n"}, 2),
     "an application of Apache with an environment": ({"work/deploy/site.conf": "WSGIDaemonProcess x python-home={home}/env\nWSGIScriptAlias / {home}/work/main.py\n"}, 0),
     "Apache's module of an environment": ({"work/site.conf": "LoadModule wsgi_module {home}/env/lib/python3.11/site-packages/mod_wsgi/server/mod_wsgi.so\nWSGIScriptAlias / {home}/work/main.py\n"}, 0),
+    "an application of Apache with the folder of the project": ({"work/site.conf": "WSGIDaemonProcess x python-path={home}/work threads=4\nWSGIScriptAlias / {home}/work/main.py\n"}, 2),
+    "an application of Apache with an environment's packages": ({"work/site.conf": f"WSGIDaemonProcess x python-path={{home}}/work:{{home}}/env/lib/{VERSION}/site-packages\nWSGIScriptAlias / {{home}}/work/main.py\n"}, 0),
     "another server's settings": ({"work/nginx.conf": "# exec\nexec {home}/bare/bin/python main.py;\n"}, 0),
     "uWSGI of pip": ({"work/uwsgi.ini": UWSGI.replace("plugins = python3\n", "")}, 0),
     "settings of a bar with comments": ({".config/waybar/config.jsonc": '// mine\n{"custom/gpu": {\n"exec": "python3 {home}/work/main.py" // x\n},\n}\n'}, "custom/gpu"),

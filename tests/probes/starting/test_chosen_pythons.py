@@ -9,7 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from core.model.facts import Distribution
-from core.probes.starting.projects.chosen_pythons import chosen_python_ways
+from core.probes.starting.projects.chosen_pythons import chosen_in_thonny, chosen_python_ways
 from core.probes.starting.ways import desktop_session
 from tests.probes.starting.test_started_code import VERSION, here, home, pythons, write  # noqa: F401 - home is a fixture
 
@@ -95,3 +95,11 @@ def test_a_python_without_the_framework(files: dict[str, str], told: str, home: 
     ]
     assert len(again) == len(found)
     assert not any(one.named_by for one in again)  # two environments have it: nothing tells which is meant
+
+
+@pytest.mark.parametrize(("opened", "sure"), [("['{home}/work/train.py']", True), ("['{home}/other/train.py']", False)])
+def test_a_python_of_thonny_that_has_a_program_of_the_folder_open(opened: str, sure: bool, home: Path):  # noqa: F811 - the fixture
+    settings = f"[LocalCPython]\nexecutable = {{home}}/bare/bin/python\n\n[file]\nopen_files = {opened}\n"
+    write(home, {THONNY: settings, "work/train.py": "import frame\n"})
+    found = chosen_in_thonny([str(home / THONNY)], replace(here(home), pythons=pythons(home)))
+    assert [(one.python, one.sure) for one in found] == [(f"{home}/bare/bin/python", sure)]

@@ -133,3 +133,31 @@ def test_a_file_of_variables_that_nothing_reads(name: str, tmp_path: Path, envir
     runs = [(one.fault, one.name, one.source, one.program) for way in misnamed_settings(here) for one in way.runs]
     work = tmp_path / "work"
     assert runs == [("variable not set", "OPENAI_API_KEY", f"{work}/chat.py:2", f"{work}/.env")] * told
+
+
+PATHS = "import os\nRAW = os.environ.get('Slices_raw')\nCOLOUR = os.environ.get('Slices_colour', 'red')\n"
+RENAMED: dict[str, tuple[str, dict[str, str], str]] = {
+    "a package's constant": ("from slices.paths import RAW\nimport os\nprint(os.path.join(RAW, 'a'))\n", {"Slices_raw_data_base": "/d"}, "Slices_raw_data_base"),
+    "the program's own": ("import os\nfolder = os.environ['Slices_raw']\n", {"SLICES_RAW": "/d"}, "SLICES_RAW"),
+    "set": ("from slices.paths import RAW\nimport os\nprint(os.path.join(RAW, 'a'))\n", {"Slices_raw": "/d", "Slices_raw_data_base": "/d"}, ""),
+    "a constant with a value of its own": ("from slices.paths import COLOUR\nimport os\nprint(os.path.join(COLOUR, 'a'))\n", {"Slices_colour_old": "x"}, ""),
+    "a constant that is not used": ("from slices.paths import RAW\nimport os\nprint(RAW)\n", {"Slices_raw_data_base": "/d"}, ""),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RENAMED)
+def test_a_variable_under_the_name_of_another_release(
+    name: str, tmp_path: Path, environment: PythonEnvironment
+) -> None:
+    text, env, meant = RENAMED[name]
+    for file, content in {"work/chat.py": text, "site/slices/__init__.py": "", "site/slices/paths.py": PATHS}.items():
+        (tmp_path / file).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / file).write_text(content, encoding="utf-8")
+    program, site = str(tmp_path / "work/chat.py"), str(tmp_path / "site")
+    run = subprocess.run([environment.executable, "-B", program], env={"PYTHONPATH": site, **env}, capture_output=True, check=False)  # fmt: skip
+    assert bool(run.returncode) is bool(meant), run.stderr.decode()
+    home = replace(environment, site_packages=(*environment.site_packages, site))
+    here = replace(ground(tmp_path), env=env, folder=str(tmp_path / "work"), pythons=(home,))
+    told = [(one.fault, one.name, one.command) for way in misnamed_settings(here) for one in way.runs]
+    assert told == [("variable not set", "Slices_raw", meant)] * bool(meant)
+    assert not meant or list(misnamed_settings(replace(here, env={}))) == []

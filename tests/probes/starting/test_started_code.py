@@ -1115,6 +1115,32 @@ def test_a_service_that_starts_in_another_folder_than_its_program(home: Path, ca
     assert told == ([expected] if absent else [])
 
 
+TESTS: dict[str, tuple[str, dict[str, str], bool]] = {
+    "by its own command": ("pytest -q tests", {}, True),
+    "by its module": ("python -m pytest -q tests", {}, False),
+    "with the root in its settings": ("pytest -q tests", {"work/pytest.ini": "[pytest]\npythonpath = .\n"}, False),
+    "with a conftest.py in the root": ("pytest -q tests", {"work/conftest.py": ""}, False),
+    "with a conftest.py that adds the root": ("pytest -q tests", {"work/tests/conftest.py": "import sys\nsys.path.insert(0, '.')\n"}, False),
+    "of a package": ("pytest -q tests", {"work/tests/__init__.py": ""}, False),
+    "with a variable": ("PYTHONPATH=. pytest -q tests", {}, False),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", TESTS)
+def test_tests_that_do_not_find_the_package_beside_them(home: Path, case: str):
+    command, files, lost = TESTS[case]
+    write(home, {"work/captions/__init__.py": "", "work/tests/test_a.py": "import frame\nimport captions\n\n\ndef test_it():\n    pass\n", **files})  # fmt: skip
+    write(home, {"work/run.sh": f"#!/bin/sh\nexport PATH={home}/env/bin:$PATH\n{command}\n", "env/bin/pytest": f"#!{home}/env/bin/python\nimport sys\nsys.path.append({str(Path(pytest.__file__).parent.parent)!r})\nfrom pytest import console_main\nsys.path[:] = sys.path[1:]\nsys.exit(console_main())\n"})  # fmt: skip
+    (home / "env/bin/pytest").chmod(0o755)
+    module = home / "env/lib" / VERSION / "site-packages/pytest.pth"
+    module.write_text(str(Path(pytest.__file__).parent.parent))
+    real = subprocess.run(["/bin/sh", "run.sh"], cwd=home / "work", capture_output=True, text=True, check=False)
+    module.unlink()
+    assert ("No module named 'captions'" in real.stdout) is lost, real.stdout + real.stderr
+    found = [o for w in script_ways(replace(here(home), pythons=pythons(home))) for o in w.runs]
+    assert [(o.fault, o.name, o.lacks, o.source) for o in found] == [("not searched", "pytest", ("captions",), str(home / "work"))] * lost  # fmt: skip
+
+
 def test_a_python_that_no_folder_of_path_has(home: Path):
     for name, gone in (("python2.99", True), ("python3", False)):
         job = f"cd {home}/work && {name} main.py"

@@ -183,7 +183,10 @@ READS = "import torch\nimport json\n{first}with open('config.json') as f:\n    c
         ("import torch\nfrom pathlib import Path\nrows = Path('config.json').read_text()\n", "", "not in this folder"),
         ("import torch\nfrom pathlib import Path\nHERE = Path(__file__).parent\nrows = (HERE / 'config.json').read_text()\n", "", ""),
         ("import torch\ntry:\n    rows = open('config.json').read()\nexcept OSError:\n    rows = ''\n", "", ""),
+        ("import torch\nweights = torch.load('config.json')\n", "", "not in this folder"),
+        ("import torch\nimport tensorflow as tf\nmodel = tf.keras.models.load_model('config.json')\n", "", "not in this folder"),
         ("import torch\nout = open('config.json', 'w')\n", "", ""),
+        ("import torch\ntorch.save({}, 'config.json')\n", "", ""),
         ("import torch\n\ndef load():\n    return open('config.json').read()\n", "", ""),
     ],
 )  # fmt: skip

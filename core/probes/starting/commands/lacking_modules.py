@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import is_environ, is_main, last_name, statements_of, uncalled
+from core.common.syntax_tree import chain_of, is_environ, is_main, last_name, statements_of, uncalled
 from core.common.variable_names import variable_in
 from core.host.startup.plain import toml_tables
 from core.host.startup.state import UNKNOWN
@@ -83,6 +83,9 @@ def not_searched(
     place, strict = _followed(found, way, ground, [home], letters)
     if strict is None:
         return None
+    if kind == "file" and paths.basename(named).removesuffix(".exe") in PYTEST:
+        lost = _lost_by_pytest(place, strict, found, folder_of_start(way, ground), ground)
+        return (place, PYTEST[0], lost, folder_of_start(way, ground)) if lost else None
     if letters and strict.lacks:
         _place, free = _followed(found, way, ground, [home], "")
         lost = tuple(n for n in strict.lacks if free is not None and n not in free.lacks)
@@ -116,6 +119,32 @@ def not_searched(
 
 def _named_whole(arguments: tuple[str, ...], named: str, place: str) -> tuple[str, ...]:
     return tuple(place if word == named else word for word in arguments)
+
+
+PYTEST = ("pytest", "py.test")
+_SEARCHES_OTHERWISE = late_pattern(r"pythonpath|import-mode|pytest_plugins")
+
+
+def _lost_by_pytest(test: str, imports: _Imports, found: StartedFile, here: str, ground: Ground) -> tuple[str, ...]:
+    """Return the modules of the folder of the start that a test imports: pytest's own command searches the tests' folders alone.
+
+    Source: pytest's documentation, "pytest import mechanisms and sys.path/PYTHONPATH".
+    """
+    join, above = ground.where.join, ground.where.parent
+    lost = tuple(n for n in imports.lacks if _is_own_module(imports.search, here, n)) if here else ()
+    files = (
+        ground.read(join(here, n)) or ""
+        for n in ("pytest.ini", ".pytest.ini", "pyproject.toml", "tox.ini", "setup.cfg")
+    )
+    if not lost or any(map(_SEARCHES_OTHERWISE.search, (*found.arguments[1:], *files))):
+        return ()
+    folder = above(test)
+    while folder != here and is_inside(ground.where.system, folder, here):
+        if CHANGES_SEARCH.search(ground.read(join(folder, "conftest.py")) or ""):
+            return ()
+        folder = above(folder)
+    is_package = ground.where.is_file(join(above(test), "__init__.py"))
+    return () if is_package or folder != here or ground.where.is_file(join(here, "conftest.py")) else lost
 
 
 SERVERS = ("uvicorn", "gunicorn", "hypercorn")
@@ -211,7 +240,7 @@ def _launched(arguments: tuple[str, ...], here: str, ground: Ground) -> str:
         named = f"{app[1].replace('.', '/')}.py" if app else word.partition("::")[0]
         if named.endswith(".py") and ground.where.is_file(paths.normpath(paths.join(here, named))):
             return named
-    if arguments and paths.basename(arguments[0]) == "pytest":
+    if arguments and paths.basename(arguments[0]) in PYTEST:
         tests = (
             ground.where.join(f, n) for f in ("", "tests") for n in ground.where.names(ground.where.join(here, f)) or ()
         )
@@ -412,6 +441,18 @@ def asked_variables(node: ast.stmt) -> Iterator[tuple[str, int]]:
                 yield from ((name, one.lineno) for one in (left, right) if (name := perhaps_none(one)))
             case _:
                 pass
+
+
+def refused_names(node: ast.stmt, named: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield the variables of these names (name -> variable) that a statement surely hands to what does not take None, with their lines."""
+    for call in sure_calls(node, lambda _test: None):
+        if last_name(call.func) in _REFUSE_NONE and chain_of(call.func)[:1] in (
+            ("os",),
+            ("Path",),
+            ("open",),
+            ("pathlib",),
+        ):
+            yield from ((named[a.id], a.lineno) for a in call.args if isinstance(a, ast.Name) and a.id in named)
 
 
 _REFUSE_NONE = frozenset(

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from msgspec.structs import replace
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import argument, literal_text, statements_of
+from core.common.syntax_tree import argument, chain_of, literal_text, statements_of
 from core.common.variable_names import variable_in
 from core.knowledge.tools import tool_table
 from core.model.facts import PythonEnvironment, StartedPython
@@ -179,7 +179,7 @@ def relative_files(text: str, path: str) -> Iterator[tuple[str, int]]:
                     pass
                 case ast.Call(func=ast.Attribute(value=file, attr="read_text" | "read_bytes"), args=[]):
                     pass
-                case ast.Call(func=ast.Attribute(attr="read_csv" | "read_json"), args=[file, *_]):
+                case ast.Call(func=func, args=[file, *_]) if _READS_A_FILE.fullmatch(".".join(chain_of(func)[-2:])):
                     pass
                 case _:
                     continue
@@ -190,6 +190,11 @@ def relative_files(text: str, path: str) -> Iterator[tuple[str, int]]:
 
 
 READING = ("r", "rt", "rb")
+_READS_A_FILE = late_pattern(
+    r"(?:\w+\.)?(?:read_(?:csv|json|table|excel|parquet|pickle|feather)|loadtxt|genfromtxt|load_file|load_model|load_weights|InferenceSession|truetype)"
+    r"|(?:torch|jit|np|numpy|jnp|joblib|onnx|torchaudio|librosa|sf|soundfile)\.(?:load|read)|Image\.open"
+)
+"""Calls whose first argument is the path of a file that must be there."""
 
 
 def _without_its_tool(

@@ -93,8 +93,9 @@ _NAMES_ITS_PYTHON = late_pattern(
 )
 _ALIAS = late_pattern(r"(?m)^[ \t]*+WSGIScriptAlias[ \t]+\S+[ \t]+[\"']?(/[^\s\"']+)")
 _OF_AN_ENVIRONMENT = late_pattern(
-    r"(?m)^[^#\n]*(?:\bpython-(?:home|path)=|\bWSGIPython(?:Home|Path)\b|/(?:site|dist)-packages/mod_wsgi/)"
+    r"(?m)^[^#\n]*(?:\bpython-home=|\bWSGIPythonHome\b|/(?:site|dist)-packages/mod_wsgi/)"
 )
+_PATH_OF_APACHE = late_pattern(r"(?m)^[^#\n]*(?:\bpython-path=|\bWSGIPythonPath[ \t]+)[\"']?([^\s\"']+)")
 OF_UWSGI = ("home", "virtualenv", "venv", "pyhome", "pythonpath", "python-path", "pp", "ini", "include")
 """Settings by which uWSGI may find another Python, or its packages."""
 
@@ -279,8 +280,10 @@ def _is_no_page(text: str, ground: Ground) -> bool:
 
 def _of_apache(text: str) -> Iterator[tuple[int, str]]:
     """Yield the applications of Apache's module, which the system's Python runs where no line names an environment, or the module of one."""
+    searched = shlex.quote(":".join(m[1] for m in _PATH_OF_APACHE.finditer(text)))
     for found in _ALIAS.finditer(text) if not _OF_AN_ENVIRONMENT.search(text) else ():
-        yield text.count("\n", 0, found.start()) + 1, f"/usr/bin/python3 {shlex.quote(found[1])}"
+        run = f"PYTHONPATH={searched} /usr/bin/python3 {shlex.quote(found[1])}"
+        yield text.count("\n", 0, found.start()) + 1, run
 
 
 def _application(text: str, path: str, ground: Ground) -> Iterator[tuple[int, str]]:

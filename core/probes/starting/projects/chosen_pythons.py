@@ -148,7 +148,9 @@ def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
         of = told.get("run", "backend_name", fallback="LocalCPython").strip("\"'")
         python = told.get(of, "executable", fallback="") or told.get(of, "path", fallback="")
         if python.strip("\"'"):
-            yield Chosen(path, python.strip("\"'"), _line(text, python), sure=False)
+            shown = told.get("file", "open_files", fallback="") + told.get("file", "current_file", fallback="")
+            opens = ground.is_in_project and f"{ground.folder}/" in shown.replace("\\\\", "\\").replace("\\", "/")
+            yield Chosen(path, python.strip("\"'"), _line(text, python), sure=opens)
         return
 
 
