@@ -100,6 +100,8 @@ class OpenedLibrary(Frozen, frozen=True, kw_only=True):
     """What a program spells that names another file itself."""
     at_use: bool = False
     """It is opened only when it is used: the import goes on without it."""
+    raises: str = "OSError"
+    """A pattern of the names of the error with which the import ends."""
     system: Literal["linux", "windows"] = "linux"
     source: str
 

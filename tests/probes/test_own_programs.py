@@ -139,6 +139,45 @@ def test_what_requires_a_package_and_goes_on_without_does_not_use_it(code: str, 
     assert ("sounddevice" in told) is idle
 
 
+BY_OTHERS = "import torch\ntry:\n    from {module} import load\nexcept {error}:\n    load = torch.load\n"
+
+
+@pytest.mark.parametrize(
+    ("package", "files", "idle"),
+    [
+        ("pyzbar", {"main.py": "import torch\nfrom pyzbar.pyzbar import decode\n"}, False),
+        ("pyzbar", {"main.py": BY_OTHERS.format(module="pyzbar.pyzbar", error="ImportError")}, True),
+        ("pyzbar", {"main.py": BY_OTHERS.format(module="pyzbar.pyzbar", error="OSError")}, False),
+        (
+            "pyzbar",
+            {"main.py": BY_OTHERS.format(module="pyzbar.pyzbar", error="ImportError"), "b.py": "import pyzbar\n"},
+            False,
+        ),
+        ("cairocffi", {"main.py": BY_OTHERS.format(module="cairocffi", error="ImportError")}, False),
+        ("cairocffi", {"main.py": BY_OTHERS.format(module="cairocffi", error="(ImportError, OSError)")}, True),
+    ],
+)
+def test_a_program_that_goes_on_without_a_packages_library_does_not_use_it(
+    package: str, files: dict[str, str], idle: bool, tmp_path: Path
+):
+    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
+    write(tmp_path, f"{SITE}/{package}-1.0.dist-info/METADATA", f"Metadata-Version: 2.4\nName: {package}\n")
+    for name, text in files.items():
+        write(tmp_path, f"/home/ada/work/{name}", text)
+    told = idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path), {package})
+    assert (package in told) is idle
+
+
+@pytest.mark.parametrize(
+    ("program", "idle"), [("import torch\nimport pymupdf\n", True), ("import torch, pdf2image\n", False)]
+)
+def test_what_works_by_a_program_of_the_system_is_idle_where_nothing_names_it(program: str, idle: bool, tmp_path: Path):
+    its = asked(tmp_path, Distribution(name="torch", version="2.6.0", location=SITE))
+    write(tmp_path, f"{SITE}/pdf2image-1.17.0.dist-info/METADATA", "Metadata-Version: 2.4\nName: pdf2image\n")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    assert ("pdf2image" in idle_distributions(its.seen.pythons[0], its, sysroot_of_path(tmp_path))) is idle
+
+
 SESSION = "import onnxruntime\nonnxruntime.InferenceSession('a.onnx', providers=['CPUExecutionProvider'])\n"
 CUDA_FIRST = SESSION.replace("['CPU", "['CUDAExecutionProvider', 'CPU")
 WHISPER = "from faster_whisper import WhisperModel\nWhisperModel('tiny', device='cpu', compute_type='int8')\n"

@@ -27,6 +27,8 @@ OPENCV = ("opencv-python", "4.11.0.86")
 TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 SERVERS, SCIKERAS = ("opencv-python-headless", "4.11.0.86"), ("scikeras", "0.13.0")
 SEARCHES = "m = KerasClassifier(make, epochs=1)\nprint(cross_val_score(m, x, y))\n"
+UPLOADS = "app = FastAPI()\n\n@app.post('/detect')\nasync def detect(image: UploadFile = File(...)):\n    return 1\n"
+FASTAPI = ("fastapi", "0.115.12")
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
 
@@ -173,8 +175,15 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("results[0].plot()\n", [("pandas", "2.2.3")], [], []),
         ("ImageDataGenerator(rotation_range=20, rescale=1)\n", [("keras", "3.9.0")], [], ["scipy"]),
         ("ImageDataGenerator(rescale=1 / 255)\n", [("keras", "3.9.0")], [], []),
+        (UPLOADS, [FASTAPI], [], ["python-multipart"]),
+        (UPLOADS, [FASTAPI, ("multipart", "1.2.1")], [], ["python-multipart"]),
+        (UPLOADS, [FASTAPI, ("python-multipart", "0.0.20")], [], []),
+        (UPLOADS.replace(" = File(...)", ""), [FASTAPI], [], ["python-multipart"]),
+        (UPLOADS.replace("image: UploadFile = File(...)", "name: Annotated[str, Form()]"), [FASTAPI], [], ["python-multipart"]),
+        (UPLOADS.replace("image: UploadFile = File(...)", "request: Request"), [FASTAPI], [], []),
+        (UPLOADS.replace("@app.post('/detect')\n", ""), [FASTAPI], [], []),
     ],
-)
+)  # fmt: skip
 def test_what_a_call_needs(
     program: str,
     installed: list[tuple[str, str]],

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from core.model.facts import Distribution, PythonEnvironment
+from core.model.facts import Distribution, ImportSearch, PythonEnvironment
 from core.model.facts.framework_tools import UnfitTool
 from core.model.steps import Severity
 from core.probes.python import tools
@@ -143,6 +143,13 @@ def test_a_lacking_program_is_a_note_where_another_package_brought_its_reader(
     lost = UnfitTool(prefix=prefix, reader="graphviz 0.21", name="dot", path=DOT, state="absent", runs=True, package="graphviz", asked_by=asked_by)  # fmt: skip
     told = [f for f in diagnose(replace(machine, framework_tools=(lost,))) if f.cause == "system_library_missing"]
     assert [(f.severity, f.id) for f in told] == [(severity, "frameworks.program-dot")]
+    idle = (ImportSearch(prefix=prefix, idle=("graphviz",)),)
+    told = [
+        f
+        for f in diagnose(replace(machine, framework_tools=(lost,), imports=idle))
+        if f.cause == "system_library_missing"
+    ]
+    assert [f.severity for f in told] == [Severity.NOTE]  # no program in the folder uses it
 
 
 READS = "import pytesseract\npytesseract.image_to_string(page)\n"

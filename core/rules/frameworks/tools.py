@@ -163,7 +163,7 @@ def _model_row(tool: UnfitTool) -> Evidence:
 
 
 def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
-    """A package does its work by a program of the system's that is not there: a note where somebody else asked for the package."""
+    """A package does its work by a program of the system's that is not there: a note where somebody else asked for the package, or no program in the folder uses it."""
     for home in environment_views(seen):
         for one in seen.framework_tools or ():
             if one.prefix != home.python.prefix or not one.package or one.called:
@@ -172,7 +172,7 @@ def programs_that_packages_run(seen: Snapshot) -> Iterator[Finding]:
                 home,
                 one,
                 f"frameworks.program-{one.name}",
-                NOTE if one.asked_by else min(home.severity, WARNING),
+                NOTE if one.asked_by or home.is_idle(one.reader.partition(" ")[0]) else min(home.severity, WARNING),
                 "system_library_missing",
                 _("{reader} in {prefix} needs the program {name}, which is not installed.", reader=one.reader, prefix=home.python.prefix, name=one.name),
                 _("The package can be imported. It fails when it starts this program, which is no part of it."),

@@ -31,7 +31,8 @@ SINCE = "2.6"
 ALLOWS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 NEWEST_FORM = (("1.15", 8), ("1.18", 9), ("1.23", 10), ("1.24", 11))
 """ONNX Runtime before this release -> the newest form of a model that it opens, as its releases 1.14.1 to 1.23.2 say themselves."""
-_LOADS = r"\b(?:torch\.load|InferenceSession|(?:pickle|cPickle|joblib|dill|cloudpickle)\.load)\("
+_PICKLES = r"(?:(?:pickle|cPickle|joblib|dill|cloudpickle)\.load|(?:pd|pandas)\.read_pickle)\("
+_LOADS = rf"\b(?:torch\.load\(|InferenceSession\(|{_PICKLES})"
 _PATCHES = late_pattern(r"\btorch\.load[ \t]*=(?!=)|\bpatch(?:\.object)?\([^\n]{0,40}\bload\b|setattr\(torch,")
 """Another function in the place of torch.load(), often one that asks for whole objects again."""
 
@@ -175,11 +176,12 @@ def pickled_names(path: str, text: str, where: Sysroot) -> Iterator[Pickled]:
         return
     for file, node in _files_given(path, text, where, _unpickles):
         data = (where.read(file, MOST_PICKLE) or b"") if _runs(text, node.lineno) else b""
-        for module, name in _names_in(data):
+        its_own = "pandas." if last_name(node.func) == "read_pickle" else "\0"  # what pandas moved it finds itself
+        for module, name in (n for n in _names_in(data) if not n[0].startswith(its_own)):
             yield Pickled(file, node.lineno, ".".join(chain_of(node.func)), module, name)
 
 
-_UNPICKLES = late_pattern(r"\b(?:pickle|cPickle|joblib|dill|cloudpickle)\.load\(")
+_UNPICKLES = late_pattern(rf"\b{_PICKLES}")
 _CHOOSES = late_pattern(r"\bUnpickler\b|\bsys\.modules\b|\bfind_class\b")
 
 

@@ -8,9 +8,11 @@ from collections.abc import Iterable, Sequence
 from core.common.late_pattern import late_pattern
 from core.knowledge.contracts import variable_contracts
 from core.knowledge.modules import module_of, module_table
+from core.knowledge.tools import tool_table
 from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.distributions import all_requirements, required_name
+from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.programs.program_folder import LEFT_OUT, PROGRAMS, own_texts
 from core.probes.python.text.package_contents import PackageContents
 from core.probes.sysroot import Sysroot
@@ -22,8 +24,8 @@ _WORKERS = late_pattern(r"\bnum_workers\b[\"']?[ \t]*[:=][ \t]*(?!0\b|=|None\b)\
 def idle_distributions(
     python: PythonEnvironment, request: ProbeRequest, where: Sysroot, failing: Iterable[str] = ()
 ) -> tuple[str, ...]:
-    """Return the distributions of frameworks, those that fetch as a variable tells them, and of those that are ``failing``, that nothing in
-    the folder names, where a program there uses other packages of the environment.
+    """Return the distributions of frameworks, those that fetch as a variable tells them, those that work by a program of the system's, and of
+    those that are ``failing``, that nothing in the folder names, where a program there uses other packages of the environment.
 
     What uses a framework stands for it: who names faster-whisper uses CTranslate2. Nothing is said of a folder that was not read whole.
     """
@@ -38,7 +40,14 @@ def idle_distributions(
     rows = [*(row.distributions for row in module_table().modules), *fetching]
     mine = [d.name for d in python.distributions if any(re.fullmatch(pattern, d.name) for pattern in rows)]
     idle = [name for name in mine if not _is_named(name, python.distributions, its)]
-    if left := [name for name in failing if name not in mine]:  # what requires them need not be among the known ones
+    run = [
+        d.name
+        for d in every_distribution(python, where)
+        if any(re.fullmatch(p.reader, d.name) for p in tool_table().programs)
+    ]
+    if left := [
+        name for name in dict.fromkeys((*failing, *run)) if name not in mine
+    ]:  # what requires them need not be among the known ones
         everything = [d for site in python.site_packages for d in all_requirements(site, where)]
         for name in left:
             users = [d for d in everything if not _does_without(d, name, where)]
@@ -72,15 +81,20 @@ def _does_without(its: Distribution, wanted: str, where: Sysroot) -> bool:
     """Whether a package goes on without another one's library: each import stands in a ``try`` with a handler, as MediaPipe's of sounddevice."""
     if wanted not in map(required_name, (*its.requires, *its.pins)):
         return False
+    folder = where.join(its.location, module_of(its.name))
+    return _goes_on_without(wanted, [t for t in PackageContents(where).of((folder,)) if isinstance(t, str)])
+
+
+def _goes_on_without(wanted: str, texts: Iterable[str]) -> bool:
+    """Whether texts import a package, each time in a ``try`` with a handler of what it raises where its library does not load."""
     name = re.escape(module_of(wanted))
+    errors = next((row.raises for row in module_table().opened if re.fullmatch(row.distributions, wanted)), "OSError")
     asks = re.compile(rf"(?m)^[ \t]*(?:import|from)[ \t]+{name}\b")
     tried = re.compile(
-        rf"(?m)^([ \t]*)try:[ \t]*\n\1[ \t]+(?:import|from)[ \t]+{name}\b[^\n]*\n\1except(?:[ \t][^\n:]*\b(?:OSError|Exception)\b[^\n:]*)?:"
+        rf"(?m)^([ \t]*)try:[ \t]*\n\1[ \t]+(?:import|from)[ \t]+{name}\b[^\n]*\n\1except(?:[ \t][^\n:]*\b(?:{errors}|Exception)\b[^\n:]*)?:"
     )
-    folder = where.join(its.location, module_of(its.name))
-    texts = [t for t in PackageContents(where).of((folder,)) if isinstance(t, str) and module_of(wanted) in t]
-    asked = sum(len(asks.findall(text)) for text in texts)
-    return 0 < asked == sum(len(tried.findall(text)) for text in texts)
+    found = [(len(asks.findall(text)), len(tried.findall(text))) for text in texts]
+    return any(asked for asked, _tried in found) and all(asked == tried for asked, tried in found)
 
 
 def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
@@ -90,8 +104,11 @@ def starts_workers(request: ProbeRequest, where: Sysroot) -> str:
 
 
 def _is_named(distribution: str, installed: Sequence[Distribution], texts: dict[str, str]) -> bool:
-    names = with_users({distribution}, installed)
-    return any(is_spelt(names, text) for text in texts.values())
+    users = with_users({distribution}, installed) - {distribution}
+    return any(
+        is_spelt(users, text) or (is_spelt({distribution}, text) and not _goes_on_without(distribution, (text,)))
+        for text in texts.values()
+    )
 
 
 def with_users(names: set[str], installed: Sequence[Distribution]) -> set[str]:
