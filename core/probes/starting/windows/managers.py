@@ -16,7 +16,7 @@ from core.probes.starting.commands.script_metadata import own_requirements
 from core.probes.starting.machine import Ground, folders_upward
 from core.probes.starting.windows.batch_variables import value_of
 
-STARTS = late_pattern(r"(?i)(?:.*[\\/])?pythonw?(?:\.exe)?|.*\.pyw?")
+_NAMES_A_PROGRAM = late_pattern(r"(?i)(?:.*[\\/])?pythonw?(?:\.exe)?|.*\.pyw?")
 """The word behind the options that names a Python or a program."""
 OWN_ENVIRONMENT = ("--with", "--isolated", "--no-project", "--script", "--python", "-p")
 """Options of ``uv run`` with which the program has not the project's environment, or not it alone."""
@@ -38,7 +38,7 @@ def with_own_packages(words: list[str], state: State, ground: Ground) -> Started
 def run_in_project(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> tuple[list[str], str]:
     """Return a manager's command with its environment's Python, and the project that uv installs first; ``at``: the command's file and line."""
     manager = manager_of(words)
-    number = next((n for n, w in enumerate(words) if n > 1 and STARTS.fullmatch(w)), len(words))
+    number = next((n for n, w in enumerate(words) if n > 1 and _NAMES_A_PROGRAM.fullmatch(w)), len(words))
     options, command = words[2:number], words[number:]
     if not command or any(o.partition("=")[0] in OWN_ENVIRONMENT for o in options):
         return [], ""
