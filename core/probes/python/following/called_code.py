@@ -416,7 +416,7 @@ class CalledCode:
         """Whether the text of a class or of its bases gives its objects an attribute of this name, or may give them any."""
         line = self.bases_in_order(its)
         return line is None or any(
-            name in _names_of_objects(one.node)
+            (name in one.scope.text and name in _names_of_objects(one.node))
             or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
             for one in line
         )
@@ -556,7 +556,7 @@ def _names_of_objects(node: ast.AST) -> set[str]:
     """Return the names that a class gives its objects: those that its body binds, and those that its methods set."""
     body = node.body if isinstance(node, ast.ClassDef) else [n for n in [node] if isinstance(n, ast.stmt)]
     return stored_names(body) | {
-        n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        n.attr for n in walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
     }
 
 
