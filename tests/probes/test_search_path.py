@@ -15,7 +15,14 @@ import pytest
 from core.model.facts import SearchEntry
 from core.probes.python.faults import environment_faults, ignored_lines
 from core.probes.python.search import pth_text
-from core.probes.python.search.search_path import PythonSearch, python_search_path, read_interpreter
+from core.probes.python.search.search_path import (
+    SYS_PATH,
+    Interpreter,
+    PythonSearch,
+    later_entries,
+    python_search_path,
+    read_interpreter,
+)
 from core.probes.sysroot import Sysroot
 from tests.probes.request import write
 
@@ -396,3 +403,13 @@ def test_the_projects_own_packages_of_pdm_come_before_the_environments(there: st
     assert python is not None
     read = python_search_path(python, env, str(work), HERE)
     assert [e.path for e in read.entries if Path(e.path).is_dir()] == [p or str(work) for p in real]
+
+
+def test_what_a_program_adds_on_windows(tmp_path: Path):
+    """Windows knows variables in whichever letters, and what stands for sys.path is none of them."""
+    python = Interpreter(r"C:\env", r"C:\Python311", (3, 11))
+    env = {SYS_PATH: later_entries([(0, r"C:\old", r"C:\project\pytest.ini", 2)]), "Path": ""}
+    path = python_search_path(python, env, "", Sysroot(system="windows", root=str(tmp_path)))
+    assert [(e.path, e.source, e.line) for e in path.entries if e.origin == "pth"] == [
+        (r"C:\old", r"C:\project\pytest.ini", 2)
+    ]

@@ -255,7 +255,7 @@ def python_search_path(
 ) -> PythonSearch:
     """Return sys.path for a script in ``folder`` ("" for none). Relative entries count from ``working``, by default ``folder``."""
     if where.system == "windows":
-        env = {n.upper(): v for n, v in env.items()}
+        env = {n if n == SYS_PATH else n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):
             return msgspec.structs.replace(search_of_pth(python, pth, where, env), any_protobuf=takes_all(env))
     path = _Path(where, python.version, env)
