@@ -28,6 +28,8 @@ TORCH, PIP, NINJA = ("torch", "2.8.0"), ("pip", "25.2"), ("ninja", "1.13.0")
 SERVERS, SCIKERAS = ("opencv-python-headless", "4.11.0.86"), ("scikeras", "0.13.0")
 SEARCHES = "m = KerasClassifier(make, epochs=1)\nprint(cross_val_score(m, x, y))\n"
 UPLOADS = "app = FastAPI()\n\n@app.post('/detect')\nasync def detect(image: UploadFile = File(...)):\n    return 1\n"
+SHOWS = "import cv2\nfrom PyQt5.QtWidgets import QApplication\napp = QApplication([])\n"
+QT_OF_OPENCV = f"{SITE}/cv2/config-3.py"
 FASTAPI = ("fastapi", "0.115.12")
 AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
 
@@ -175,6 +177,12 @@ AUDIO, TEXT = ("torchaudio", "2.8.0"), ("transformers", "4.51.3")
         ("results[0].plot()\n", [("pandas", "2.2.3")], [], []),
         ("ImageDataGenerator(rotation_range=20, rescale=1)\n", [("keras", "3.9.0")], [], ["scipy"]),
         ("ImageDataGenerator(rescale=1 / 255)\n", [("keras", "3.9.0")], [], []),
+        (SHOWS, [OPENCV], [QT_OF_OPENCV], ["opencv-python-headless"]),
+        (SHOWS, [SERVERS], [QT_OF_OPENCV], []),
+        (SHOWS, [OPENCV], [], []),
+        (SHOWS.replace("PyQt5", "PyQt6"), [OPENCV], [QT_OF_OPENCV], []),
+        (SHOWS.replace("import cv2", "import cv2, os\nos.environ.pop('QT_QPA_PLATFORM_PLUGIN_PATH')"), [OPENCV], [QT_OF_OPENCV], []),
+        (SHOWS.replace("QApplication(", "QLabel("), [OPENCV], [QT_OF_OPENCV], []),
         (UPLOADS, [FASTAPI], [], ["python-multipart"]),
         (UPLOADS, [FASTAPI, ("multipart", "1.2.1")], [], ["python-multipart"]),
         (UPLOADS, [FASTAPI, ("python-multipart", "0.0.20")], [], []),
@@ -199,7 +207,11 @@ def test_what_a_call_needs(
         write(tmp_path, f"{info}/METADATA", f"Name: {name}\nVersion: {version}\n")
         write(tmp_path, f"{info}/RECORD", "")
     for file in files:
-        write(tmp_path, file, "#!/bin/sh\n").chmod(0o755)
+        write(
+            tmp_path,
+            file,
+            "os.environ['QT_QPA_PLATFORM_PLUGIN_PATH'] = ''\n" if file == QT_OF_OPENCV else "#!/bin/sh\n",
+        ).chmod(0o755)
     its = python(
         prefix="/env",
         site_packages=(SITE,),

@@ -194,6 +194,8 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 if empty
                 else _("{call} uses a part of {reader} in {prefix} that is off without the variable {name}, which is not set.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
                 if (row := _call_of(one)) and row.setting
+                else _("{call} needs {name} in {prefix}, and {reader} is there in its place.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
+                if _takes_its_place(one)
                 else _("{call} uses a part of {reader} in {prefix} that needs {name}, which is not installed.", call=one.called, reader=one.reader, prefix=home.python.prefix, name=one.name)
                 if one.reader
                 else _("{call} starts {name} with its own Python, and {name} is not installed in {prefix}.", call=one.called, prefix=home.python.prefix, name=one.name),
@@ -210,6 +212,11 @@ def what_calls_lack(seen: Snapshot) -> Iterator[Finding]:
                 if one.package
                 else _installed_for_call(home, one),
             )  # fmt: skip
+
+
+def _takes_its_place(one: UnfitTool) -> bool:
+    """Whether what a call needs has the module of the package that is called."""
+    return bool(one.reader) and module_of(one.reader.partition(" ")[0]) == module_of(one.name)
 
 
 def _call_of(one: UnfitTool) -> Call | None:
@@ -241,7 +248,7 @@ def _program_advice(seen: Snapshot, one: UnfitTool) -> list[str]:
 def _installed_for_call(home: EnvironmentView, one: UnfitTool) -> Fix:
     """Return how the package that a call needs comes into the environment; one that has the module of the called one takes its place."""
     reader = one.reader.partition(" ")[0]
-    if reader and module_of(reader) == module_of(one.name):
+    if _takes_its_place(one):
         return install_instead(home.seen, home.python, reader, one.name)
     call = _call_of(one)
     if call and call.setting:
