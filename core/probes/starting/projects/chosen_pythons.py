@@ -148,8 +148,9 @@ def chosen_in_thonny(files: Iterable[str], ground: Ground) -> Iterator[Chosen]:
         of = told.get("run", "backend_name", fallback="LocalCPython").strip("\"'")
         python = told.get(of, "executable", fallback="") or told.get(of, "path", fallback="")
         if python.strip("\"'"):
-            shown = told.get("file", "open_files", fallback="") + told.get("file", "current_file", fallback="")
-            opens = ground.is_in_project and f"{ground.folder}/" in shown.replace("\\\\", "\\").replace("\\", "/")
+            shown = (told.get("file", key, fallback="").replace("\\\\", "\\") for key in ("open_files", "current_file"))
+            own = ground.where.join(ground.folder, "")
+            opens = ground.is_in_project and any(own in each for each in shown)
             yield Chosen(path, python.strip("\"'"), _line(text, python), sure=opens)
         return
 
