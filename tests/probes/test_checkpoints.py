@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import collections
+import json
 import pathlib
 import pickle
 import zipfile
@@ -14,7 +15,7 @@ import pytest
 from core.model.facts import Distribution
 from core.model.paths import System
 from core.probes.python import locations
-from core.probes.python.programs.checkpoints import newer_models, refused_checkpoints
+from core.probes.python.programs.checkpoints import models_of_keras_2, newer_models, refused_checkpoints
 from core.probes.sysroot import Sysroot, sysroot_of
 from tests.machines import python
 from tests.probes.request import request, write
@@ -136,3 +137,49 @@ def test_a_model_of_a_newer_form_is_told_where_a_program_opens_it(
     its = python(prefix="/env", distributions=(Distribution(name=reader, version=release, location="/env/site"),))
     found = [*newer_models(its, request(tmp_path, {"HOME": "/home/ada"}, pythons=(its,)), Sysroot(system="linux", root=str(tmp_path)))]  # fmt: skip
     assert [(one.name, one.detail, one.called) for one in found] == [(str(form), newest, "/home/ada/work/main.py:2")] * bool(newest)  # fmt: skip
+
+
+LOADS_H5 = "from tensorflow.keras.models import load_model\n\nmodel = load_model('net.h5', compile=False)\n"
+
+
+def hdf5(layer: str, **config: object) -> bytes:
+    """Return the part of a model's file that has its configuration."""
+    layers = [
+        {"class_name": "InputLayer", "config": {}},
+        {"class_name": "Bidirectional", "config": {"layer": {"class_name": layer, "config": config}}},
+    ]
+    told = json.dumps({"class_name": "Sequential", "config": {"name": "net", "layers": layers}})
+    return b"\x89HDF\r\n\x1a\n\0\0" + told.encode() + b"\0\0keras_version\0"
+
+
+@pytest.mark.parametrize(
+    ("data", "release", "program", "env", "told"),
+    [
+        (hdf5("DepthwiseConv2D", groups=1), "3.8.0", LOADS_H5, {}, ("DepthwiseConv2D", "groups")),
+        (hdf5("LSTM", units=2, time_major=False), "3.8.0", LOADS_H5, {}, ("LSTM", "time_major")),
+        (hdf5("LSTM", units=2), "3.8.0", LOADS_H5, {}, None),
+        (hdf5("Conv2D", groups=1), "3.8.0", LOADS_H5, {}, None),
+        (hdf5("DepthwiseConv2D", groups=1), "2.15.0", LOADS_H5, {}, None),
+        (hdf5("DepthwiseConv2D", groups=1), "3.8.0", LOADS_H5, {"TF_USE_LEGACY_KERAS": "1"}, None),
+        (hdf5("DepthwiseConv2D", groups=1), "3.8.0", LOADS_H5.replace("compile=False", "custom_objects=mine"), {}, None),
+        (hdf5("DepthwiseConv2D", groups=1), "3.8.0", LOADS_H5.replace("tensorflow.keras", "tf_keras"), {}, None),
+        (hdf5("DepthwiseConv2D", groups=1)[:90], "3.8.0", LOADS_H5, {}, None),
+        (b"PK", "3.8.0", LOADS_H5, {}, None),
+    ],
+)  # fmt: skip
+def test_a_model_of_keras_2_is_told_where_keras_3_loads_it(
+    data: bytes,
+    release: str,
+    program: str,
+    env: dict[str, str],
+    told: tuple[str, str] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(locations, "working_folder", lambda _where: "/home/ada/work")
+    write(tmp_path, "/home/ada/work/main.py", program)
+    (tmp_path / "home/ada/work/net.h5").write_bytes(data)
+    its = python(prefix="/env", distributions=(Distribution(name="keras", version=release, location="/env/site"),))
+    asked = request(tmp_path, env, pythons=(its,))
+    found = [*models_of_keras_2(its, asked, sysroot_of(asked.host))]
+    assert [(one.name, one.detail) for one in found] == ([told] if told else [])

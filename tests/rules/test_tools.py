@@ -239,6 +239,7 @@ def test_a_whole_model_that_torch_refuses() -> None:
         ("paths", "net.pt", "pathlib.PosixPath", "torch 2.6.0", ("pathlib.PosixPath", "pathlib.PosixPath = pathlib.WindowsPath")),
         ("paths", "net.pt", "pathlib.WindowsPath", "torch 2.6.0", ("pathlib.WindowsPath = pathlib.PosixPath",)),
         ("newer", "11", "10", "onnxruntime 1.20.1", ("up to IR version 10", "has 11", "newer onnxruntime", "model.ir_version = 10")),
+        ("keras-2", "DepthwiseConv2D", "groups", "keras 3.8.0", ("DepthwiseConv2D does not take groups=", "TF_USE_LEGACY_KERAS=1", "install tf-keras")),
     ],
 )  # fmt: skip
 def test_a_model_that_a_program_opens_in_vain(

@@ -40,9 +40,10 @@ class UnfitTool(Frozen, frozen=True, kw_only=True):
     is what stands there."""
     opened: bool = False
     """It is a library that the program itself opens by ctypes."""
-    model: Literal["", "cut", "empty", "page", "pointer", "objects", "paths", "newer"] = ""
+    model: Literal["", "cut", "empty", "page", "pointer", "objects", "paths", "newer", "keras-2"] = ""
     """It is a file of a model, of the person's and of no package. page: a web page or an answer in words. pointer: of Git LFS, without the file
     itself. objects: whole, but ``called`` loads it in a way that refuses its objects; ``detail`` is the class of one. paths: the same with a path of another system. newer: of a
-    form that the reader does not know; ``detail`` is the newest that it knows."""
+    form that the reader does not know; ``detail`` is the newest that it knows. keras-2: with the layer ``name``, whose setting ``detail`` Keras 3
+    does not take."""
     source: str = ""
     """The evidence that the reader uses it."""

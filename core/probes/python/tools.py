@@ -26,7 +26,7 @@ from core.probes.python.installed.gone_files import every_distribution
 from core.probes.python.installed.model_files import unfit_models
 from core.probes.python.installed.numba_parts import missing_libdevice
 from core.probes.python.locations import start_folder
-from core.probes.python.programs.checkpoints import newer_models, refused_checkpoints
+from core.probes.python.programs.checkpoints import models_of_keras_2, newer_models, refused_checkpoints
 from core.probes.python.programs.opened_by_programs import absent_libraries
 from core.probes.python.programs.program_calls import lacking_for_calls
 from core.probes.python.programs.program_folder import texts_of_programs
@@ -58,6 +58,7 @@ def _every(request: ProbeRequest) -> Iterator[UnfitTool]:
         yield from lacking_for_calls(python, request, where)
         yield from refused_checkpoints(python, request, where)
         yield from newer_models(python, request, where)
+        yield from models_of_keras_2(python, request, where)
         yield from absent_libraries(python, request, where)
         yield from missing_libdevice(python, request, where)
         for tool in map(_of_windows, tool_table().tools) if where.system == "windows" else tool_table().tools:

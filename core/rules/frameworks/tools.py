@@ -19,7 +19,7 @@ from core.model.remedies import PointTo, PutPackageBack
 from core.model.steps import Severity
 from core.rules.advice import how_to_set, python_of_environment
 from core.rules.consumer_loads import describe_copy
-from core.rules.frameworks.advice import install_instead, install_package, reinstall_package
+from core.rules.frameworks.advice import framework_pip_command, install_instead, install_package, reinstall_package
 from core.rules.frameworks.environment_view import EnvironmentView, environment_views
 from core.rules.snapshot_queries import effective_variable
 from core.rules.system_packages import program_commands
@@ -93,6 +93,21 @@ def _refused(home: EnvironmentView, one: UnfitTool) -> Finding:
             _("Or save it again with an older version: model = onnx.load(path); model.ir_version = {newest}; onnx.save(model, path).", newest=one.detail),
             restart="program",
         )  # fmt: skip
+    elif one.model == "keras-2":
+        title = _(
+            "{call} opens {path} with {reader} in {prefix}, whose {layer} does not take {setting}.",
+            layer=one.name,
+            setting=f"{one.detail}=",
+            **words,
+        )
+        why = _("Keras 2 wrote the model. Keras 3 does not make some of its layers.")
+        seen = observation(one.path, f"{one.name}: {one.detail}", _("configuration in the file"))
+        fix = manual_fix(
+            _("Load it with Keras 2"),
+            _("Install tf-keras, and set {setting} before the program starts.", setting="TF_USE_LEGACY_KERAS=1"),
+            framework_pip_command(home.seen, home.python, "install", "tf-keras"),
+            restart="program",
+        )
     else:
         why = _(
             "The file holds whole objects ({name}), and not tensors alone. PyTorch loads such files only if it is told to, since 2.6.",

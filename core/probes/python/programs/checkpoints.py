@@ -1,4 +1,4 @@
-"""Files of models that a program loads in vain: checkpoints with more than tensors, and models of a newer form. They are read, never unpickled.
+"""Files of models that a program loads in vain: checkpoints with more than tensors, and models of a newer form or of Keras 2. They are read, never unpickled.
 
 Sources: PyTorch's documentation, "Serialization semantics": torch.save() writes a zip file, whose data.pkl names the classes of its objects;
 torch/_weights_only_unpickler.py; ONNX Runtime's core/graph/model.cc: "Unsupported model IR version".
@@ -7,17 +7,18 @@ torch/_weights_only_unpickler.py; ONNX Runtime's core/graph/model.cc: "Unsupport
 from __future__ import annotations
 
 import ast
+import json
 import re
 import struct
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from core.common.late_pattern import late_pattern
 from core.common.syntax_tree import argument, chain_of, constant, last_name, nodes_of, statements_of
 from core.common.versions import is_older
-from core.model.facts import PythonEnvironment, path_text
+from core.model.facts import Distribution, PythonEnvironment, path_text
 from core.model.facts.framework_tools import UnfitTool
 from core.probes.probe import ProbeRequest
 from core.probes.python.installed.model_files import START_OF_ONNX, head_of_onnx
@@ -31,8 +32,14 @@ SINCE = "2.6"
 ALLOWS = "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD"
 NEWEST_FORM = (("1.15", 8), ("1.18", 9), ("1.23", 10), ("1.24", 11))
 """ONNX Runtime before this release -> the newest form of a model that it opens, as its releases 1.14.1 to 1.23.2 say themselves."""
+LEGACY = "TF_USE_LEGACY_KERAS"
+REFUSED_BY_KERAS_3 = (
+    (r"(?:Separable|Depthwise)Conv[12]D|Conv[123]DTranspose", "groups"),
+    (r"LSTM|GRU|SimpleRNN", "time_major"),
+)
+"""Layers -> a setting that Keras 2 writes for each of them, and that Keras 3 does not take."""
 _PICKLES = r"(?:(?:pickle|cPickle|joblib|dill|cloudpickle)\.load|(?:pd|pandas)\.read_pickle)\("
-_LOADS = rf"\b(?:torch\.load\(|InferenceSession\(|{_PICKLES})"
+_LOADS = rf"\b(?:torch\.load\(|InferenceSession\(|load_model\(|{_PICKLES})"
 _PATCHES = late_pattern(r"\btorch\.load[ \t]*=(?!=)|\bpatch(?:\.object)?\([^\n]{0,40}\bload\b|setattr\(torch,")
 """Another function in the place of torch.load(), often one that asks for whole objects again."""
 
@@ -122,18 +129,76 @@ def newer_models(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
         for file, node in _files_given(its.path, its.text, where, _opens_a_session):
             form = head_of_onnx(where.read(file, START_OF_ONNX) or b"").form if file.endswith(".onnx") else 0
             if reader and form > newest and _runs(its.text, node.lineno):
-                yield UnfitTool(
-                    prefix=python.prefix,
-                    reader=f"{reader.name} {reader.version}",
-                    name=str(form),
-                    path=path_text(file),
-                    state="damaged",
-                    runs=False,
-                    detail=str(newest),
-                    called=path_text(f"{its.path}:{node.lineno}"),
-                    model="newer",
-                )
+                yield _unfit_model(python, reader, its.path, node.lineno, file, str(form), str(newest), "newer")
                 return
+
+
+def models_of_keras_2(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
+    """Yield the first model of Keras 2 with a layer whose settings Keras 3 refuses, which a program of the folder loads with Keras 3."""
+    reader = next((d for d in python.distributions if d.name == "keras" and is_older(d.version, "3") is False), None)
+    for its in own_programs(request, where) if reader and request.env.get(LEGACY) not in ("1", "true", "True") else ():
+        if "custom_object" in its.text or LEGACY in its.text or "tf_keras" in its.text:
+            continue
+        for file, node in _files_given(its.path, its.text, where, _loads_for_keras):
+            layer, setting = refused_by_keras_3(
+                (where.read(file, MOST_PICKLE) or b"") if file.endswith((".h5", ".hdf5")) else b""
+            )
+            if reader and layer and layer not in its.text and _runs(its.text, node.lineno):
+                yield _unfit_model(python, reader, its.path, node.lineno, file, layer, setting, "keras-2")
+                return
+
+
+def refused_by_keras_3(data: bytes) -> tuple[str, str]:
+    """Return class and setting of the first layer that Keras 3 does not make, of an HDF5 file that Keras 2 wrote; "" where there is none.
+
+    The file holds the model's configuration as JSON, in one piece. Source: keras/src/layers of 3.15.1, whose layers do not take these.
+    """
+    start = data.find(b'{"class_name": "') if data.startswith(b"\x89HDF") else -1
+    with suppress(ValueError):
+        whole, _end = json.JSONDecoder().raw_decode(data[start:].decode("latin-1") if start >= 0 else "")
+        for name, config in _layers_in(whole):
+            if setting := next(
+                (s for layers, s in REFUSED_BY_KERAS_3 if re.fullmatch(layers, name) and s in config), ""
+            ):
+                return name, setting
+    return "", ""
+
+
+def _layers_in(told: object) -> Iterator[tuple[str, Mapping[str, object]]]:
+    """Yield the layers of a configuration, those inside others, too."""
+    match told:
+        case {"class_name": str() as name, "config": dict() as config}:
+            yield name, config
+            yield from _layers_in(config)
+        case dict():
+            for inner in told.values():
+                yield from _layers_in(inner)
+        case list():
+            for inner in told:
+                yield from _layers_in(inner)
+
+
+def _unfit_model(  # noqa: PLR0917 - a file, its reader, and what both say
+    python: PythonEnvironment,
+    reader: Distribution,
+    program: str,
+    line: int,
+    file: str,
+    name: str,
+    detail: str,
+    model: Literal["newer", "keras-2"],
+) -> UnfitTool:
+    return UnfitTool(
+        prefix=python.prefix,
+        reader=f"{reader.name} {reader.version}",
+        name=name,
+        path=path_text(file),
+        state="damaged",
+        runs=False,
+        detail=detail,
+        called=path_text(f"{program}:{line}"),
+        model=model,
+    )
 
 
 def _files_given(
@@ -220,6 +285,10 @@ def _loads_for_torch(function: ast.expr) -> bool:
             return True
         case _:
             return False
+
+
+def _loads_for_keras(function: ast.expr) -> bool:
+    return last_name(function) == "load_model"
 
 
 def _opens_a_session(function: ast.expr) -> bool:
