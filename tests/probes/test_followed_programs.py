@@ -975,3 +975,26 @@ def test_names_that_python_does_not_have_on_windows(
     search = ModuleSearch(python, PythonSearch(entries), "x86_64", where)
     ends = [(e.wanted, e.name) for e in ends_of_programs(search, (), where)]
     assert ends == ([told] if told and system == "windows" else [])
+
+
+@pytest.mark.parametrize(
+    ("condition", "told"),
+    [
+        ("'seen' not in st.session_state", True),
+        ("st.button('again')", True),
+        ("hasattr(st, 'again') and st.button('again')", False),
+        ("st.__version__ < later()", False),
+        ("later()", False),
+    ],
+)
+def test_what_somebody_does_at_a_page_is_done_sooner_or_later(condition: str, told: bool, tmp_path: Path):
+    page = f"import streamlit as st\nfrom other import later\nif {condition}:\n    st.experimental_again()\n"
+    lay_out(
+        tmp_path,
+        {"main.py": page},
+        {
+            "streamlit/__init__.py": "session_state = {}\ndef button(name): pass\n__version__ = '1.40'\n",
+            "other.py": "import os\ndef later(): return os.environ['X']\n",
+        },
+    )
+    assert [(e.wanted, e.name) for e in ends_in(tmp_path)] == ([("streamlit", "experimental_again")] if told else [])

@@ -316,6 +316,9 @@ class Statements:
             top = frame.name.partition(".")[0]
             raise self.end("no parameter", frame, top, self._found.find(top), words[0], "ValueError")
         if its is None:
+            for one in node.body if frame.is_program and _asks_at_a_page(node.test, frame.modules) else ():
+                if isinstance(one, ast.Expr | ast.Assign):
+                    self._look_up(one, frame)
             frame.forget(stored_names([node]))
             return not may_return(node)
         before, frame.refused = frame.refused, releases or frame.refused
@@ -518,3 +521,15 @@ class Statements:
         if error is None:
             error = "ModuleNotFoundError" if kind == "absent" and not name else _ERRORS.get(kind, "ImportError")
         return Ended(ended, error)
+
+
+def _asks_at_a_page(test: ast.expr, modules: Mapping[str, str]) -> bool:
+    """Whether a condition asks Streamlit alone what somebody does at the page, or did: sooner or later it holds."""
+    chains = [names for _line, names in attribute_chains(test)]
+    return (
+        bool(chains)
+        and all(
+            modules.get(first) == "streamlit" and not any("version" in name for name in rest) for first, *rest in chains
+        )
+        and not any(isinstance(node, ast.Name) and node.id in ("hasattr", "getattr") for node in ast.walk(test))
+    )
