@@ -11,6 +11,20 @@ from core.knowledge.cudnn_file_names import version_numbers
 from core.knowledge.library_names import LibraryName
 
 Version = tuple[int, ...]
+COMPLAINTS = (
+    "error",
+    "cannot",
+    "could not",
+    "couldn't",
+    "failed",
+    "unable",
+    "missing",
+    "not found",
+    "no such file",
+    "traceback",
+    'file "',
+)
+"""Words of a line that names a file since it fails, or comes from it."""
 
 _NAMED = re.compile(
     r"\b(tensorflow(?:[-_]gpu)?|tf|torch|pytorch|jaxlib|jax|ctranslate2|onnxruntime(?:[-_]gpu)?|onnx runtime|python|cuda|cudnn|paddlepaddle(?:-gpu)?|cupy)"
@@ -38,12 +52,23 @@ _NO_CUDA = re.compile(
     r"is_available\(\)\)?[\s:=>\-'\"]{0,8}(?:is |returns? |gives? |prints? )?false\b|cuda(?: is)? available\W{1,3}false\b|cuda device is not av"
 )
 """Ways in which people and programs say that PyTorch sees no GPU."""
+
+
+def _cards(numbers: str) -> str:
+    """Return a pattern of GeForce cards that people name by number alone."""
+    return rf"\b(?:rtx|geforce|gpus?:?|cards?|nvidia|(?<![\w.])[1-9]x)\s?{numbers}(?:s|\s?ti|\s?super)?\b|\b{numbers}\s?(?:ti|super|laptop)\b"
+
+
 _MODELS: tuple[tuple[str, int], ...] = (
     # compute capability x 10 of product lines (developer.nvidia.com/cuda-gpus)
-    (r"rtx\s?(?:pro\s)?50\s?(?:\d0|xx|series)|\b50[- ]series|50系|\bb[12]00\b|\bgb\d{2,3}\b|blackwell", 120),
-    (r"\bh[12]00\b|\bgh200\b|hopper", 90),
-    (r"rtx\s?40\d0|\bl40s?\b|\bl4\b|\bada\b", 89),
-    (r"rtx\s?30\d0|\ba(?:10|30|40|100)\b|rtx\s?a\d{4}|ampere", 86),
+    (
+        _cards("50[5-9]0")
+        + r"|rtx\s?(?:pro\s)?50\s?(?:\d0|xx|series)|\b50[- ]series|50系|\bb[12]00\b|\bgb\d{2,3}\b|blackwell",
+        120,
+    ),
+    (r"\bh(?:100|200|800|20)\b|\bgh200\b|hopper", 90),
+    (_cards("40[5-9]0") + r"|rtx\s?40\d0|\bl20\b|\bl40s?\b|\bl4\b|\bada\b", 89),
+    (_cards("30[5-9]0") + r"|rtx\s?30\d0|\ba(?:10|16|30|40|100|800)\b|rtx\s?a\d{4}|ampere", 86),
     (r"rtx\s?20\d0|gtx\s?16[56]0|\bt4\b|turing", 75),
     (r"\bv100\b|titan v\b|volta", 70),
     (
@@ -333,7 +358,26 @@ def _contradictions(
 
 def _given_up(text: str, _low: str, _v: dict[str, Version], _l: tuple[LibraryName, ...], _m: set[str]) -> set[str]:
     """Return whether Python does not find a name that later releases of its package no longer have."""
-    return {"given-up"} if names_given_up(text) else set()
+    return {"given-up-python" if row.last.startswith("python") else "given-up" for row in names_given_up(text)}
+
+
+_IS_ABSOLUTE = r"(?:[a-z]:[\\/]|/)[^\s:;,\"'`<>|*?]{0,240}[\\/]"
+
+
+def _missing_is_there(
+    _text: str, low: str, _v: dict[str, Version], libraries: tuple[LibraryName, ...], so_far: set[str]
+) -> set[str]:
+    """Return whether a line that does not complain names the whole path of a library that another line calls missing."""
+    lines = low.split("\n")
+    complaints = [line for line in lines if any(word in line for word in COMPLAINTS)]
+    names = {x.name for x in libraries if f"missing:{x.family}" in so_far and any(x.name in c for c in complaints)}
+    there = any(
+        re.search(_IS_ABSOLUTE + re.escape(name) + r"(?![\w.])", line)
+        for name in names
+        for line in lines
+        if name in line and line not in complaints
+    )
+    return {"missing-is-there"} if there else set()
 
 
 FIRST_LOADED_PARTS = frozenset({"ops_infer", "graph", "ops"})
@@ -373,5 +417,6 @@ _LOOKS: tuple[Comparison, ...] = (
     _pythons,
     _contradictions,
     _given_up,
+    _missing_is_there,
     _parts,
 )

@@ -17,7 +17,7 @@ from core.report.help_pages import cure_text
 
 OF_A_PACKAGE = frozenset({"package_for_another_python", "extension_abi_mismatch", "requirement_broken"})
 """Causes whose message can name the package that the cure is about."""
-OF_NAMES_GIVEN_UP = frozenset({"requirement_broken", "program_error"})
+OF_NAMES_GIVEN_UP = frozenset({"requirement_broken", "program_error", "package_for_another_python"})
 """Causes whose message can name what a later release of a package no longer has."""
 _PLACEHOLDER = re.compile(r"\b(?:NAME|PACKAGE|PAKET)\b")
 OTHER_PROGRAM = "other-program"
@@ -53,6 +53,7 @@ _NAMED = {
 _PACKAGE = late_pattern(
     r"no matching distribution found for ([\w-]{2,40})|satisfies the requirement ([\w-]{2,40})|\b([\w]{2,40})-\d[^\s/\\]{0,80}\.whl is not a supported wheel"
     r"|site-packages[/\\](\w{2,40})[/\\][^\n]{1,120}undefined symbol|\b(flash_attn)_2_cuda\b"
+    r"|\b([\w-]{2,40})==[\w.+]{1,30} has no wheels|distribution `([\w-]{2,40})==[^`\n]{1,120}` can't be installed"
     r"|cannot import name '\w{1,80}' from (?:partially initialized module )?'([\w.]{2,80})'|module '([\w.]{2,80})' has no attribute",
     re.IGNORECASE,
 )

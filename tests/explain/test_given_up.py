@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from core.explain import explain
 from core.explain.given_up import names_given_up, step_of
 
 ASKED = {
@@ -39,3 +40,9 @@ def test_the_step_says_what_stands_for_the_name_and_which_release_still_has_it()
     (row,) = names_given_up("cannot import name 'Mapping' from 'collections'")
     assert "collections.Mapping was removed in Python 3.10." in step_of(row)
     assert "pip install" not in step_of(row)
+
+
+def test_what_python_itself_gave_up_is_a_package_for_another_python() -> None:
+    told = explain("AttributeError: module 'pkgutil' has no attribute 'ImpImporter'. Did you mean: 'zipimporter'?")
+    assert told.causes[0].cause == "package_for_another_python"
+    assert (told.causes[0].steps or "").startswith("pkgutil.ImpImporter was removed in Python 3.12.")

@@ -11,6 +11,7 @@ import resources
 from core.common import i18n
 from core.explain import answer_question, explain
 from core.explain.model import RankedCause
+from core.explain.reading import read_text
 from core.explain.steps import with_steps
 from core.knowledge.causes import CauseRow, cause_rows
 from core.knowledge.messages import known_clues
@@ -105,10 +106,10 @@ def test_what_the_text_says_chooses_the_first_step(text: str, first: str, absent
 def test_the_package_stands_in_the_steps_of_every_language(language: str) -> None:
     i18n.use_language(language)
     try:
-        steps = explain("ERROR: No matching distribution found for torchao==0.6").causes[0].steps
+        steps = explain("Because torchcodec==0.10.0 has no wheels with a matching platform tag").causes[0].steps
     finally:
         i18n.use_language("en")
-    assert "--force-reinstall torchao" in steps
+    assert "torchcodec" in steps
 
 
 def test_a_page_keeps_all_its_steps_where_none_is_for_the_text() -> None:
@@ -217,3 +218,66 @@ def test_a_compiler_is_named_as_the_system_does() -> None:
     assert "export CC=" in told["linux"]
     assert "export CC=" not in told["windows"]
     assert "-ccbin" in told["windows"]
+
+
+CHOSEN = {
+    # text: (cause, how the first step of its message begins)
+    "ptxas error   : Feature '.bf16' requires .target sm_80 or higher\nPyTorch on a Tesla T4": ("gpu_arch_too_old", "This GPU does not compute in bfloat16"),
+    "RuntimeError: Found Tesla P100-PCIE-16GB which is too old to be supported by the triton GPU compiler": ("gpu_arch_too_old", "Triton has no code for this GPU"),
+    "RuntimeError: Attempting to deserialize object on a CUDA device but torch.cuda.is_available() is False. If you are running on a CPU-only machine, please use torch.load": ("framework_cpu_only_build", "The file was saved on a GPU."),
+    "OCI runtime create failed: could not apply required modification to OCI specification: error modifying OCI spec: requirements not met:\ncuda>=13.3||brand=tesla&&driver>=535": ("driver_too_old", "Update the driver"),
+    "all ranks: init complete, then nothing\nNCCL_P2P_DISABLE=1 torchrun --nproc_per_node=2 smoke.py succeeds": ("nccl_failed", "1. Direct access between cards fails"),
+    "NVRM: The NVIDIA GPU 0000:01:00.0 (PCI ID: 10de:139a)\nNVRM: installed in this system is not supported by open\nNVRM: nvidia.ko because it does not include the required GPU": ("legacy_driver_required", "The open kernel module has no code"),
+    "ValueError: Free memory on device (3.2/23.64 GiB) on startup is less than desired GPU memory utilization (0.9, 21.28 GiB).": ("gpu_memory_exhausted", "The message names the free and the whole memory"),
+    "RuntimeError: operator torchvision::nms does not exist": ("requirement_broken", "Let the installer choose the pair"),
+    "ValueError: Due to a serious vulnerability issue in `torch.load`, even with `weights_only=True`, we now require users to upgrade torch to at least v2.6": ("requirement_broken", "PyTorch 2.6 or later"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", CHOSEN)
+def test_the_step_for_the_message_comes_first(text: str) -> None:
+    cause, begin = CHOSEN[text]
+    first = explain(text).causes[0]
+    assert first.cause == cause
+    assert (first.steps or "").startswith(begin)
+
+
+def test_what_an_installer_finds_no_build_of_is_named() -> None:
+    text = "Because torchcodec==0.10.0 has no wheels with a matching platform tag (e.g., `manylinux_2_39_aarch64`), your requirements are unsatisfiable."
+    first = explain(text).causes[0]
+    assert first.cause == "package_for_another_python"
+    assert "take a release of torchcodec that has a build for yours" in (first.steps or "")
+
+
+BESIDE_THE_COMPLAINT = {
+    # where the file lies -> whether its folder is not searched
+    "libcudart.so.11.0: cannot open shared object file: No such file or directory\n/home/ada/ml/lib/libcudart.so.11.0 is there": True,
+    "libcudart.so.11.0: cannot open shared object file: No such file or directory\nls /opt/cuda/lib64/libcudart.so.12.0": False,
+    "OSError: /opt/cuda/lib64/libcudart.so.11.0: cannot open shared object file: No such file or directory": False,
+}
+
+
+@pytest.mark.parametrize("text", BESIDE_THE_COMPLAINT)
+def test_a_missing_file_whose_path_the_text_names_is_not_searched(text: str) -> None:
+    assert ("missing-is-there" in read_text(text).marks) == BESIDE_THE_COMPLAINT[text]
+    assert explain(text).causes[0].cause == "cuda_not_on_search_path" or not BESIDE_THE_COMPLAINT[text]
+
+
+def test_zero_bytes_of_free_memory_are_no_damaged_file() -> None:
+    free = "CUDA out of memory. GPU 0 has a total capacity of 11.99 GiB of which 0 bytes is free."
+    assert {s.id for s in read_text(free).symptoms} & {"truncated"} == set()
+    assert "truncated" in {s.id for s in read_text("cudnn64_9.dll has 0 bytes, the download stopped").symptoms}
+
+
+CARDS = {
+    "GPU 3090": {"gpu:recent"},
+    "2x 4090, driver 550": {"gpu:recent"},
+    "my 5060 Ti": {"gpu:recent", "gpu:newest"},
+    "A800 80G": {"gpu:recent"},
+    "http://localhost:5060, port 3090, at 0x4090": set(),
+}
+
+
+@pytest.mark.parametrize("text", CARDS)
+def test_cards_are_known_by_their_number_alone(text: str) -> None:
+    assert {m for m in read_text(text).marks if m.startswith("gpu:")} == CARDS[text]

@@ -327,7 +327,7 @@ COMPLAINTS: dict[str, Complaint] = {
     "no code from this file system": _family("noexec-map"),
     "a module of that name": _family("module-partial"),
     "no Python": _family("venv-broken"),
-    "modules for another Python": _family("wrong-python-tag"),
+    "modules for another Python": _family("wrong-python-tag no-build-here"),
     "the rest of an installation": _family("invalid-distribution"),
     "the toolkit's variable": _family("cuda-home-bad"),
     "NVRTC": _family("nvrtc-builtins nvrtc-words caffe2-nvrtc", same_compiler),
