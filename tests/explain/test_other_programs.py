@@ -30,6 +30,8 @@ LEADS = {
     "dxcore.c:211] Core Nvidia component libcuda.so.1.1 not found in /usr/lib/wsl/drivers/u0.inf": "no_nvidia_gpu",
     "load_backend: CPU does not have minimum vector extensions, GPU inference disabled": "cpu_instruction_set_missing",
     "warning: llama.cpp was compiled without support for GPU offload. Setting the split mode has no effect.": "framework_cpu_only_build",
+    "./app: error while loading shared libraries: libcublas.so.12: cannot open shared object file\n"
+    "libcublas.so.12 is located in /usr/local/cuda-12.4/lib64": "cuda_not_on_search_path",
 }
 
 AMONG_THREE = {
@@ -38,8 +40,6 @@ AMONG_THREE = {
     'Unable to dynamically load the "curand" shared library - searched for library names: ["curand", "curand64"]': "cuda_runtime_missing",
     "java.lang.UnsatisfiedLinkError: no jnicudart in java.library.path": "cuda_runtime_missing",
     "System.TypeInitializationException: The type initializer for 'LLama.Native.NativeApi' threw an exception. LLamaSharp.Backend.Cuda12": "cuda_runtime_missing",
-    "./app: error while loading shared libraries: libcublas.so.12: cannot open shared object file\n"
-    "libcublas.so.12 is located in /usr/local/cuda-12.4/lib64": "cuda_not_on_search_path",
     "CUDA error 805: MPS client failed to connect to the MPS control daemon or the MPS server": "driver_broken_by_env",
     "Skipped [JCublasBackend] backend (unavailable): java.lang.UnsatisfiedLinkError": "cuda_not_on_search_path",
 }

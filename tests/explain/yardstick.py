@@ -41,7 +41,7 @@ BEFORE = {
     "twenty-ninth": "7c1e8b84", "thirtieth": "2b24cdf5", "thirty-first": "d17bd334", "thirty-second": "d17bd334",
     "thirty-third": "00eb0237", "thirty-fourth": "00eb0237", "thirty-fifth": "f4540b41", "thirty-sixth": "f4540b41",
     "thirty-seventh": "ed8c2919", "thirty-eighth": "ed8c2919", "thirty-ninth": "07a55211", "fortieth": "07a55211", "forty-first": "81d6c9e0", "forty-second": "81d6c9e0",
-    "forty-third": "a94826a3", "forty-fourth": "a94826a3",
+    "forty-third": "a94826a3", "forty-fourth": "a94826a3", "forty-fifth": "7b671250", "forty-sixth": "7b671250",
 }  # fmt: skip
 """Set -> the commit whose tables had not seen it."""
 OLD_TABLES = ("messages", "clues", "kernel_log")
