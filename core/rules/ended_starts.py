@@ -271,12 +271,16 @@ def _file_refused(_home: EnvironmentView, _start: Start, one: StartedPython) -> 
 
 
 def _place_not_expanded(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:
-    """Return what is told of a path with a part that only a shell replaces."""
-    title = _("{source} opens {file}, and there is no such place.", source=one.source, file=one.name)
+    """Return what is told of a path with a part that only a shell replaces, or that Python does."""
+    escaped = not one.name.isprintable()
+    file, meant = (repr(one.name), one.program.replace("\\", "/")) if escaped else (one.name, one.program)
+    title = _("{source} opens {file}, and there is no such place.", source=one.source, file=file)
     why = _(
         'A shell replaces "~", "$NAME" and "%NAME%" in a path. open() and files of variables leave them as they stand.'
     )
-    return title, why, manual_fix(_("Write the whole path: {path}", path=one.program))
+    if escaped:
+        why = _("In quotation marks a backslash begins an escape: write / or \\\\ in a path.")
+    return title, why, manual_fix(_("Write the whole path: {path}", path=meant))
 
 
 def _no_source(_home: EnvironmentView, _start: Start, one: StartedPython) -> Told:

@@ -423,6 +423,8 @@ def test_a_start_that_does_not_come_to_its_python(fault, kind: StartKind, says: 
     [
         ("file refused", "backslash", "Invalid \\escape", "/w/a.py:3 reads /w/a.json, which json refuses.", "/ or \\\\ in a path"),
         ("file refused", "mark", "Unexpected UTF-8 BOM", "/w/a.py:3 reads /w/a.json, which json refuses.", "without a byte order mark"),
+        ("place not expanded", "", "w\ta.json", r"/w/a.py:3 opens 'w\ta.json'", "/w/a.json"),
+        ("place not expanded", "", "~/a.json", "/w/a.py:3 opens ~/a.json", "/w/a.json"),
         ("block", "", "VENV", "%VENV% has not its value there yet", "!VENV!"),
         ("no command", "", "&&", "&& is no command there", "a line of its own"),
     ],

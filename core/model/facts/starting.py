@@ -211,7 +211,7 @@ class StartedPython(Frozen, frozen=True, kw_only=True):
       (file and line) prints
     - file not in code page: ``source`` (file and line) opens ``program``, which is UTF-8, in the encoding ``command``, which cannot read it; or
       the other way round
-    - place not expanded: ``source`` opens ``name``, with a part that only a shell replaces; ``program``: what it would come to
+    - place not expanded: ``source`` opens ``name``, with a part that only a shell replaces, or an escape; ``program``: what it was meant to be
     - moved by OneDrive: ``source`` (file and line) opens ``name``, which lies at ``program`` since OneDrive backs the folder up
     - not of Windows: ``source`` (file and line) asks for the variable ``name``, which Windows does not set, when ``program`` starts
     - blank: cmd.exe ends the path ``program``, which has no quotation marks, at its first blank, in ``source``

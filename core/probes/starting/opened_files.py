@@ -1,5 +1,5 @@
 """Files that the programs of the working folder open in vain: in an encoding in which they cannot be read, past the folder to which OneDrive
-has moved them, or under a name that only a shell would replace.
+has moved them, under a name that only a shell would replace, or under one in which a backslash begins an escape.
 
 Sources: Python's documentation, "open" and "PYTHONUTF8"; PEP 540 and PEP 686 (UTF-8 mode); pandas' documentation, "read_csv".
 """
@@ -34,6 +34,8 @@ SETS_UTF_8 = late_pattern(r"PYTHONUTF8|utf8")
 UTF_8 = "utf-8"
 BY_VARIABLE = f"{UTF_8} (PYTHONUTF8)"
 OPENS = frozenset(("open", "load", "read_text", "read_bytes", "read_csv", "read_excel", "listdir", "InferenceSession"))
+ESCAPES = str.maketrans(dict(zip("\a\b\f\n\r\t\v", (rf"\{c}" for c in "abfnrtv"), strict=True)))
+"""What stands for a backslash and a letter in a string (Python's documentation, "String and Bytes literals")."""
 MOVED = ("desktop", "documents", "pictures")
 """Folders of a home that OneDrive's backup moves into its own (Microsoft, "Back up your folders with OneDrive")."""
 
@@ -125,11 +127,15 @@ def _variables(text: str, path: str, ground: Ground) -> dict[str, str]:
 
 
 def _meant(call: ast.Call, place: str, file: str, ground: Ground) -> str:
-    """Return the place that is there where a shell would replace ``~`` and variables in the one that a call names, which is not; else nothing."""
-    if last_name(call.func).startswith("read_") or ground.where.exists(file):
-        return ""  # pandas replaces the home itself
-    meant = re.sub(r"\A~(?=[/\\])", lambda _found: ground.person.home, place)
+    """Return the place that is there, where the one that a call names is not: with ``~`` and variables replaced as by a shell, and with the
+    backslashes of Windows that began an escape; else nothing.
+    """
+    if ground.where.exists(file):
+        return ""
     windows = ground.where.system == "windows"
+    meant = place.translate(ESCAPES) if windows else place
+    if not last_name(call.func).startswith("read_"):  # pandas replaces the home itself
+        meant = re.sub(r"\A~(?=[/\\])", lambda _found: ground.person.home, meant)
     form = r"%(\w+)%" if windows else r"\$\{?(\w+)\}?"
     meant = re.sub(
         form, lambda m: variable_in(ground.env, m[1], m[0]) if windows else ground.env.get(m[1], m[0]), meant

@@ -107,3 +107,24 @@ def test_a_path_with_a_variable_of_windows(tmp_path: Path) -> None:
     ground = replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(python(),))
     found = [(o.fault, o.name, o.program) for way in files_opened_in_vain(ground) for o in way.runs]
     assert found == [("place not expanded", r"%SystemDrive%\data\x.csv", r"C:\data\x.csv")]
+
+
+@pytest.mark.parametrize(
+    ("call", "told"),
+    [
+        (r"np.load('data\train.npy')", True),
+        (r"pd.read_csv('data\train.npy')", True),
+        (r"np.load(r'data\train.npy')", False),
+        (r"np.load('data\\train.npy')", False),
+        (r"np.load('data\images.npy')", False),
+        (r"np.load('data\test.npy')", False),
+    ],
+)
+def test_a_backslash_that_begins_an_escape(call: str, told: bool, tmp_path: Path) -> None:
+    write(tmp_path, "C:/project/main.py", f"import numpy as np\nimport pandas as pd\n\nrows = {call}\n")
+    write(tmp_path, "C:/project/data/train.npy", "1")
+    write(tmp_path, "C:/project/data/images.npy", "1")
+    its = request(tmp_path, system="windows")
+    ground = replace(ground_of(its, sysroot_of(its.host), r"C:\project"), pythons=(python(),))
+    found = [(o.fault, o.name, o.program) for way in files_opened_in_vain(ground) for o in way.runs]
+    assert found == [("place not expanded", "data\train.npy", r"C:\project\data\train.npy")] * told

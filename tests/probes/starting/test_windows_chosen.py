@@ -123,3 +123,23 @@ def test_an_environment_in_the_folder_may_be_activated_first(tmp_path: Path) -> 
     write(tmp_path, "C:/lab/project/run.bat", "python train.py\n")
     write(tmp_path, "C:/lab/project/.venv/pyvenv.cfg", "home = C:\\other\n")
     assert not any(one.sure for _kind, one in told(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("code", "settings_of_editor", "is_told"),
+    [
+        ("import torch\nfrom src.features import scale\n", "{}", True),
+        ("%cd ..\nimport torch\nfrom src.features import scale\n", "{}", False),
+        ("import sys\nsys.path.append('..')\nfrom src.features import scale\n", "{}", False),
+        ("import torch\nfrom src.features import scale\n", '{"jupyter.notebookFileRoot": "${workspaceFolder}"}', False),
+        ("import torch\nfrom here import scale\n", "{}", False),
+    ],
+)
+def test_a_notebook_in_a_folder_of_its_own(tmp_path: Path, code: str, settings_of_editor: str, is_told: bool) -> None:
+    write(tmp_path, KERNEL, json.dumps({"argv": ["C:/lab/ml/Scripts/python.exe", "-m", "ipykernel_launcher"]}))
+    write(tmp_path, "C:/lab/project/src/features.py", "def scale(rows):\n    return rows\n")
+    write(tmp_path, "C:/lab/project/notebooks/here.py", "scale = 1\n")
+    write(tmp_path, "C:/lab/project/notebooks/explore.ipynb", notebook("ml", code))
+    write(tmp_path, "C:/lab/project/.vscode/settings.json", settings_of_editor)
+    found = [(k, o.fault, o.lacks, o.source) for k, o in told(tmp_path) if k == "notebook"]
+    assert found == [("notebook", "not searched", ("src",), PROJECT)] * is_told

@@ -57,7 +57,7 @@ def named_notebook_ways(ground: Ground, terminal: State, named: tuple[str, ...])
             )
             yield replace(_way(path, terminal, ground), runs=(one,))
     frameworks = {row.module for row in module_table().modules}
-    for path in _near(ground):
+    for path in notebooks_near(ground):
         notebook = None if path in found else read_notebook(path, ground.where, MOST_BYTES)
         if notebook is None or not frameworks.intersection(packages_imported(statements_of(notebook.code))):
             continue
@@ -76,7 +76,8 @@ def named_notebook_ways(ground: Ground, terminal: State, named: tuple[str, ...])
                 yield replace(way, runs=tuple(runs))
 
 
-def _near(ground: Ground) -> list[str]:
+def notebooks_near(ground: Ground) -> list[str]:
+    """Return the first notebooks of the working folder, and of the folders in it."""
     if not ground.is_in_project:
         return []
     join, around = ground.where.join, ground.around

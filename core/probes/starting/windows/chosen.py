@@ -18,8 +18,8 @@ from core.knowledge.modules import module_table
 from core.model.facts import StartedPython, path_text
 from core.model.paths import is_inside
 from core.probes.programs.follow import find_named
-from core.probes.programs.kernels import NATIVE, has_kernel, is_notebook, read_notebook
-from core.probes.starting.commands.started_code import lacking_pythons
+from core.probes.programs.kernels import NATIVE, has_kernel, read_notebook
+from core.probes.starting.commands.started_code import lacking_pythons, unsearched
 from core.probes.starting.commands.unattended_starts import unattended_starts
 from core.probes.starting.machine import Ground
 from core.probes.starting.projects.chosen_pythons import (
@@ -33,6 +33,7 @@ from core.probes.starting.projects.chosen_pythons import (
     settings_in_vscode,
     told_by,
 )
+from core.probes.starting.projects.named_notebooks import MOST_BYTES, notebooks_near
 from core.probes.starting.ways import Reached, filled_by_editor
 from core.probes.starting.windows.blocks import Place
 from core.probes.starting.windows.command_lines import prefix_among, python_of_line
@@ -57,26 +58,36 @@ def chosen_ways(ground: Ground) -> Iterator[Reached]:
 
 
 def with_notebooks(way: Reached, python: str, ground: Ground) -> Reached:
-    """Return a kernel's way, with its Python if that is gone or lacks what a notebook of the working folder for this kernel imports."""
+    """Return a kernel's way, with its Python if that is gone or lacks what a notebook near the working folder for this kernel imports, or if
+    that is in a folder above the notebook's.
+    """
     name = ntpath.basename(ntpath.dirname(way.at))
     if not ntpath.isabs(python):
         return way
-    state = way.state.copy()
-    state.values["PWD"] = ground.folder
-    at_work = replace(way, state=state)
-    for each in [n for n in ground.around.names(ground.folder) if is_notebook(n)][:MOST_PROGRAMS]:
-        path = ntpath.join(ground.folder, each)
-        notebook = read_notebook(path, ground.where)
+    for path in notebooks_near(ground):
+        notebook = read_notebook(path, ground.where, MOST_BYTES)
         if notebook is None or notebook.installs or notebook.kernel.lower() != name.lower():
             continue
+        state = way.state.copy()
+        state.values["PWD"] = ntpath.dirname(path)
+        at_work = replace(way, state=state)
         lacking = _lacking(python, path, at_work, ground, gone_counts=True)
         # a dead "python3" of the person's does not matter to an environment that has that kernel itself
         replaced = name.lower() in NATIVE and not ground.where.is_file(python)
-        if runs := tuple(
+        runs = tuple(
             replace(one, sure=one.sure and not (replaced and has_kernel(one.seems, ground.where))) for one in lacking
-        ):
+        )
+        if not runs and not notebook.moves and not _may_move(ground):
+            found = python_of_line(f'"{python}" "{path}"', Place(way.at), state, ground)
+            runs = tuple(unsearched(found, at_work, ground)) if found else ()
+        if runs:
             return replace(way, runs=runs)
     return way
+
+
+def _may_move(ground: Ground) -> bool:
+    """Whether an editor starts kernels in another folder than the notebook's (VS Code's jupyter.notebookFileRoot)."""
+    return any("notebookFileRoot" in text for _path, text, _told in settings_in_vscode(ground))
 
 
 def launched(way: Reached, python: str, program: str, ground: Ground) -> Reached:
