@@ -34,7 +34,7 @@ from core.model.facts.starting import RefusedFor
 from core.probes.python.following.callees import sure_calls
 from core.probes.python.search.start_code import asked_of_decouple, decouple_calls, dotenv_calls
 from core.probes.python.text.path_expressions import PathNames
-from core.probes.starting.commands.lacking_modules import perhaps_none, surely_run
+from core.probes.starting.commands.lacking_modules import perhaps_none, surely_run, until_it_may_return
 from core.probes.starting.machine import Ground
 from core.probes.starting.misnamed_settings import MARK, environment_of
 from core.probes.starting.ways import Reached, ended_program, ended_start
@@ -47,6 +47,7 @@ WRITES = late_pattern(r"\bopen\([^\n)]{0,200}[\"'][wax]b?\+?[\"']|\.write_(?:tex
 """A program that may make its file first."""
 YAMLS = ("safe_load", "load", "full_load", "unsafe_load")
 MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+_IN_FOLDER = late_pattern(r"(?<![\w.%~\\/-])[\w.-]+[\\/][\w.\\/-]+\.py\b")
 BYTES = "bytes"
 """In the place of an encoding: the file is opened as bytes."""
 _LINE_OF_YAML = late_pattern(r"[ \t]*(?:- )?(?:[\w.-]+:[ \t]+)?\"((?:[^\"\\]|\\.)*)\"[ \t]*(?:#.*)?")
@@ -73,10 +74,12 @@ class Refusal(NamedTuple):
 
 
 def refused_settings(ground: Ground) -> Iterator[Reached]:
-    """Yield the programs of the working folder that surely read a file which its reader refuses."""
+    """Yield the programs of the working folder, and those below it that its scripts name, that surely read a file which its reader refuses."""
     if not ground.is_in_project:
         return
-    for path in (ground.where.join(ground.folder, n) for n in ground.programs(MOST_PROGRAMS)):
+    named = [n for text in ground.script_texts() for n in _IN_FOLDER.findall(text)]
+    for name in dict.fromkeys((*ground.programs(MOST_PROGRAMS), *named[:MOST_PROGRAMS])):
+        path = ground.where.path_module.normpath(ground.where.join(ground.folder, name))
         text = ground.where.text(path, MOST_TEXT) or ""
         for its in _reads(text, path, ground) if READS.search(text) and not WRITES.search(text) else ():
             data = ground.where.read(its.file, MOST_BYTES + 1)
@@ -99,11 +102,28 @@ def refused_settings(ground: Ground) -> Iterator[Reached]:
 
 def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
     """Yield the files of settings that a program surely reads, outside ``try``."""
-    names = PathNames(path, folder=ground.folder, home=ground.person.home, env=ground.env)
+    yield from _read_by(statements_of(text), _names(path, ground), ground, path)
+    if "ultralytics" in text and "datasets_dir" not in text:
+        yield from _lost_data(text, ground)
+    for its in (*dotenv_calls(text, path), *decouple_calls(text)):
+        if file := ground.file_of_variables(its.file, path):
+            yield Read(its.module, file, its.line, its.encoding)
+
+
+def _names(path: str, ground: Ground) -> PathNames:
+    return PathNames(path, folder=ground.folder, home=ground.person.home, env=ground.env)
+
+
+def _read_by(body: list[ast.stmt], names: PathNames, ground: Ground, program: str = "") -> Iterator[Read]:
+    """Yield what statements surely read, those of a ``program`` also by functions of its own that are given the path."""
     opened: dict[str, ast.expr] = {}
     parsers: set[str] = set()
-    for node in surely_run(statements_of(text), as_main=True):
+    join = ground.where.join
+    for node in surely_run(body, as_main=bool(program)):
         match node:
+            case ast.If(test=ast.Call(func=func, args=[asked])) if last_name(func) in ("isfile", "exists"):
+                if (place := names.value_of(asked)) and ground.where.exists(join(ground.folder, place)):
+                    yield from _read_by(node.body, names, ground, program)
             case ast.With(items=items):
                 opened |= {i.optional_vars.id: i.context_expr for i in items if isinstance(i.optional_vars, ast.Name)}
             case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call() as value):
@@ -115,14 +135,29 @@ def _reads(text: str, path: str, ground: Ground) -> Iterator[Read]:
         for call in sure_calls(node, lambda _test: None) if simple else ():
             reader, source = _reader(call, parsers)
             if reader and source is not None and (found := _opened(source, opened, names)):
-                file = ground.where.path_module.normpath(ground.where.join(ground.folder, found[0]))
+                file = ground.where.path_module.normpath(join(ground.folder, found[0]))
                 yield Read(reader, file, call.lineno, found[1])
+            elif program and call.args:
+                yield from (its._replace(line=call.lineno) for its in _read_by_own(call, names, ground, program))
         names.follow(node)
-    if "ultralytics" in text and "datasets_dir" not in text:
-        yield from _lost_data(text, ground)
-    for its in (*dotenv_calls(text, path), *decouple_calls(text)):
-        if file := ground.file_of_variables(its.file, path):
-            yield Read(its.module, file, its.line, its.encoding)
+
+
+def _read_by_own(call: ast.Call, names: PathNames, ground: Ground, program: str) -> Iterator[Read]:
+    """Yield what a function of the program, or of a module beside it, surely reads by the paths that a call gives it."""
+    *module, name = chain_of(call.func) or ("",)
+    given = [names.value_of(a) for a in call.args]
+    for node in statements_of(ground.where.text(program, MOST_TEXT) or "") if any(given) and not module else ():
+        if isinstance(node, ast.ImportFrom) and node.module and name in {a.name for a in node.names if not a.asname}:
+            module = node.module.split(".")
+    path = f"{ground.where.join(ground.where.parent(program), *module)}.py" if module else program
+    text = (ground.where.text(path, MOST_TEXT) or "") if any(given) and ground.where.is_file(path) else ""
+    for node in statements_of(text) if name in text and not WRITES.search(text) else ():
+        if isinstance(node, ast.FunctionDef) and node.name == name and not node.decorator_list:
+            inner = _names(path, ground)
+            for parameter, value in zip(node.args.args, given, strict=False):
+                if value:
+                    inner.assign(parameter.arg, ast.Constant(value))
+            yield from _read_by(until_it_may_return(node.body), inner, ground)
 
 
 def _lost_data(text: str, ground: Ground) -> Iterator[Read]:
@@ -314,6 +349,8 @@ def _of_yaml(told: str) -> Refusal | None:
         return Refusal(f"{TAB_REFUSED} in line {line}")
     if re.search(r"(?m)[|>][+-]?[ \t]*$", told):  # a block of text has no escapes
         return None
+    if line := _value_with_another(told):
+        return Refusal(f"mapping values are not allowed here in line {line}")
     for number, row in enumerate(told.splitlines(), 1):
         found = _LINE_OF_YAML.fullmatch(row)
         rest = _ESCAPE_OF_YAML.sub("", found[1]) if found else ""
@@ -321,6 +358,24 @@ def _of_yaml(told: str) -> Refusal | None:
             letter = rest[rest.index("\\") + 1]
             return Refusal(f"found unknown escape character {letter!r} in line {number}", "backslash")
     return None
+
+
+_PLAIN = late_pattern(r"((?: *- +)*+ *+)[\w.-]+: +([^\s#\"'\[\]{}|>&*!%@`,?:-][^#]*)")
+_KEY = late_pattern(r" *+[\w.-]+:(?: |$)")
+_OVER_LINES = late_pattern(r"(?m)[\[{][^\]}\n]*$|[:-] +([\"'])(?:(?!\1)[^\n])*$")
+"""Brackets and quotation marks that hold more than one line."""
+
+
+def _value_with_another(told: str) -> int:
+    """Return the line in which a plain value, which goes on where a line is indented further, comes to the colon of a key; 0 for none."""
+    column = None
+    for number, row in enumerate(told.splitlines() if not _OVER_LINES.search(told) else (), 1):
+        found = _PLAIN.fullmatch(row)
+        inner = column is not None and len(row) - len(row.lstrip(" ")) > column and _KEY.match(row)
+        if inner or (found and re.search(r":(?: |\Z)", found[2])):
+            return number
+        column = len(found[1]) if found else None
+    return 0
 
 
 def _of_ini(told: str, text: str) -> Refusal | None:

@@ -16,7 +16,10 @@ from msgspec.structs import replace
 from core.host.startup.plain import read_dotenv
 from core.host.startup.state import State
 from core.model.facts import PythonEnvironment
+from core.probes.starting.machine import ground_of
 from core.probes.starting.refused_settings import refused_settings
+from core.probes.sysroot import sysroot_of
+from tests.probes.request import request, write
 from tests.probes.starting.shells import ground
 
 pytestmark = pytest.mark.skipif(
@@ -25,6 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 JSON = "import json\nwith open('config.json', encoding='utf-8') as f:\n    config = json.load(f)\n"
 YAML = "import yaml\nwith open('config.yaml') as f:\n    config = yaml.safe_load(f)\n"
+LOADS = "import yaml\ndef load(path):\n    with open(path) as f:\n        return yaml.safe_load(f)\n"
 TOML = "import tomllib\nfrom pathlib import Path\nconfig = tomllib.loads(Path('settings.toml').read_text())\n"
 INI = "import configparser\nconfig = configparser.ConfigParser()\nconfig.read('settings.ini')\nprint(config['paths']['cache'])\n"
 IN_MAIN = "import json\nimport os\nHERE = os.path.dirname(os.path.abspath(__file__))\ndef load():\n    return json.loads(open(os.path.join(HERE, 'config.json')).read())\nif __name__ == '__main__':\n    load()\n"
@@ -79,6 +83,18 @@ CASES: dict[str, tuple[str, str, bytes, int, str]] = {
     "a path in TOML": (TOML, "settings.toml", b'model = "C:\\lab\\models"\n', 3, "backslash"),
     "a path in YAML": (YAML, "config.yaml", b'model: "C:\\lab\\models"\n', 3, "backslash"),
     "a tab in YAML": (YAML, "config.yaml", b"model:\n\tname: a\n", 3, ""),
+    "a blank too many in YAML": (YAML, "config.yaml", b"a:\n    base: /lab\n     models: m\n    vae: v\n", 3, ""),
+    "a value of two lines in YAML": (YAML, "config.yaml", b"a:\n    base: /lab\n     models\n    vae: v\n", 0, ""),
+    "a blank too many in a list of YAML": (YAML, "config.yaml", b"- base: /lab\n   models: m\n", 3, ""),
+    "rows of a list in YAML": (YAML, "config.yaml", b"- base: /lab\n  models: m\n", 0, ""),
+    "two colons in YAML": (YAML, "config.yaml", b"title: Run 1: warm-up\n", 3, ""),
+    "colons in YAML": (YAML, "config.yaml", b"url: http://a:1  # b: c\nat: 12:30:00\nodd: 'a: b'\nmap: {a: b}\n", 0, ""),
+    "brackets in YAML": (YAML, "config.yaml", b"odd: {\n  a: b,\n    c: d }\nmore: \"a\n  b: c\n    d: e\"\n", 0, ""),
+    "a function with the path": (f"{LOADS}config = load('config.yaml')\n", "config.yaml", b"a: b: c\n", 5, ""),
+    "a function with another path": (f"{LOADS}config = load('/dev/null')\n", "config.yaml", b"a: b: c\n", 0, ""),
+    "a function that may return": (LOADS.replace("    with", "    if len(path) > 3:\n        return None\n    with") + "load('config.yaml')\n", "config.yaml", b"a: b: c\n", 0, ""),
+    "if it is there": (f"import os\n{LOADS}if os.path.isfile('config.yaml'):\n    load('config.yaml')\n", "config.yaml", b"a: b: c\n", 7, ""),
+    "if another is there": (f"import os\n{LOADS}if os.path.isfile('gone.yaml'):\n    load('config.yaml')\n", "config.yaml", b"a: b: c\n", 0, ""),
     "blanks in YAML": (YAML, "config.yaml", b"model:\n  name: a\n", 0, ""),
     "a percent sign": (INI, "settings.ini", b"[paths]\ncache = %USERPROFILE%\\hf\n", 3, "percent"),
     "no section": (INI, "settings.ini", b"cache = /tmp\n", 3, ""),
@@ -124,6 +140,36 @@ def test_a_file_that_its_reader_refuses(case: str, environment: PythonEnvironmen
     assert [(r.source, r.program, r.refused) for r in runs] == (
         [(f"{tmp_path}/main.py:{line}", f"{tmp_path}/{name}", reason)] if line else []
     )
+
+
+@pytest.mark.parametrize("name", ["paths.yaml", "paths.yaml.example"])
+def test_a_portable_program_whose_module_reads_its_settings(name: str, tmp_path: Path) -> None:
+    """As ComfyUI's main.py and utils/extra_config.py do."""
+    app, site = "C:/portable/app", "C:\\portable\\python\\Lib\\site-packages"
+    write(tmp_path, "C:/portable/run.bat", ".\\python\\python.exe -s app\\main.py\r\npause\r\n")
+    write(
+        tmp_path,
+        f"{app}/main.py",
+        "import os\nimport utils.extra\n\ndef apply():\n    path = os.path.join(os.path.dirname(os.path.realpath(__file__)), 'paths.yaml')\n    if os.path.isfile(path):\n        utils.extra.load(path)\n\napply()\n",
+    )
+    write(
+        tmp_path,
+        f"{app}/utils/extra.py",
+        "import yaml\n\ndef load(yaml_path):\n    with open(yaml_path, 'r', encoding='utf-8') as stream:\n        config = yaml.safe_load(stream)\n    for c in config:\n        print(c)\n",
+    )
+    write(tmp_path, f"{app}/{name}", "a111:\n    base: C:\\lab\n     models: m\n")
+    write(tmp_path, f"{site}/yaml/__init__.py".replace("\\", "/"))
+    home = PythonEnvironment(
+        prefix="C:\\portable\\python",
+        executable="C:\\portable\\python\\python.exe",
+        kind="base",
+        version="3.11.9",
+        site_packages=(site,),
+    )
+    its = request(tmp_path, {}, system="windows", pythons=(home,))
+    its = replace(ground_of(its, sysroot_of(its.host), "C:\\portable"), pythons=(home,))
+    runs = [(one.source, one.program) for way in refused_settings(its) for one in way.runs]
+    assert runs == [("C:\\portable\\app\\main.py:7", "C:\\portable\\app\\paths.yaml")] * (name == "paths.yaml")
 
 
 def test_escapes_in_a_file_of_variables() -> None:

@@ -381,7 +381,7 @@ def _run(body: list[ast.stmt], functions: dict[str, ast.FunctionDef], *, as_main
             case ast.Assign() | ast.AnnAssign() | ast.Expr() | ast.Return():
                 for call in sure_calls(node, lambda _test: None):
                     if isinstance(call.func, ast.Name) and (its := functions.pop(call.func.id, None)):
-                        yield from _run(_until_it_may_return(its.body), functions, as_main=False)
+                        yield from _run(until_it_may_return(its.body), functions, as_main=False)
             case _:
                 pass
         match node:
@@ -404,15 +404,15 @@ def _runs_when_called(node: ast.FunctionDef) -> bool:
     return all(last_name(uncalled(d)) in _RUNS_IT for d in node.decorator_list)
 
 
-def _until_it_may_return(body: list[ast.stmt]) -> list[ast.stmt]:
+def until_it_may_return(body: list[ast.stmt]) -> list[ast.stmt]:
     """Return the statements of a function up to the first condition or loop in which it may end."""
-    ends = (
-        number
-        for number, node in enumerate(body)
-        if not isinstance(node, ast.Return | ast.FunctionDef | ast.ClassDef)
-        and any(isinstance(n, ast.Return | ast.Yield) for n in ast.walk(node))
-    )
-    return body[: next(ends, len(body))]
+    for number, node in enumerate(body):
+        if isinstance(node, ast.Return | ast.FunctionDef | ast.ClassDef):
+            continue
+        if any(isinstance(n, ast.Return | ast.Yield) for n in ast.walk(node)):
+            is_sure = isinstance(node, ast.With) and until_it_may_return(node.body) == node.body
+            return body[: number + is_sure]
+    return body
 
 
 FILLS_VARIABLES = late_pattern(
