@@ -192,7 +192,7 @@ def _not_searched(home: EnvironmentView, start: Start, one: StartedPython) -> To
     return title, why, manual_fix(_("Let it search {folder}, too", folder=one.source), first)
 
 
-def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) -> Told:
+def _tool_not_in_path(home: EnvironmentView, start: Start, one: StartedPython) -> Told:
     """Return what is told of a program beside the environment's Python that PATH does not lead to."""
     title = _(
         "{program} does not find {names}, which is in {folder}.", program=one.program, names=one.name, folder=one.source
@@ -202,9 +202,13 @@ def _tool_not_in_path(_home: EnvironmentView, start: Start, one: StartedPython) 
         name=one.name,
     )
     value = f"PATH={one.source}:/usr/local/bin:/usr/bin:/bin"
+    if start.kind == "service":
+        value = f"Environment={value}"
+    if home.seen.machine.system == "windows":
+        value = f'set "PATH={one.source};%PATH%"'
     fix = manual_fix(
         _("Put the environment's folder into PATH in {file}", file=start.at.partition(": ")[0]),
-        f"Environment={value}" if start.kind == "service" else value,
+        value,
     )
     return title, why, fix
 

@@ -342,6 +342,12 @@ def test_a_tool_in_an_environment_of_its_own(home: Path, command: str, lacks: bo
         ("load_inline(name='x', cpp_sources='')", "", True),
         ("load_inline(name='x', cpp_sources='')", "Environment=PATH={home}/env/bin:/bin\n", False),
         ("torch.ones(1)", "", False),
+        ("import subprocess\nsubprocess.run(['ninja', '--version'], check=True)", "", True),
+        ("import subprocess\nsubprocess.run(['ninja'], check=True)", "Environment=PATH={home}/env/bin:/bin\n", False),
+        ("import subprocess, sys\nsubprocess.run([sys.executable, '-m', 'ninja'], check=True)", "", False),
+        ("import subprocess\nsubprocess.run(['ninja'], env={'PATH': '/x'})", "", False),
+        ("import subprocess\ntry:\n    subprocess.run(['ninja'])\nexcept OSError:\n    pass", "", False),
+        ("import subprocess\nsubprocess.run(['ninja-2'])", "", False),
     ],
 )
 def test_a_tool_beside_the_python_of_a_service(

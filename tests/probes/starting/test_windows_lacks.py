@@ -159,6 +159,13 @@ def test_a_batch_file_in_utf_8(lines: tuple[str, ...], fault: str, machine: Path
         ("", "import os\nimport whisper\n\nroot = os.environ['SYSTEMROOT']\n", []),
         ("", "import whisper\n\nprint(whisper.load_audio('talk.wav'))\n", [("not of this account", "ffmpeg")]),
         ("ada", "import whisper\n\nprint(whisper.load_audio('talk.wav'))\n", []),
+        (
+            "ada",
+            "import subprocess\nimport whisper\n\nsubprocess.run(['yt-dlp', 'x'])\n",
+            [("tool not in PATH", "yt-dlp")],
+        ),
+        ("ada", "import subprocess\nimport whisper\n\nsubprocess.run(['ffmpeg', 'x'])\n", []),
+        ("ada", "import subprocess\nimport whisper\n\nsubprocess.run(['python', '-V'])\n", []),
     ],
 )
 def test_a_service_of_another_account_lacks_variables_and_tools(
@@ -166,6 +173,7 @@ def test_a_service_of_another_account_lacks_variables_and_tools(
 ) -> None:
     put(machine, PROJECT + r"\serve.py", program)
     put(machine, r"C:\ffmpeg\bin\ffmpeg.exe", "MZ")
+    put(machine, ML.prefix + r"\Scripts\yt-dlp.exe", "MZ")
     env = ENV | {"Path": r"C:\Windows;C:\ffmpeg\bin", "HF_TOKEN": "hf_x"}
     its = request(machine, system="windows", env=env)
     ground = ground_of(its, sysroot_of(its.host), PROJECT)

@@ -221,14 +221,30 @@ def _without_its_tool(
         wanted += [
             (p.name, p.reader) for p in tool_table().programs if text and (not p.run_by or re.search(p.run_by, text))
         ]
+    wanted += [(tool, "") for tool in _run_by_name(text)]
     own = paths.join(home.prefix, "Scripts" if windows else "bin")
     for tool, reader in wanted:
-        if not any(re.fullmatch(reader, n) for n in names) or find_named(tool, {"PATH": path}, ground.where, here):
+        if (reader and not any(re.fullmatch(reader, n) for n in names)) or find_named(
+            tool, {"PATH": path}, ground.where, here
+        ):
             continue
         beside = find_named(tool, {"PATH": own}, ground.where, here)
         meant = beside or (find_named(tool, ground.env, ground.where, here) if windows else "")
         if meant:
-            fault: StartFault = "not of this account" if windows else "tool not in PATH"
-            lacks, folder = (tool,) if windows else (), paths.dirname(meant)
+            of_person = windows and meant != beside
+            fault: StartFault = "not of this account" if of_person else "tool not in PATH"
+            lacks, folder = (tool,) if of_person else (), paths.dirname(meant)
             yield ended_start(home.prefix, tool, found.path, fault, source=folder, program=place, lacks=lacks)
             return
+
+
+def _run_by_name(text: str) -> Iterator[str]:
+    """Yield the programs that a program's code surely starts by a bare name, without a shell, with its own PATH; another Python is looked at elsewhere."""
+    for node in surely_run(statements_of(text), as_main=True) if "subprocess" in text and "PATH" not in text else ():
+        simple = isinstance(node, ast.Assign | ast.AnnAssign | ast.Expr | ast.Return)
+        for call in sure_calls(node, lambda _test: None) if simple else ():
+            told = argument(call, "args", 0) if chain_of(call.func)[:1] == ("subprocess",) else None
+            plain = {k.arg for k in call.keywords}.isdisjoint(("env", "cwd", "executable", "shell", None))
+            name = literal_text(next(iter(told.elts), None)) if isinstance(told, ast.List | ast.Tuple) else ""
+            if plain and re.fullmatch(r"(?!python)[\w.-]+", name or ""):
+                yield name or ""
