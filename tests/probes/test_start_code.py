@@ -61,6 +61,7 @@ SET = {
     "added to what is not set": "os.environ['A'] = os.environ.get('B', '') + ' --more'",
     "of another": "os.environ['C'] = os.environ['A'] + os.pathsep + os.getenv('B', 'none')",
     "after it is set": "os.environ['A'] = 'x'\nos.environ['C'] = os.environ['A'] + 'y'",
+    "in places of a form": "os.environ['C'] = '{}/b:{}'.format(os.environ['A'], 'c')",
     "in two steps": "OLD = os.environ['A']\nos.environ.update({'A': 'x', 'C': f'{OLD}:y'})",
 }
 
@@ -68,6 +69,7 @@ SET = {
 DOUBLED = {
     "added": "v = v + v",
     "a text with names": "v = f'{v}{v}'",
+    "in a form": "v = '{}{}'.format(v, v)",
     "joined": "v = ''.join([v, v])",
     "a path": "v = os.path.join(v, v)",
     "a path of pathlib's": "v = str(Path(v) / v)",

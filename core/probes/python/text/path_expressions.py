@@ -165,6 +165,10 @@ class PathNames:
                 return self._join(self._short_text(owner), *self._several(args))
             case "join", [ast.List(elts=parts) | ast.Tuple(elts=parts)]:
                 return self._short_text(owner).join(self._several(parts))
+            case "format", _ if not named:
+                first, *rest = self._short_text(owner).split("{}")
+                if len(rest) == len(args) and not {"{", "}"} & set("".join((first, *rest))):
+                    return first + "".join(map(str.__add__, self._several(args), rest))
             case "join", [first, *rest] if _is_module_of_paths(owner):
                 return str(self._paths.normpath(self._join(self._short_text(first), *self._several(rest))))
         if named:
