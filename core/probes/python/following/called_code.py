@@ -8,15 +8,27 @@ Source: https://docs.python.org/3/reference/expressions.html#calls and datamodel
 from __future__ import annotations
 
 import ast
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from core.common.late_pattern import late_pattern
-from core.common.syntax_tree import chain_of, children, is_main, literal_text, parsed, uncalled, walk
+from core.common.syntax_tree import chain_of, is_main, literal_text, parsed, uncalled, walk
 from core.probes.python.following.callees import (
     Callee,
     Class,
     Scope,
+)
+from core.probes.python.following.definitions import (
+    alternatives,
+    decorators_of,
+    has_metaclass,
+    is_data_class,
+    makes_objects,
+    may_get_more,
+    may_give,
+    may_set,
+    method_of,
+    names_of_objects,
+    own_nodes,
 )
 from core.probes.python.following.dotted_modules import DottedModules, Module, package_of
 from core.probes.python.following.handed_on import gives_back, hands_on
@@ -62,9 +74,6 @@ STAND_IN = "(metaclass=DummyObject)"
 
 SAYS_WHETHER = late_pattern(r"(?i)_available$|^_?has_")
 """How packages name what says whether another one is there: _WANDB_AVAILABLE, HAS_RICH."""
-
-_PLAIN_METACLASSES = frozenset(("ABCMeta", "ComponentMeta", "BlocksMeta"))
-"""Metaclasses that let a class take the keywords of its ``__init__``; the last two are Gradio's, which add the listeners of its events."""
 
 
 class _Asking:
@@ -247,7 +256,7 @@ class CalledCode:
             if f"class {name}{STAND_IN}" not in text or (scope := self.scope(module)) is None:
                 continue
             node = scope.definitions.get(name)
-            if isinstance(node, ast.ClassDef) and (missing := self.missing_backend(_backends(node))):
+            if isinstance(node, ast.ClassDef) and (missing := self.missing_backend(_backends_of(node))):
                 return scope, node, missing
         return None
 
@@ -292,7 +301,7 @@ class CalledCode:
         if isinstance(says, ast.Constant) and isinstance(says.value, str) and (tree := parsed(says.value)):
             says = tree.body[0].value if tree.body and isinstance(tree.body[0], ast.Expr) else None
         found: list[Class] = []
-        for one in _alternatives(says):
+        for one in alternatives(says):
             chain = chain_of(one)
             if chain == ("Self",) and its.of:
                 found.append(its.of)
@@ -308,8 +317,8 @@ class CalledCode:
         if line is None:
             return None
         if (fields := self._fields(line)) is not None:
-            after = next((f for c in line if (f := _method(c.node, "__post_init__"))), None)
-            owner = next((c for c in line if _method(c.node, "__post_init__")), its)
+            after = next((f for c in line if (f := method_of(c.node, "__post_init__"))), None)
+            owner = next((c for c in line if method_of(c.node, "__post_init__")), its)
             empty = ast.FunctionDef(
                 name="__init__", args=_SELF, body=[ast.Pass(lineno=its.node.lineno)], decorator_list=[]
             )
@@ -317,7 +326,7 @@ class CalledCode:
                 owner.scope if after else its.scope, after or empty, name, its, owner, is_bound=True, fields=fields
             )
         for one in line:
-            if (own := _method(one.node, "__init__")) is not None:
+            if (own := method_of(one.node, "__init__")) is not None:
                 return (
                     Callee(one.scope, own, name, its, one, is_bound=True)
                     if self._runs_as_it_is(own, one.scope)
@@ -336,13 +345,13 @@ class CalledCode:
         at = next((n + 1 for n, c in enumerate(line) if behind and c.node is behind.node), 0)
         if behind and not at:
             return None
-        if any(_may_set(one, wanted) or _may_give(_method(one.node, "__init_subclass__"), wanted) for one in line):
+        if any(may_set(one, wanted) or may_give(method_of(one.node, "__init_subclass__"), wanted) for one in line):
             return None
         for one in line[at:]:
             if any(wanted in stored_names([n]) and not isinstance(n, ast.FunctionDef) for n in one.node.body):
                 return None
-            if (own := _method(one.node, wanted)) is not None:
-                words = _decorators(own)
+            if (own := method_of(one.node, wanted)) is not None:
+                words = decorators_of(own)
                 bound = "staticmethod" not in words and (not by_class or "classmethod" in words)
                 return (
                     Callee(one.scope, own, name, its, one, is_bound=bound)
@@ -362,7 +371,7 @@ class CalledCode:
             or ((maker := self._maker(d, its.scope)) and gives_back(maker, called=isinstance(d, ast.Call)))
             for d in its.node.decorator_list
         )
-        if not plain or _makes_objects(its.node) or _metaclass(its.node) or links > MOST_LINKS:
+        if not plain or makes_objects(its.node) or has_metaclass(its.node) or links > MOST_LINKS:
             return None
         lines: list[list[Class]] = []
         for base in its.node.bases:
@@ -404,9 +413,9 @@ class CalledCode:
             return False
         return not any(self._spells(one, name) for one in (its, *its.others)) and not any(
             any(chain_of(b)[-1:] == ("PushToHubMixin",) for b in one.node.bases)
-            or _metaclass(one.node)
-            or _may_give(_method(one.node, "__init_subclass__"), name)
-            or _may_get_more(one, called=called)
+            or has_metaclass(one.node)
+            or may_give(method_of(one.node, "__init_subclass__"), name)
+            or may_get_more(one, called=called)
             or self._found.is_set_by_name(one.scope.dotted, name)
             or self._found.is_set_elsewhere(one.scope.dotted, name)
             for one in line
@@ -416,8 +425,8 @@ class CalledCode:
         """Whether the text of a class or of its bases gives its objects an attribute of this name, or may give them any."""
         line = self.bases_in_order(its)
         return line is None or any(
-            (name in one.scope.text and name in _names_of_objects(one.node))
-            or any(_method(one.node, way) for way in ("__getattr__", "__getattribute__"))
+            (name in one.scope.text and name in names_of_objects(one.node))
+            or any(method_of(one.node, way) for way in ("__getattr__", "__getattribute__"))
             for one in line
         )
 
@@ -427,13 +436,13 @@ class CalledCode:
             if "def __getattr" in text:
                 return True
             tree = parsed(text) if name in text else None
-            if name in text and (tree is None or name in _names_of_objects(tree.body[0])):
+            if name in text and (tree is None or name in names_of_objects(tree.body[0])):
                 return True
         return False
 
     def _runs_as_it_is(self, node: ast.FunctionDef, scope: Scope) -> bool:
         """Whether a call runs the body at once, with the keywords that it gives: no generator, and no decorator that may take some."""
-        own = (n for top in node.body for n in _own(top))
+        own = (n for top in node.body for n in own_nodes(top))
         return all(self._keeps_keywords(d, scope) for d in node.decorator_list) and not any(
             isinstance(n, ast.Yield | ast.YieldFrom) for n in own
         )
@@ -457,7 +466,7 @@ class CalledCode:
     def _fields(line: list[Class]) -> tuple[str, ...] | None:
         """Return what a data class takes; None for any other class, or one that writes its own __init__."""
         scope, first = line[0].scope, line[0].node
-        if not _is_data_class(first, scope) or _method(first, "__init__") is not None:
+        if not is_data_class(first, scope) or method_of(first, "__init__") is not None:
             return None
         if any(isinstance(d, ast.Call) and any(w.arg == "init" for w in d.keywords) for d in first.decorator_list):
             return None
@@ -497,105 +506,9 @@ def quoted_words(node: ast.expr) -> list[str]:
     return []
 
 
-# --- what a definition says -------------------------------------------------------------------------------------------
-
-
-def _alternatives(says: ast.expr | None) -> Iterator[ast.expr]:
-    """Yield what an annotation names, each of several: ``DataFrame | TextFileReader``; without None."""
-    match says:
-        case ast.BinOp(op=ast.BitOr(), left=left, right=right):
-            yield from (*_alternatives(left), *_alternatives(right))
-        case ast.Subscript(value=ast.Name(id="Optional"), slice=inner):
-            yield inner
-        case ast.expr() if not (isinstance(says, ast.Constant) and says.value is None):
-            yield says
-
-
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below it, functions and classes apart."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda):
-        return
-    yield node
-    for part in children(node):
-        yield from _own(part)
-
-
-def _is_data_class(node: ast.ClassDef, scope: Scope) -> bool:
-    """Whether a class is made by the standard library's ``dataclass``; pydantic's ignores keywords that it does not know."""
-    chains = [chain_of(uncalled(d)) for d in node.decorator_list]
-    full = (".".join((scope.modules.get(c[0], ""), *c[1:])) for c in chains if c)
-    return "dataclasses.dataclass" in full
-
-
-def _decorators(node: ast.FunctionDef | ast.ClassDef) -> frozenset[str]:
-    chains = (chain_of(uncalled(d)) for d in node.decorator_list)
-    return frozenset(c[-1] if c else "?" for c in chains)
-
-
-def _metaclass(node: ast.ClassDef) -> bool:
-    """Whether a class names a metaclass that may do anything."""
-    named = (chain_of(w.value)[-1:] for w in node.keywords if w.arg == "metaclass")
-    return any(not its or its[0] not in _PLAIN_METACLASSES for its in named)
-
-
-def _may_set(its: Class, name: str) -> bool:
-    """Whether a class gives its objects something of their own in the place of a method."""
-    spelt = f"self.{name} ="
-    if spelt not in its.scope.text:
-        return False
-    return any(spelt in row for row in its.scope.text.splitlines()[its.node.lineno - 1 : its.node.end_lineno])
-
-
-def _method(node: ast.ClassDef, name: str) -> ast.FunctionDef | None:
-    """Return the last definition of a method at the top of a class; overloads come before it."""
-    found = [n for n in node.body if isinstance(n, ast.FunctionDef) and n.name == name]
-    return found[-1] if found else None
-
-
-def _names_of_objects(node: ast.AST) -> set[str]:
-    """Return the names that a class gives its objects: those that its body binds, and those that its methods set."""
-    body = node.body if isinstance(node, ast.ClassDef) else [n for n in [node] if isinstance(n, ast.stmt)]
-    return stored_names(body) | {
-        n.attr for n in walk(node) if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
-    }
-
-
-def _may_get_more(its: Class, *, called: bool) -> bool:
-    """Whether code beside a class, or in its body, may give it, or its objects, attributes whose names are computed."""
-    lines = its.scope.text.splitlines()
-    by_itself = _method(its.node, "__init_subclass__")
-    apart = range(by_itself.lineno - 1, by_itself.end_lineno or 0) if by_itself else ()
-    inside = (n for n in range(its.node.lineno - 1, its.node.end_lineno or 0) if n not in apart)
-    by_object = "" if called else r"\bsetattr\(\s*self\b|\bself\.__dict__\b|"
-    sets = by_object + r"\bsetattr\(\s*cls\b|\b(?:locals|vars)\(\)\[|\bexec\("
-    return bool(
-        re.search(sets, "\n".join(lines[n] for n in inside))
-        or re.search(rf"\bsetattr\(\s*{its.node.name}\b", its.scope.text)
-    )
-
-
-def _may_give(maker: ast.FunctionDef | None, name: str) -> bool:
-    """Whether what Python calls for each class below another may set an attribute of this name: ``setattr(cls, f"set_{x}_request", ...)``."""
-    for n in walk(maker) if maker else ():
-        match n:
-            case ast.Call(func=ast.Name(id="setattr"), args=[_, ast.JoinedStr(values=parts), _]):
-                spelt = (re.escape(text) if (text := literal_text(p)) is not None else ".*" for p in parts)
-                if re.fullmatch("".join(spelt), name):
-                    return True
-            case ast.Call(func=ast.Name(id="setattr")):
-                return True
-            case ast.Attribute(attr=given, ctx=ast.Store()) if given == name:
-                return True
-    return False
-
-
-def _backends(node: ast.ClassDef) -> list[str]:
+def _backends_of(node: ast.ClassDef) -> list[str]:
     values = (n.value for n in node.body if isinstance(n, ast.Assign) and stored_names([n]) == {"_backends"})
     return [word for value in values for word in quoted_words(value)]
-
-
-def _makes_objects(node: ast.ClassDef) -> bool:
-    return any("__new__" in stored_names([n]) for n in node.body)
 
 
 def _forget(scope: Scope, *names: str) -> None:
