@@ -93,7 +93,10 @@ def _follow_no_one_else() -> None:
 
 
 def run() -> NoReturn:
-    """Run the program and end it. A scan and a check do not take the interpreter apart, a fiftieth of their time."""
+    """Run the program and end it.
+
+    A scan and a check leave the interpreter as it is: taking it apart takes a fiftieth of their time.
+    """
     status = main()
     if sys.argv[1:2] in (["scan"], ["check"]):
         # a stream that is closed or full: the usual end tells of it

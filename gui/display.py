@@ -18,7 +18,11 @@ PLATFORM_PLUGINS = (("WAYLAND_DISPLAY", "wayland", "libqwayland.so"), ("DISPLAY"
 
 
 def missing_display() -> str:
-    """Return why no window can be shown, or "". Tested before Qt's modules: a plugin that fails ends the process."""
+    """Return one sentence on why no window can be shown, or empty text.
+
+    A Qt platform plugin that lacks a system library, or whose display does not respond, ends the process; so both are
+    tested first, without Qt's Python modules.
+    """
     if importlib.util.find_spec("gui.window.app") is None or importlib.util.find_spec("PySide6") is None:
         return _("This installation does not include the window.")
     if sys.platform == "win32" or os.environ.get("QT_QPA_PLATFORM") in WITHOUT_DISPLAY:

@@ -37,7 +37,10 @@ def suggested_name() -> str:
 
 
 def save_report(report: Report, path: Path, before: Report | None) -> Said:
-    """Write the report as its file's extension says; return a message. ``before``: the computer before a cure."""
+    """Write the report in the format of the file's extension; return the message for the person.
+
+    ``before``: the computer before a cure; HTML and Markdown show both.
+    """
     from core.host.output_file import write_output
     from core.model.changes import ChangeError
 

@@ -24,7 +24,10 @@ Problems = tuple[Problem, ...]
 
 
 class Extent(Frozen, frozen=True, kw_only=True):
-    """What a run computes on a GPU, in at most these seconds; what does not fit is left out, and reported."""
+    """What one run computes on a GPU.
+
+    Times are upper limits in seconds; what does not fit is left out, and reported.
+    """
 
     quick: bool = False
     exact: Problems

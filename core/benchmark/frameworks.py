@@ -205,7 +205,11 @@ def script_request(
     kernels: bool = False,
     rest: float = 0.0,
 ) -> dict[str, Any]:
-    """Return the script's request. ``anywhere``: time a processor, too; ``kernels``: report them; ``rest``: idle seconds before each."""
+    """Return the request for the script.
+
+    ``anywhere``: time on a processor, too; ``kernels``: also report the kernel. ``rest``: seconds of idle time before
+    each measurement.
+    """
     small = SMALL_SHAPES[0]
     return {
         "ordinal": ordinal,

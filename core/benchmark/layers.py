@@ -39,7 +39,11 @@ class _Layers(Frozen, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
 
 def read_layers(data: bytes) -> tuple[Shape, ...]:
-    """Read the layers of a file. Raises LayersError for no TOML, an unknown key or an invalid convolution."""
+    """Read the layers from a file.
+
+    Raises:
+        LayersError: it is not TOML, has an unknown key, or a layer that is no valid convolution.
+    """
     if len(data) > LARGEST_FILE:
         raise LayersError(_("The list of layers is too large (more than 1 MiB)."))
     try:

@@ -70,7 +70,10 @@ def _rank(want: ConsumerRequirement, request: ProbeRequest) -> tuple[bool, bool,
 def _library(
     stem: str, python: PythonEnvironment | None, seen: Snapshot, resolutions: tuple[Resolution, ...], where: Sysroot
 ) -> tuple[str, ...]:
-    """Return NVRTC's or cuBLAS's candidates: the search's, the environment's, the machine's. The ladder loads them in its own process."""
+    """Return candidates for NVRTC or cuBLAS: from the search, in the same environment, then on the machine.
+
+    The ladder runs in its own process, so what it loads says nothing about the search.
+    """
     name = re.compile(rf"(lib)?{stem}(64_[\d_]+\.dll|\.so\.[\d.]+)$")
     searched = [w.path for r in resolutions if name.match(r.name) and (w := r.winner)]
     prefix = python.prefix if python else ""

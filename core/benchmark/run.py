@@ -74,7 +74,10 @@ CUDNN_RUNGS = (
 def run_benchmark(
     request: ProbeRequest, extent: Extent, *, gpu: int | None = None, began: float | None = None
 ) -> Benchmark:
-    """Benchmark every GPU, or one, with the consumer's cuDNN. ``began``: when (``time.monotonic``) the first one's time began."""
+    """Benchmark every GPU, or the one of this index, with the cuDNN of the chosen consumer.
+
+    ``began``: the moment (``time.monotonic``) from which the first GPU's time counts, if a scan came first.
+    """
     start = time.monotonic()
     gpus = gpus_to_try(request.seen.driver)
     if problem := _nothing_to_run(request, gpus, gpu):

@@ -134,7 +134,10 @@ MIDDLE_SHAPE = Shape(name="middle 3x3", n=1, c=64, size=28, k=64, r=3)
 
 
 def index_products(shape: Shape) -> Iterator[tuple[int, int, int]]:
-    """Yield a convolution's products as elements of data, filter and result (NCHW): all directions sum over these triples."""
+    """Yield every product of a convolution: the element of the data, the filter's, and the result's (NCHW order).
+
+    Each direction is a sum over the same triples, so one loop is the reference of all three.
+    """
     per, filters = shape.c // shape.groups, shape.k // shape.groups
     taps = range(shape.r)
     for n in range(shape.n):
@@ -161,7 +164,11 @@ def _triples(shape: Shape) -> tuple[tuple[int, int, int], ...]:
 
 
 def reference_result(shape: Shape, direction: Direction, first: Sequence[int], second: Sequence[int]) -> list[int]:
-    """Return a convolution in whole numbers (NCHW); ``first``, ``second``: data, filters, or the result's gradient in their place."""
+    """Return a convolution's result in whole numbers, in NCHW order.
+
+    ``first`` and ``second`` are data and filters (forward), result's gradient and filters (data gradient), or data and
+    result's gradient (weight gradient).
+    """
     a, b, target = {"forward": (0, 1, 2), "data gradient": (2, 1, 0), "weight gradient": (0, 2, 1)}[direction]
     sums = [0] * shape.element_counts[target]
     for triple in _triples(shape):

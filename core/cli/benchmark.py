@@ -88,7 +88,11 @@ def run_benchmark(options: argparse.Namespace) -> int:
 
 
 def _extent(options: argparse.Namespace) -> Extent:
-    """Return how much to compute. Raises UsageError if ``--layers`` names no list of layers."""
+    """Return how much to compute.
+
+    Raises:
+        UsageError: ``--layers`` names no list of layers.
+    """
     from core.benchmark import extent
     from core.benchmark.layers import LARGEST_FILE, LayersError, read_layers
 

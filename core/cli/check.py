@@ -122,14 +122,22 @@ def _make_outcome(options: argparse.Namespace) -> tuple[Outcome, Report | None]:
 
 
 def _length(text: str) -> int:
-    """Return a line's length. Raises ArgumentTypeError unless it is from 20 to the longest that any engine keeps."""
+    """Return how long the line may be.
+
+    Raises:
+        ArgumentTypeError: it is no number from 20 to the longest that any engine keeps.
+    """
     from core.report.check.outcome import LONGEST_LINE
 
     return number_within(20, LONGEST_LINE)(text)
 
 
 def _seconds(text: str) -> float:
-    """Return a time limit. Raises ArgumentTypeError unless it is 0.1 seconds to a day."""
+    """Return a time limit.
+
+    Raises:
+        ArgumentTypeError: it is no number of seconds between 0.1 and a day.
+    """
     try:
         seconds = float(text)
     except ValueError:
@@ -162,7 +170,11 @@ def _write_policy(path: Path, state: State, report: Report | None) -> None:
 
 
 def _replace(path: Path, data: bytes) -> None:
-    """Replace a file by renaming, so that readers see the old or the new one. Raises UsageError if it cannot be written."""
+    """Write a temporary file and rename it, so that a reader sees either the old or the new file.
+
+    Raises:
+        UsageError: it cannot be written.
+    """
     import tempfile
 
     from core.host.output_file import refuse_planted

@@ -149,7 +149,11 @@ def _given_text(given: str) -> str:
 
 
 def _text_of(data: bytes, name: str) -> str:
-    """Return what a file or a stream says. Raises UsageError if it holds no text."""
+    """Return what a file or a stream says.
+
+    Raises:
+        UsageError: it holds no text.
+    """
     if data.startswith(PICTURE_STARTS):
         raise terminal.UsageError(
             _("{given} is a picture. Copy the message as text, or type its words: explain reads text.", given=name)

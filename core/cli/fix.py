@@ -107,7 +107,11 @@ def run_fix(options: argparse.Namespace) -> int:
 
 
 def chosen_findings(report: Report, ids: Sequence[str]) -> tuple[Finding, ...]:
-    """Return the findings with these ids, or the headline. Raises UsageError if there is none with an id."""
+    """Return the findings with these ids; without ids the headline.
+
+    Raises:
+        UsageError: there is none with an id.
+    """
     if not ids:
         return (report.headline,) if report.headline else ()
     known = {f.id for f in report.findings}

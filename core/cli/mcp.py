@@ -51,7 +51,11 @@ def add_mcp_command(commands: argparse._SubParsersAction[argparse.ArgumentParser
 
 
 def run_mcp(options: argparse.Namespace) -> int:
-    """Serve until standard input ends. Raises UsageError if the extra is not installed."""
+    """Serve until standard input ends.
+
+    Raises:
+        UsageError: the extra is not installed.
+    """
     try:
         server = make_server(tuple(options.python))
     except ImportError as e:
@@ -65,7 +69,11 @@ def run_mcp(options: argparse.Namespace) -> int:
 
 
 def make_server(pythons: tuple[str, ...] = ()) -> MCPServer:
-    """Return the server with its read-only tools. Raises ImportError if the extra is not installed."""
+    """Return the server with its tools, each read-only.
+
+    Raises:
+        ImportError: the extra is not installed.
+    """
     from mcp.server.mcpserver import MCPServer
     from mcp.types import ToolAnnotations
 
@@ -190,7 +198,11 @@ def look_here(pythons: tuple[str, ...], suggested: tuple[str, ...]) -> Report:
 
 
 def _path_on_this_computer(path: str) -> str:
-    """Return a path of this computer; Windows would sign in at another with the person's account. Raises UsageError."""
+    """Return a path on this computer: for one of another (Windows) the system would sign in there with the person's account.
+
+    Raises:
+        UsageError: it is on another computer.
+    """
     if os.name == "nt" and os.path.splitdrive(path)[0].startswith(("\\\\", "//")):
         raise UsageError(_("{path} is on another computer; the person has to name it.", path=printable(path)))
     return path

@@ -89,7 +89,11 @@ def not_within(text: str, least: float, most: float) -> argparse.ArgumentTypeErr
 
 
 def option_value(text: str) -> str:
-    """Return an option's value. Raises ArgumentTypeError if it is empty, probably an unset variable."""
+    """Return the value of an option.
+
+    Raises:
+        ArgumentTypeError: it is empty, probably because a variable is not set.
+    """
     from argparse import ArgumentTypeError
 
     if not text.strip():
@@ -98,5 +102,9 @@ def option_value(text: str) -> str:
 
 
 def given_path(text: str) -> Path:
-    """Return the path of an option. Raises ArgumentTypeError if it is empty, which would mean the working folder."""
+    """Return the path of an option.
+
+    Raises:
+        ArgumentTypeError: it is empty, and would be the folder that the program runs in.
+    """
     return Path(option_value(text))

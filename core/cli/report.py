@@ -125,7 +125,11 @@ def _triage(options: argparse.Namespace) -> int:
 
 
 def _items(place: Path) -> Iterator[Item]:
-    """Return the reports of a folder, a file, or standard input. Raises UsageError if there is no such place."""
+    """Return the reports of a folder, a file, or standard input.
+
+    Raises:
+        UsageError: there is no such place.
+    """
     from core.report.triage.reading import read_all, read_stream
 
     if str(place) == "-":

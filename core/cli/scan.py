@@ -80,7 +80,11 @@ def _with_programs(chosen: ScanOptions, programs: list[str], host: Host) -> Scan
 
 
 def other_root(options: argparse.Namespace) -> Host:
-    """Return the system below the named folder. Raises UsageError if it is no Linux, or something of it should be run."""
+    """Return the system below the folder that was named.
+
+    Raises:
+        UsageError: it is no Linux system, or something of it should be run.
+    """
     if sys.platform == "win32":
         raise terminal.UsageError(_("--root examines Linux systems, and on Linux only."))
     if options.trials:
@@ -102,7 +106,11 @@ def run_replay(options: argparse.Namespace) -> int:
 
 
 def chosen_steps(only: str) -> tuple[Step, ...]:
-    """Return the steps that ``--only`` names. Raises UsageError if it names something else."""
+    """Return the steps that ``--only`` names.
+
+    Raises:
+        UsageError: it names something else.
+    """
     from core.model.steps import Step
 
     words = [w.strip() for w in only.split(",") if w.strip()]

@@ -72,7 +72,11 @@ def progress_on_stderr() -> Iterator[Progress]:
 
 
 def read_report(path: Path) -> Report:
-    """Return a recorded report. Raises UsageError if there is none at ``path``."""
+    """Return a recorded report.
+
+    Raises:
+        UsageError: there is none at ``path``.
+    """
     from core.report.json_form import BadReportError, from_json
 
     try:
@@ -100,7 +104,11 @@ def read_report(path: Path) -> Report:
 
 
 def read_file(path: Path, most: int) -> bytes:
-    """Return the bytes of a named file, of a longer one ``most`` and one more. Raises UsageError if it cannot be read."""
+    """Return the bytes of a file that the person named; of a longer one, the first ``most`` and one more.
+
+    Raises:
+        UsageError: it is no file, or cannot be read.
+    """
     try:
         if not path.is_file():  # a FIFO or a device would hang or never end
             raise UsageError(_("{path} is not a file.", path=path))
@@ -120,7 +128,11 @@ def status_of(report: Report) -> int:
 
 
 def write_file(path: Path, data: bytes) -> None:
-    """Write a named file. Raises UsageError if it cannot be written, or another account would choose where."""
+    """Write a file that the person named.
+
+    Raises:
+        UsageError: it cannot be written, or another account would choose where.
+    """
     from core.host.output_file import write_output
 
     with report_write_errors(path):
@@ -129,7 +141,11 @@ def write_file(path: Path, data: bytes) -> None:
 
 @contextmanager
 def report_write_errors(path: Path) -> Iterator[None]:
-    """Raise UsageError instead of an OSError, and of a ChangeError for a place that another account chose."""
+    """Report as a usage error why a file that the person named cannot be written.
+
+    Raises:
+        UsageError: instead of an OSError, and of a ChangeError for a place that another account chose.
+    """
     from core.model.changes import ChangeError
 
     try:
@@ -164,7 +180,10 @@ def _units(letter: str) -> tuple[int, ...]:
 
 
 def say_json(data: bytes) -> None:
-    """Write JSON in UTF-8, or with only ASCII letters where the stream or its reader has a code page: the same for every reader."""
+    """Write a JSON document in UTF-8, or with every other letter than ASCII's escaped where the stream or its reader is of a code page.
+
+    So it is the same document for whoever reads it, whatever page a Windows terminal has.
+    """
     text, pages = _DRIVES.sub(lambda m: f"\\u{ord(m[0]):04x}", data.decode()), [sys.stdout.encoding or "ascii"]
     if not sys.stdout.isatty():
         pages.append(reader_of(sys.stdout).page)

@@ -18,7 +18,10 @@ _HEAD_BYTES = 28
 
 
 def read_catalogue(written: str) -> dict[str, str]:
-    r"""Return English -> translation, without guesses ("fuzzy"), as compiled: context and "\x04" before the text, plural forms joined by "\0"."""
+    r"""Return English -> translation of each text that has one and is not marked as a guess ("fuzzy").
+
+    As in the compiled form, a context stands before the text and "\x04"; the forms of a plural are joined by "\0".
+    """
     found = {}
     joined = written.replace("\r\n", "\n").replace('"\n"', "")
     for entry in joined.split("\n\n"):

@@ -60,7 +60,12 @@ _here = threading.local()
 
 
 def call_patiently(call: Callable[..., T], path: str, *arguments: Any) -> T:
-    """Return ``call(path, *arguments)``. Raises TimeoutError (an OSError) if the path or a folder above was silent before; else what the call raises."""
+    """Return ``call(path, *arguments)``, a file-system call on ``path``.
+
+    Raises:
+        TimeoutError: the path, or a folder above it, did not respond before. It is an OSError. OSError, ValueError:
+        whatever the call raises.
+    """
     worker: _Worker | None = getattr(_here, "worker", None)
     if worker is None:
         return call(path, *arguments)
@@ -211,7 +216,9 @@ def map_in_threads(items: Iterable[T], work: Callable[[T], R], *, threads: int =
 
 
 def silent_place(path: str) -> str:
-    """Return the topmost silent folder above a stuck path, else the path; one that answers from a cache must be listed, too."""
+    """Return the topmost folder above a stuck path that does not respond either, else the path itself. A mount whose
+    own folder still responds from a cache counts as silent if it cannot be listed.
+    """
     above = [path]
     while (parent := os.path.dirname(above[-1])) != above[-1]:  # noqa: PTH120 - plain text, of a hanging place
         above.append(parent)

@@ -55,7 +55,11 @@ def _for_printf(c: str) -> str:
 
 
 def _for_cmd(argument: str) -> str:
-    r"""Quote for cmd.exe and the C runtime (\" is a quote). A percent sign goes outside: cmd leaves %"NAME"^% unchanged."""
+    r"""Quote for cmd.exe and for the C runtime, which takes \" as a quote.
+
+    A percent sign goes outside the quotes, after a caret: %"NAME"^% is not a variable reference, so cmd leaves it
+    unchanged.
+    """
     text = re.sub(r'(?<!\\)(\\*)"', r"\1\1\\" + '"', argument)
     text = re.sub(r"(\\+)(?=%|\Z)", r"\1\1", text)
     return '"' + text.replace("%", '"^%"') + '"'

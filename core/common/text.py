@@ -15,7 +15,10 @@ _OURS = late_pattern(r"(\x1b\[(?:0|1|2|3[1-6])m)")
 
 
 def printable(text: str) -> str:
-    r"""Return text that cannot drive a terminal: control and direction characters but "\n" and "\t" become ``\xNN`` or ``\uNNNN``."""
+    r"""Return text that cannot drive a terminal: control and direction characters appear as ``\xNN`` or ``\uNNNN``.
+
+    Line feeds and tabs stay.
+    """
     if text.translate(_LAYOUT).isprintable():
         return text
     return "".join(

@@ -29,7 +29,9 @@ def pad(text: str, width: int) -> str:
 def wrap(
     text: str, width: int, initial_indent: str = "", subsequent_indent: str = "", *, whole_words: bool = False
 ) -> list[str]:
-    """Return a text's lines of at most ``width`` columns. Wider words are broken, unless ``whole_words`` (paths, to be copied)."""
+    """Return the lines of a text, at most ``width`` columns wide. A word that is wider than a line is broken, or with
+    ``whole_words`` (for paths, which are copied) left as it is.
+    """
     if column_count(text) == len(text):
         return textwrap.wrap(
             text,

@@ -23,7 +23,11 @@ from core.report.redact import Cleaner
 def check_machine(
     host: Host, options: ScanOptions, *, limit: float, policy: Policy | None, full_names: bool
 ) -> tuple[Outcome, Report | None]:
-    """Return the outcome and its report, or unknown and None after ``limit`` seconds. ``full_names``: the outcome is not redacted."""
+    """Examine the machine and return the outcome, with the report that it was made of.
+
+    The examination runs in a daemon thread; where it has not ended after ``limit`` seconds, its children are killed, the outcome
+    is unknown, and there is no report. Without ``full_names`` the outcome's texts are redacted; the report is not.
+    """
     policy = policy or Policy()
     pythons = tuple(dict.fromkeys((*options.pythons, *policy.environments)))
     options = replace(options, trials=options.trials or policy.needs_trials, pythons=pythons)

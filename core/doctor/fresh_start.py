@@ -20,7 +20,11 @@ GIVEN = ("HOME", "USER", "LOGNAME", "LANG", "TERM", "XDG_RUNTIME_DIR", "DISPLAY"
 
 
 def fresh_environment(start: Start, host: Host) -> dict[str, str] | None:
-    """Return the variables of a way's new programs from its shell and the person's own files; None without a shell that may run."""
+    """Return the variables of programs that are started in this way now; None if no shell starts them, or it may not be
+    run.
+
+    It reads the person's own files, as every new terminal does: nothing is started that others can change.
+    """
     if start.kind not in (*FLAGS, "cron") or host.system != "linux" or str(host.root) != "/":
         return None
     ours = host.fresh_environment()

@@ -135,7 +135,9 @@ def _of_finding(report: Report, finding: Finding) -> Headline:
 
 
 def headline_fixed(report: Report, finding: Finding, outcome: Outcome | None) -> Headline:
-    """Return the headline after a cure of ``finding``: by the ``report`` made since, and the ``outcome`` of Convalesce's change."""
+    """Return the headline after a cure: ``report`` was made after it, ``finding`` is what was cured, ``outcome``
+    how the change ended, where Convalesce made it.
+    """
     if outcome and outcome.kind == "stuck":  # the computer is neither as before nor as planned
         return Headline(kind="not decided", act="look again", finding=finding, end="stuck", seen=outcome.sentence)
     verified = outcome.verified_for if outcome else ()

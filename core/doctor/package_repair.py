@@ -47,7 +47,10 @@ def exchange_obstacles(wish: ExchangePackages) -> tuple[str, ...]:
 
 
 def prepare_exchange(wish: ExchangePackages, further: tuple[Change, ...], context: ExchangeContext) -> Prepared:
-    """Prepare a change of packages in a twin, tried as after the ``further`` changes (core/fixes/packages/prepare.py)."""
+    """Prepare a change of packages in a twin, which is tried as programs start after the ``further`` changes.
+
+    See core/fixes/packages/prepare.py.
+    """
     host = context.host
     real = replace(wish, prefix=os.path.realpath(wish.prefix), folder=os.path.realpath(wish.folder))
     then = PlannedHost(host=host, changes=further).fresh_environment() if further else host.fresh_environment()
@@ -89,7 +92,9 @@ def wheel_origin(wish: ExchangePackages, sources: Sources, host: Host, watch: Pr
 def import_in_place(
     changes: tuple[Change, ...], seen: Snapshot, host: Host, watch: Progress
 ) -> tuple[str, tuple[str, ...]]:
-    """Import a changed environment's frameworks; return a sentence on what fails, and those on what was proved."""
+    """Import the frameworks of a changed environment in their place. Return in one sentence which cannot be, and in others
+    what was proved; empty where there is none.
+    """
     proved: list[FrameworkTrial] = []
     for change in changes:
         if not isinstance(change, ExchangePackages):

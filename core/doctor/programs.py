@@ -31,7 +31,11 @@ class ChosenPrograms(msgspec.Struct, frozen=True):
 
 
 def sort_chosen(chosen: Iterable[str], host: Host) -> ChosenPrograms:
-    """Return the chosen paths, commands and process numbers, sorted into environments and programs; a notebook is both. Nothing is run."""
+    """Return what was chosen, sorted: each a path, a command, or a process' number. Nothing is run.
+
+    A Python interpreter, an environment's folder, and a script that a Python runs are environments; a notebook is its kernel's
+    environment and a program; everything else, and a running Python, too, is a program.
+    """
     where = sysroot_of(host)
     pythons: dict[str, None] = {}
     programs: dict[str, None] = {}

@@ -238,7 +238,9 @@ class _Verification:
         return problem
 
     def noted_in(self, outcome: Outcome) -> Outcome:
-        """Return the outcome with what it was verified for, what was proved, and which programs keep the old PATH (Windows)."""
+        """Return the outcome with what it was verified for and what was proved, and with a note on the running programs that
+        still have the old PATH (Windows tells them).
+        """
         if outcome.kind != "done":
             return outcome
         outcome = replace(outcome, verified_for=self._seen, proved=join_sentences(*self._proved))
@@ -364,7 +366,11 @@ def fix_from_fetched_cudnn(
 
 
 def cudnn_origin(finding: Finding, snapshot: Snapshot, shop: RepairContext, sources: Sources, watch: Progress) -> str:
-    """Return, in a sentence, which wheel would be fetched from where, or "". Raises ChangeError if nothing could fetch it."""
+    """Return which wheel would be fetched for a finding and from where, in one sentence; empty where none would be.
+
+    Raises:
+        ChangeError: there is nothing that could fetch it.
+    """
     requirement = cudnn_requirement(finding, snapshot)
     where = Fetcher(shop.host, watch).origin(sources) if requirement else ""
     return join_sentences(_("Needed: {requirement}.", requirement=requirement), where) if where else ""
@@ -376,7 +382,9 @@ def _is_nobodys(copy: CudnnCopy, cudnn: CudnnSet) -> bool:
 
 
 def _repairable_copy(finding: Finding, snapshot: Snapshot, cudnn: CudnnSet) -> CudnnCopy | None:
-    """Return the finding's copy if no package owns it and it should be this release, or an older one with a fault since cured."""
+    """Return the copy that the finding is about, if it is nobody's package and is meant to be this very release, or an older
+    one whose fault a newer release does not have.
+    """
     if finding.cause in CURED_BY_NEWER:
         copy = copy_of_consumer(finding, snapshot)
         if copy is None or not _is_nobodys(copy, cudnn):

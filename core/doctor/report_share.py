@@ -11,7 +11,9 @@ from core.model.findings import Report
 
 
 def share_report(report: Report, policy: Policy) -> str:
-    """Write the report, without names, into the policy's folder under the computer's name; return a message, "" for no folder."""
+    """Write the report, without names, into the policy's folder; return a message, empty if there is no folder. The
+    file is named after the computer, since the report does not contain its name.
+    """
     if not policy.report_share:
         return ""
     import platform  # few machines have such a policy

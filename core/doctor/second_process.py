@@ -72,7 +72,10 @@ class SecondProcess:
         self._taken: set[str] = set()
 
     def begin(self, seen: Snapshot | None) -> list[Probe]:
-        """Return probes that wait for the copy, which begins with what was found; None if the scan runs them itself, as a first scan does."""
+        """Return probes that wait for the copy, which begins with what was found before; None ends it, and the scan has the probes itself.
+
+        A first scan has children that read ahead: it has no copy.
+        """
         if seen is None or _reads_ahead():
             self._end()
             for pipe in (self._order, self._pipe):

@@ -196,7 +196,9 @@ _ASKED = late_pattern(r"nvidia\.com/gpu=([\w.:-]{1,80})")
 
 
 def no_gpu_description(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A container engine has no description of the GPUs, none with the device asked for, or one that names the file missed in the text."""
+    """A host with a container engine, and no specification that describes its GPUs, none with the device asked for, or
+    one that names a file which the text misses and which is not there.
+    """
     tools = seen.tools
     if tools is None or seen.machine.container or not tools.engines:
         return ()

@@ -146,7 +146,10 @@ _FILE_NAME = late_pattern(r"(?i)\S+|(?:[a-z]:)?[\\/][^:*?\"<>|\n]+")
 
 
 def look_up(term: str) -> tuple[CodeMeaning, ...]:
-    """Return the meaning of a code's name or number, or of a library's file name; "" for neither."""
+    """Return the meaning of one term: a code's name or number, or a library's file name.
+
+    Empty if it is none of them.
+    """
     term = term.strip()
     if not term or len(term) > MAX_TERM_CHARACTERS or "\n" in term:
         return ()

@@ -158,7 +158,9 @@ def _machine_marks(snapshot: Snapshot) -> set[str]:
 
 
 def is_about_gpu(reading: ParsedText) -> bool:
-    """Whether a text is about a GPU set-up: a short one with a clue or a name, a log with both, or with such a program's message."""
+    """Whether a text is about a GPU set-up: a short one with any clue or name; a log with both, or with a message that
+    only such a program prints.
+    """
     named = any(word in reading.low for word in TOPIC_WORDS) or "lib:cudnn" in reading.marks
     clues = matching_clues(reading)
     if len(reading.text) <= SHORT_TEXT_CHARACTERS:
@@ -198,7 +200,10 @@ def telling_lines(reading: ParsedText) -> tuple[str, ...]:
 def _causes(
     reading: ParsedText, judged: verdicts.Judgement, complains: bool, by_words: bool, least: int
 ) -> tuple[RankedCause, ...]:
-    """Return the causes with a score, best first, at least ``least``. Words rank neither evidence without an error nor a single term."""
+    """Return the causes, best first, at least ``least`` of those with a score.
+
+    Words do not rank a text that is evidence only and contains no error, nor a single term.
+    """
     words = {row.cause: row.meaning for row in known_causes()}
     rows = rank_causes(reading, by_words)
     bare = not any(because for _cause, _score, because in rows)
@@ -230,7 +235,9 @@ def _causes(
 
 
 def _rank_key(r: RankedCause) -> tuple[int, float]:
-    """Return the sort key: proved, open, refuted; of proved ones root causes and what the text asks for first."""
+    """Return the sort key: proved, open, refuted; among proved ones, root causes and causes that the text asks for
+    first, consequences last.
+    """
     place = {"proved": 0, "open": 1 if r.may else 2, "refuted": 3}[r.verdict]
     asked = r.verdict == "proved" and r.finding is None
     root = (asked or bool(r.finding and r.finding.primary)) - bool(r.finding and r.finding.follows_from)
@@ -316,7 +323,11 @@ def _points_to(causes: tuple[RankedCause, ...], says: TextSummary) -> str:
 
 
 def answer_question(e: Explanation, number: int) -> Explanation:
-    """Return an explanation after answer ``number``, from 1. Raises ValueError if there is no question or no such answer."""
+    """Return an explanation after an answer to its question, counted from 1.
+
+    Raises:
+        ValueError: it has no question, or no such answer.
+    """
     if not 1 <= number <= len(e.answers):
         raise ValueError(number)
     chosen = e.answers[number - 1]

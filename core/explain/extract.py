@@ -61,7 +61,10 @@ pip shows a whole traceback indented: the exception then stands below the last f
 
 
 def relevant_part(text: str) -> str:
-    """Return a text's part about the GPU: all if short, else the lines around triggers, cleaned, in linear time."""
+    """Return the part of a text that may be about the GPU set-up: whole when it is short, else the lines around a trigger.
+
+    Terminal escapes, control characters and HTML are taken out; the cost grows linearly with the text.
+    """
     if len(text) > MAX_CHARACTERS:
         text = text[: MAX_CHARACTERS // 2] + "\n" + text[-MAX_CHARACTERS // 2 :]
     if len(text) > SMALL_TEXT_CHARACTERS:
@@ -114,7 +117,10 @@ def _last(low: bytes, trigger: bytes) -> list[tuple[int, int]]:
 
 
 def _line_around(low: bytes, at: int) -> tuple[int, int]:
-    """Return the range of a hit's line and the next (not the next record), cut to a window if long: many messages have two."""
+    """Return the range of a hit's line and the next one, cut to a window if the line is long.
+
+    Many messages have two lines. The next record of a log is left out.
+    """
     start = low.rfind(b"\n", max(0, at - WINDOW_BYTES), at)
     start = start + 1 if start >= 0 else max(0, at - WINDOW_BYTES)
     stop = low.find(b"\n", at, at + WINDOW_BYTES)
@@ -130,7 +136,9 @@ _GOES_ON = late_pattern(r"(?!GPU |Xid |API |loading |[\w.]{1,60}:)\w")
 
 
 def clean_text(text: str) -> str:
-    """Return text without escapes, tags, control characters, progress bars and tracebacks' source, with line feeds."""
+    """Return text without terminal escapes, tags, control characters, progress bars and source lines of tracebacks;
+    line ends become line feeds.
+    """
     if "\x1b" in text:
         text = _ESCAPE.sub("", text)
     if "<" in text or "&" in text:

@@ -183,7 +183,10 @@ def _say(cause: Cause, verdict: Literal["proved", "refuted"], label: str, value:
 
 
 def lists_a_gpu(reading: ParsedText, seen: Pasted) -> Iterator[Said]:
-    """nvidia-smi lists a GPU: kernel module and library work together; in a container, as that one sees it."""
+    """nvidia-smi lists a GPU, so kernel module and library work together.
+
+    Inside a container, the container's own view counts.
+    """
     if not seen.gpus or reading.marks & {"smi-failed", "lib-mismatch-driver", "bus-lost", "gpu-handle-lost"}:
         return
     for cause in DRIVER_STARTS:
@@ -427,7 +430,10 @@ PASTED_JUDGES: tuple[PastedJudge, ...] = (
 
 
 def judge_pasted(reading: ParsedText) -> dict[str, dict[str, Any]]:
-    """Return the RankedCause fields of each cause that the text itself decides; proofs come before refutations."""
+    """Return, for each cause that the text itself decides, the fields of its RankedCause.
+
+    A proof takes precedence over a refutation.
+    """
     seen = read_pasted(reading.text)
     verdicts: dict[str, dict[str, Any]] = {}
     for judge in PASTED_JUDGES:

@@ -31,7 +31,10 @@ def _packages(python: PythonEnvironment) -> dict[str, str]:
 
 
 def cpu_build(reading: ParsedText, seen: Snapshot) -> ProofEvidence:
-    """A framework that the text names is a CPU build; the rule only notes it beside another build for CUDA."""
+    """A framework that the text names is a CPU build.
+
+    The rule only notes it if another one is built for CUDA.
+    """
     found: list[Evidence] = []
     for python in seen.pythons or ():
         packages = _packages(python)

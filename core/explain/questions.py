@@ -25,7 +25,10 @@ def is_settled(causes: tuple[RankedCause, ...]) -> bool:
 
 
 def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Question | None:
-    """Return the first fitting question with the answers still possible; one must decide about the likeliest cause."""
+    """Return the first question in the table that fits the text, with the answers that neither the machine nor the text's system rules out.
+
+    A question without an answer for the most likely cause decides nothing.
+    """
     if is_settled(causes):
         return None
     barred = {r.cause for r in causes if r.verdict == "refuted"}
@@ -41,7 +44,10 @@ def find_question(causes: tuple[RankedCause, ...], reading: ParsedText) -> Quest
 
 
 def ask_what_decides(causes: tuple[RankedCause, ...], asked: Question | None) -> str:
-    """Return the question with an answer a line, or what would decide between causes, or where to look if all are refuted."""
+    """Return the question and its answers, one per line; without one, what would decide between the best causes.
+
+    If the machine refutes every cause that the text suggests, return where to look next.
+    """
     pointed = [r for r in causes if r.because or r.may or r.verdict == "proved"]
     if pointed and all(r.verdict == "refuted" for r in pointed):
         return _(

@@ -204,7 +204,10 @@ def _place(pieces: tuple[str, ...], low: str) -> int | None:
 
 
 def _is_at_word(low: str, start: int, end: int, phrase: str) -> bool:
-    """Whether a phrase starts a word, and a short one ends it; scripts without spaces are exempt."""
+    """Whether a phrase starts at a word's start, and a short one ends at a word's end.
+
+    Scripts without spaces are exempt.
+    """
     if not phrase.isascii():
         return True
     if phrase[0].isalnum() and start and low[start - 1].isalnum() and low[start - 1].isascii():

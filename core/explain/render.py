@@ -72,7 +72,10 @@ def render_text(explanation: Explanation, colour: bool = False, width: int = TEX
 
 
 def worth_showing(causes: tuple[RankedCause, ...]) -> tuple[RankedCause, ...]:
-    """Return what a person reads of a ranking: the machine's causes and those that the text gives 2 % and more, or else its first."""
+    """Return what a person reads of a ranking: what the machine shows, and what the text suggests by 2 % and more.
+
+    A base rate alone is no reason to show it. Where the text suggests nothing that strongly, its first cause stays.
+    """
     told = [r for r in causes if r.because or r.by_words or r.may or r.verdict == "proved"]
     likely = [r for r in told if r.score >= MIN_SHOWN_SCORE or r.may or r.verdict == "proved"]
     return tuple(likely or told[:1])
@@ -114,7 +117,10 @@ def link_sentence(shown: MachineFault) -> str:
 
 
 def what_to_do(e: Explanation, width: int) -> list[str]:
-    """Return the proved or likely fix, else the question that decides, the text's steps, and what would decide."""
+    """Return the fix of what is proved or likely, else the steps for what the text suggests, and what would decide.
+
+    A question that separates the causes comes before the steps for what is only possible.
+    """
     lines: list[str] = []
     asked = [
         line

@@ -135,7 +135,10 @@ Fields = dict[str, dict[str, Any]]
 def judge_causes(
     reading: ParsedText, seen: Snapshot | None, findings: tuple[Finding, ...], failures: list[Finding] | None
 ) -> Judgement:
-    """Judge a text's causes by a machine and its findings, worst first; a failing judge adds to ``failures`` only."""
+    """Compare a text with a machine and its findings (worst first, as in a Report).
+
+    A judge that fails adds a finding to ``failures`` and decides nothing.
+    """
     if seen is None:
         return Judgement()
     failed = [] if failures is None else failures

@@ -53,7 +53,11 @@ class Member(Frozen, frozen=True, kw_only=True):
 
 
 def take_members(source: str, wanted: Callable[[str], bool], into: Path, watch: Progress) -> tuple[Member, ...]:
-    """Return the wanted members, unpacked into an existing folder ``into``. Raises ArchiveError for a bad source, and CancelledError."""
+    """Return the wanted members of an archive, unpacked into ``into`` (which must be there), or those of a folder.
+
+    Raises:
+        ArchiveError: the source is no such archive, is damaged or hostile. CancelledError: the person asked to stop.
+    """
     path = Path(source)
     try:
         real = os.path.realpath(source)

@@ -87,7 +87,10 @@ def attach_changes(finding: Finding, snapshot: Snapshot) -> Finding:
 def _with_edits(
     changes: tuple[Change, ...], remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot
 ) -> tuple[Change, ...]:
-    """Add the edits of start-up lines, which make changes to activations needless; a fault of other ways is cured there or not at all."""
+    """Return the changes with the lines that are to be edited, which spare the environments' activations.
+
+    A fault of other ways of starting than this one is cured where they get it, or not at all.
+    """
     edits = edit_lines(remedy, finding, snapshot)
     lasting = [c for c in changes if not isinstance(c, SetVariable) or c.scope != "environment"]
     if edits and isinstance(remedy, remedies.GiveOtherName):
@@ -105,7 +108,11 @@ def _with_edits(
 
 
 def changes_of(remedy: remedies.Remedy, snapshot: Snapshot) -> tuple[Change, ...]:  # noqa: C901, PLR0912 - a flat table
-    """Return a remedy's changes here, none if only the person should act. Raises PathError if a search path cannot be edited."""
+    """Return the changes that carry out a remedy on this machine; none if only the person should act.
+
+    Raises:
+        PathError: a search path is in no state to be edited.
+    """
     match remedy:
         case remedies.Unset():
             return unset_variable(remedy, snapshot)

@@ -54,7 +54,12 @@ class CudnnSet(Frozen, frozen=True, kw_only=True):
 
 
 def read_set(source: str, wanted: SetRequirement, *, journal: Journal, watch: Progress) -> CudnnSet:
-    """Return a source's complete set of cuDNN, in the staging folder. Raises ArchiveError if it is not one sound set, and CancelledError."""
+    """Return the complete set of cuDNN in an archive, a wheel or a folder, unpacked into the journal's staging folder.
+
+    Raises:
+        ArchiveError: it is not one complete, sound set of one version for this machine; the sentence says what is wrong.
+        CancelledError: the person asked to stop.
+    """
     safe_folder.make_folders(str(journal.staging), 0o700)
     into = scratch.make_scratch(journal.staging)
     done = False
@@ -257,7 +262,11 @@ def own_folder(cudnn: CudnnSet) -> str:
 
 
 def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
-    """Return the change that puts the set into ``folder``, made with its parents. Raises ChangeError if it is not empty."""
+    """Return the change that puts the whole set into ``folder``, which is made with those above it that are not there.
+
+    Raises:
+        ChangeError: something is in the folder already.
+    """
     place = Path(folder)
     if place.exists() and any(place.iterdir()):
         raise ChangeError(_("{folder} is not empty; a cuDNN set goes into its own folder.", folder=folder))
@@ -273,7 +282,10 @@ def file_set(cudnn: CudnnSet, folder: str) -> FileSet:
 
 
 def repair_in_place(cudnn: CudnnSet, copy: CudnnCopy) -> FileSet | None:
-    """Return the change that makes a faulty copy this set in its own folder, None if it is; the major's other files are quarantined."""
+    """Return the change that makes a faulty copy this very set, in the copy's own folder; None where it is so already.
+
+    Files that are right stay; files of the same major that the set does not have are quarantined.
+    """
     folder = os.path.realpath(copy.folder)
     there = {name.lower(): name for name in os.listdir(folder)} if os.path.isdir(folder) else {}  # noqa: PTH208, PTH112 - names alone
     items, names = [], set()

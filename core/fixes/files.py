@@ -82,7 +82,9 @@ def give_plain_name(remedy: GivePlainName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Rename files that shadow a module, and move folders aside, but nothing that something here starts by its name."""
+    """Rename files that shadow a module; move a folder aside, under a name that cannot be imported. None that something here starts by
+    its name: it would no longer find it.
+    """
     system = snapshot.machine.system
     if any(_is_started(path, snapshot) for path, _name in remedy.files):
         return ()
@@ -102,7 +104,10 @@ def give_other_name(remedy: GiveOtherName, snapshot: Snapshot) -> tuple[Change, 
 
 
 def files_of_variables_back(finding: Finding, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Give a file of variables the name back by which ways of starting read it, if it alone lies beside that place under another."""
+    """Give files of variables that ways of starting read their names back, where one file alone is beside the place with another name.
+
+    What these ways lack, such a file may have set; no activation of an environment reaches a service.
+    """
     system = snapshot.machine.system
     if finding.cause not in NOT_FOUND:
         return ()
@@ -149,7 +154,10 @@ def hook_text(*folders: str) -> str:
 
 
 def dll_hook(site_packages: str, *folders: str) -> FileSet:
-    """Return the .pth file that lets an environment's Python (Windows) search folders for DLLs; cuDNN's own loads do not."""
+    """Return the change that makes one environment's Python search folders for DLLs (a ``.pth`` file, Windows).
+
+    It serves what Python itself loads; cuDNN's own lazy loads do not look there (rehearse decides).
+    """
     text = hook_text(*folders)
     item = FileItem(path=join_path("windows", site_packages, HOOK_FILE_NAME), after="?", size=len(text), text=text)
     return FileSet(title=_("Let this Python find DLLs in {folder}", folder=join_names(folders)), items=(item,))

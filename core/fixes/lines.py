@@ -71,7 +71,9 @@ def edited_variable(remedy: remedies.Remedy) -> str:
 
 
 def edit_lines(remedy: remedies.Remedy, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
-    """Return the edits of every wrong line of the ways concerned; none where one of these lines is not known."""
+    """Return the edits of every line by which a variable is wrong in the ways that the finding concerns; none where it is
+    not known of all of them which line that is.
+    """
     if isinstance(remedy, remedies.AddFolder | remedies.AddDllFolders):
         return _put_in_front(searched_folders(remedy), finding, snapshot)
     name = edited_variable(remedy)
@@ -174,14 +176,18 @@ def _rows_setting(name: str, start: Start, snapshot: Snapshot) -> list[StartLine
 
 
 def searched_folders(remedy: remedies.AddFolder | remedies.AddDllFolders) -> remedies.AddFolder:
-    """Return the folders that a search path lacks; where one way alone lacks them, its PATH is to be changed."""
+    """Return the folders that a search path lacks. Where one way of starting alone lacks them, PATH as that way has it is what to
+    change, whatever else could let Python find them.
+    """
     if isinstance(remedy, remedies.AddFolder):
         return remedy
     return remedies.AddFolder(folder=remedy.folders[0], more=remedy.folders[1:], prefixes=(remedy.prefix,))
 
 
 def _put_in_front(remedy: remedies.AddFolder, finding: Finding, snapshot: Snapshot) -> tuple[EditLine, ...]:
-    """Return the edits that put the folders in front in other ways; none unless each has such a line of this person's."""
+    """Return the edits of the lines that give other ways of starting than this one a search path without the folders; none
+    unless each of these ways has such a line of this person's.
+    """
     if not finding.ways or THIS_SESSION in finding.ways:
         return ()
     name = _search_path(snapshot)

@@ -17,7 +17,9 @@ from core.rules.consumer_loads import ConsumerLoad, consumer_loads
 
 
 def add_folder(remedy: AddFolder, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Put a folder on Windows' user PATH, or on that of each environment that misses it and has an activation (else: ldconfig)."""
+    """Put a folder on the search path: Windows' user PATH; on Linux, of each environment that misses it and that has an
+    activation. (For every program on Linux, ldconfig is the cure: the advice says how.)
+    """
     folder, system = remedy.folder, snapshot.machine.system
     if folder[:1] != "/" and folder[1:3] != ":\\":
         return ()

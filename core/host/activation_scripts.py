@@ -179,7 +179,11 @@ def with_fish_steps(script: str, steps: Steps) -> str:
 
 
 def parse_steps(lines: str) -> Steps:
-    """Return the steps in the comments of ``activation_lines``' lines. Raises ChangeError if Convalesce did not write them so."""
+    """Return the steps that the comments in lines made by ``activation_lines`` hold.
+
+    Raises:
+        ChangeError: the lines are not as Convalesce wrote them.
+    """
     steps: Steps = {}
     for line in lines.split("\n"):
         if data := _DATA.match(line):
@@ -206,7 +210,12 @@ def steps_in(script: str) -> Steps:
 
 
 def with_steps(script: str, steps: Steps) -> str:
-    """Return a venv's activate script with these steps alone, or none. Raises ChangeError for another or a damaged script."""
+    """Return a venv's activate script with these steps in place of its present ones; without steps, as it was
+    originally.
+
+    Raises:
+        ChangeError: it is not an activate script as venv, virtualenv and uv write it, or its blocks are damaged.
+    """
     steps_in(script)
     for start, stop in reversed(_blocks(script)):
         script = script[:start] + script[stop:]
@@ -229,7 +238,11 @@ def _blocks(script: str) -> list[tuple[int, int]]:
 
 
 def apply_steps(name: str, steps: str, value: str | None, *, again: bool = False) -> str | None:
-    """Return a variable's value after ``activation_lines``' steps, or None. ``again``: it may be active, so nothing is put first twice."""
+    """Return a variable's value after its steps, as the lines of ``activation_lines`` compute it; None if it is not
+    set.
+
+    ``again``: the environment may be active already, so a folder that is already first is not prepended again.
+    """
     for step in steps.split("\n"):
         verb, _space, text = step.partition(" ")
         if verb == "unset":

@@ -86,7 +86,11 @@ def order_of(work: Callable[..., None], request: object, token: str = "") -> byt
 
 
 def function_name(work: Callable[..., None]) -> str:
-    """Return "module:function", by which a child finds it. Raises ValueError if it is not at the top level of an importable module."""
+    """Return the name by which a child finds the function, "module:function".
+
+    Raises:
+        ValueError: the function is not at the top level of an importable module.
+    """
     if work.__module__ == "__main__" or "." in work.__qualname__:
         raise ValueError(f"{work.__module__}.{work.__qualname__} can not be found by a child process")
     return f"{work.__module__}:{work.__qualname__}"
@@ -146,7 +150,11 @@ def ask_child(
 
 
 def read_answer(completed: CompletedProcess, event: type[E], token: str = "") -> ChildAnswer[E]:
-    """Return a child's events, output and exit. With a ``token``, every line must begin with it, and nothing follow: others may write, too."""
+    """Return the answer of a finished child: its complete event lines, its output and its exit.
+
+    With a ``token``, every line must begin with it, and nothing may follow the last one: anything else was written by
+    somebody else.
+    """
     with ONE_AT_A_TIME:
         decoder = msgspec.json.Decoder(event)
     events, forms, ended, finished = [], [], completed.ended, False

@@ -71,7 +71,10 @@ class _Answer:
 
 
 def _end_as_windows_would(error: Exception) -> None:
-    """End with a crash's exit status, which ctypes on Windows hides by OSError; an access violation has no number there (winerror)."""
+    """End with the exit status that a crash would have given, which ctypes on Windows hides by raising OSError.
+
+    An access violation has no number there ("exception: access violation reading 0x..."); other codes are in winerror.
+    """
     if sys.platform != "win32" or not isinstance(error, OSError):
         return
     status = 0xC0000005 if "access violation" in str(error) else (error.winerror or 0) & 0xFFFFFFFF

@@ -23,7 +23,13 @@ def _lines(text: str) -> list[str]:
 
 
 def read_assignment(text: str, name: str) -> Value | None:
-    """Return the variable's value; kind: the line's form, "3:export NAME='*'", and end. Raises ChangeError for two, or more than an assignment."""
+    """Return the value that ``text`` gives the variable.
+
+    Its kind is the form of the line, "3:export NAME='*'", and its line end.
+
+    Raises:
+        ChangeError: the variable is assigned twice, or by a line that is more than a plain assignment.
+    """
     lines = _lines(text)
     rows = [i for i, line in enumerate(lines) if re.match(rf"\s*(?:export\s+)?{re.escape(name)}\s*=", line)]
     if not rows:

@@ -27,7 +27,14 @@ def folder_number(path: str) -> int:
 
 
 def bring_folder(number: int, place: str, other: str) -> None:
-    """Exchange ``place`` with the folder of this inode number; repeatable after a kill. Raises ChangeError if neither is it, and OSError."""
+    """Make ``place`` the folder with this inode number, and ``other`` the folder that was at ``place``.
+
+    It can be repeated after a kill.
+
+    Raises:
+        ChangeError: neither is that folder.
+        OSError: the system refused.
+    """
     aside = f"{other}.aside"
     at = next((p for p in (place, other, aside) if folder_number(p) == number), "")
     if not at:

@@ -74,7 +74,11 @@ helper (delayimp.h: severity and facility 0x6D over the Win32 errors 126 and 127
 
 
 def describe_exit(status: int | None, system: System) -> str:
-    """Return how a process ended, "" for 0. ``status``: negative for a signal, 32 bits on Windows, None for an end not observed."""
+    """Return how a process with this exit status ended; empty text for status 0.
+
+    ``status`` is subprocess' return code: negative for a POSIX signal, an unsigned (or signed) 32-bit number on
+    Windows, None for a process whose end was not observed.
+    """
     if status is None:
         return fact_text("how it ended is not known")
     if status == 0:

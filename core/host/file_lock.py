@@ -8,7 +8,11 @@ from pathlib import Path
 
 
 def lock_file(path: Path) -> int:
-    """Return a descriptor that locks a file of this user. Raises OSError if it is absent, or another process holds the lock."""
+    """Lock an existing file of this user, and return the descriptor that holds the lock.
+
+    Raises:
+        OSError: the file is not there, or another process holds the lock.
+    """
     fd = try_hold(path)
     if fd is None:
         raise BlockingIOError(path)

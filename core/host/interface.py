@@ -83,7 +83,11 @@ class Host(Protocol):
         ...
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment of a newly started program, without a frozen application's changes. Windows: the registry's. Linux: that of our own start."""
+        """The environment that a newly started program gets, without a frozen application's own changes.
+
+        Windows: registry values, machine before user. Linux: the environment that Convalesce was started with, since
+        every program started from the same place gets that.
+        """
         ...
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
@@ -120,6 +124,9 @@ class Host(Protocol):
 
 
 def planned_files(host: Host) -> tuple[Mapping[str, str], frozenset[str]]:
-    """Return a planned machine's small files (path -> text) and lost paths, all full; empty for a Host as it is."""
+    """Return the small files that a planned machine has (path -> text), and the paths that it no longer has.
+
+    Both are full paths, and empty for a Host that shows a machine as it is.
+    """
     # no Protocol that is checked at run time: the first check loads the module inspect, a hundredth of a scan
     return getattr(host, "planned", {}), getattr(host, "gone", frozenset())

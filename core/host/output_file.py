@@ -17,7 +17,12 @@ from core.model.changes import ChangeError
 
 
 def write_output(path: Path, data: bytes) -> None:
-    """Write to the person's files, links, pipes and devices. Raises ChangeError if others choose what is written, and OSError."""
+    """Write a file; the person's own links are followed, pipes and devices of the person or the system are written to.
+
+    Raises:
+        ChangeError: another account would choose what is written.
+        OSError: it cannot be written.
+    """
     refuse_planted(path)
     if sys.platform == "win32" or (path.exists() and not path.is_file()) or _is_the_system_s(path):
         path.write_bytes(data)
@@ -32,7 +37,14 @@ def write_output(path: Path, data: bytes) -> None:
 
 
 def refuse_planted(path: Path) -> None:
-    """Refuse a path on which another account has a link or the file. Raises ChangeError, which names that part."""
+    """Refuse a path that another account controls.
+
+    With an administrator's rights, no link of another account anywhere on the path is followed, and no file of another
+    account is written.
+
+    Raises:
+        ChangeError: names the part that belongs to another account.
+    """
     if sys.platform == "win32":
         return  # Only an administrator can create links there.
     me = provenance.this_person()

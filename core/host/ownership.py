@@ -40,14 +40,25 @@ class PathPart(Frozen, frozen=True, kw_only=True):
 
 
 def who_can_write(path: str) -> tuple[PathPart, ...]:
-    """Return each part of an absolute path, "missing" where it ends, and who may change it. Raises OSError and ValueError."""
+    """Return every part of an absolute path from the root on, links resolved, and who may change each.
+
+    The last part is "missing" if the path ends early.
+
+    Raises:
+        OSError: a part cannot be examined, or links form a loop.
+        ValueError: the path is not absolute.
+    """
     if not Path(path).is_absolute() or "\0" in path:
         raise ValueError(path)
     return tuple(_walk(path))
 
 
 def first_loose(path: str, trusted: frozenset[str] = frozenset()) -> str:
-    """Return the first part of a path that somebody but an administrator or ``trusted`` can change, or that cannot be examined; "" for none."""
+    """Return the first part of a path that somebody other than an administrator or ``trusted`` can change; empty if
+    there is none.
+
+    A part that cannot be examined counts as changeable.
+    """
     try:
         return loose_part(who_can_write(path), ADMINISTRATORS | trusted)
     except OSError as e:
@@ -188,7 +199,10 @@ else:
         return able
 
     def _access_list(path: str) -> list[tuple[int, int, int]]:
-        """Return (tag, rights, who) of a POSIX access list (acl(5); form: linux/posix_acl_xattr.h); none where there is only the mode."""
+        """Return (tag, rights, who) of a POSIX access list; none where there is only the mode (acl(5)).
+
+        The form is the kernel's, linux/posix_acl_xattr.h: a version, then entries of two shorts and a number.
+        """
         try:
             data = os.getxattr(path, ACCESS_LIST)
         except OSError as e:

@@ -71,7 +71,10 @@ class Person(Frozen, frozen=True, kw_only=True):
 
 
 def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
-    """Return whether files may be run together. ``paths``: absolute -> whether somebody named, activated or searches it."""
+    """Return whether files may be run or loaded together.
+
+    ``paths``: an absolute path -> whether somebody wanted it: named it, activated it, or has it on a search path.
+    """
     me = person or this_person()
     foreign: dict[str, None] = {}
     first: Changeable | None = None
@@ -98,7 +101,10 @@ def may_run(paths: Mapping[str, bool], person: Person | None = None) -> Verdict:
 
 
 def _is_plain(path: str, sound: set[str], me: Person) -> bool:
-    """Whether only its trusted owner may write a file in a safe folder: quick, since an environment has ten thousand."""
+    """Whether a file is in a folder whose path is known to be safe, and only its trusted owner may write it.
+
+    An environment has ten thousand files, and each part of each path would be asked again otherwise.
+    """
     folder = os.path.dirname(path)  # noqa: PTH120 - the same
     if sys.platform == "win32":
         return _is_sound_folder(folder, sound, me) and _is_trusted_part(path, me)

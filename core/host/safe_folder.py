@@ -44,7 +44,11 @@ class SafeFolder:
             return None
 
     def open(self, name: str, *, write: bool = False) -> int:
-        """Open a regular file for reading, or for both; return its descriptor. Raises ChangeError for a link or another thing, and OSError."""
+        """Open a regular file for reading (or both) and return its descriptor.
+
+        Raises:
+            ChangeError: it is a link or no regular file. OSError: it cannot be opened.
+        """
         found = self.status(name)
         if found is not None and not stat.S_ISREG(found.st_mode):
             raise self._not_regular(name)
@@ -74,7 +78,12 @@ class SafeFolder:
         return fd
 
     def open_output(self, name: str) -> int:
-        """Open a regular file for writing, its content intact, or create it (umask's mode). Raises ChangeError for a link or another thing, and OSError."""
+        """Open a regular file for writing, its content intact, or create it with the umask's mode.
+
+        Raises:
+            ChangeError: it is a link or no regular file.
+            OSError: it cannot be opened.
+        """
         flags = os.O_WRONLY | os.O_CREAT | _NOFOLLOW | _NONBLOCK | _BINARY
         return self._regular(os.open(self._child_path(name), flags, 0o666, dir_fd=self._handle), name)
 
@@ -140,7 +149,11 @@ class SafeFolder:
         return True
 
     def attributes(self, name: str) -> FileAttributes | None:
-        """Return a regular file's owner, mode, access list and the like, or None. Raises ChangeError and OSError as ``open``."""
+        """Return a regular file's owner, mode, access list and the like; None if there is none.
+
+        Raises:
+            ChangeError, OSError: as ``open``.
+        """
         try:
             fd = self.open(name)
         except FileNotFoundError:
@@ -202,7 +215,12 @@ class SafeFolder:
             os.fsync(self._handle)
 
     def state(self, name: str) -> str:
-        """Return a name's state: "", a SHA-256, "-> target" or "folder". Raises ChangeError for anything else, and OSError."""
+        """Return the state of a name: "" if it does not exist, a file's SHA-256, "-> target" for a link, or "folder".
+
+        Raises:
+            ChangeError: it is something else.
+            OSError: it cannot be read.
+        """
         found = self.status(name)
         if found is None:
             return ""
@@ -217,7 +235,11 @@ class SafeFolder:
 
 
 def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
-    r"""Return a path's anchor ("/", "C:\") and names. Raises ChangeError if it is not absolute, or has "." or ".."."""
+    r"""Return a path's anchor ("/", "C:\") and the names after it.
+
+    Raises:
+        ChangeError: the path is not absolute, or contains "." or "..".
+    """
     pure = Path(path)
     if not pure.is_absolute() or "\0" in path:
         raise ChangeError(_("{path} is not an absolute path.", path=repr(path)))
@@ -228,7 +250,12 @@ def split_parts(path: str) -> tuple[str, tuple[str, ...]]:
 
 
 def refuse_links(path: str) -> None:
-    """Check a folder's path for links. Raises ChangeError at a link or junction, FileNotFoundError at a missing part."""
+    """Check that no part of the path to a folder is a link or junction.
+
+    Raises:
+        ChangeError: one is.
+        FileNotFoundError: a part of it is not there.
+    """
     anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:
@@ -242,7 +269,12 @@ def refuse_links(path: str) -> None:
 
 @contextmanager
 def open_folder(path: str) -> Iterator[SafeFolder]:
-    """Open a folder without following links. Raises ChangeError at a link or no folder, and the system's own OSError."""
+    """Open a folder without following any link along the path.
+
+    Raises:
+        ChangeError: a part of the path is a link or no folder.
+        FileNotFoundError, PermissionError: the system's own.
+    """
     if not BY_HANDLE:
         refuse_links(path)
         yield SafeFolder(path, None)
@@ -290,7 +322,12 @@ def nearest_existing(path: str) -> str:
 
 
 def make_folders(path: str, mode: int = 0o755) -> None:
-    """Make a folder and its parents durably (synced). Raises ChangeError at a link or a file, OSError if one cannot be made."""
+    """Create a folder and its missing parents durably: each is synced into its parent.
+
+    Raises:
+        ChangeError: a part of the path is a link or a file.
+        OSError: a folder could not be created.
+    """
     anchor, names = split_parts(path)
     here = Path(anchor)
     for name in names:

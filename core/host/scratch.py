@@ -23,7 +23,10 @@ _locks: dict[Path, int] = {}
 
 
 def make_scratch(parent: str | os.PathLike[str] | None) -> Path:
-    """Make a private temporary folder below ``parent`` (None: the system's place), removed by ``drop_scratch`` or at the end."""
+    """Create a private temporary folder below ``parent`` (None: the system's place for these).
+
+    It is removed when the program ends; call ``drop_scratch`` to remove it earlier.
+    """
     folder, fd = _make_locked(parent)
     _locks[folder] = fd
     atexit.register(drop_scratch, folder)

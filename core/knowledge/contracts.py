@@ -265,7 +265,9 @@ def flags_of(value: str) -> tuple[tuple[str, str], ...]:
 
 
 def flags_in_file(text: str) -> tuple[str, ...]:
-    """Return the flags in a file, parted at white space (https://github.com/openxla/xla/blob/main/xla/parse_flags_from_env.cc)."""
+    """Return the flags that stand in a file of them, as in a value: XLA parts them at white space
+    (https://github.com/openxla/xla/blob/main/xla/parse_flags_from_env.cc).
+    """
     return tuple(w for w in text.split() if w.startswith("--"))
 
 

@@ -109,7 +109,10 @@ def cuda_major(family: str, number: tuple[int, ...], known: Locations) -> int | 
 
 
 def version_in_name(family: str, number: tuple[int, ...], system: System) -> str | None:
-    """Return a real file's version, or None for the loader's number (libcudart.so.11.0 is any 11; nvrtc-builtins has its minor)."""
+    """Return the true version in the name of a real file; None if it has only the loader's number.
+
+    libcudart.so.11.0 means any CUDA 11 and is no version; only nvrtc-builtins is named after its minor version.
+    """
     if system == "linux" and (len(number) >= 3 or (len(number) == 2 and family == "nvrtc-builtins")):
         return ".".join(map(str, number))
     if system == "windows" and family == "nvrtc-builtins" and number and number[0] >= 90:

@@ -36,7 +36,10 @@ def cuda_wheels() -> CudaWheels:
 
 
 def release_beside(name: str, installed: Mapping[str, str]) -> str:
-    """Return the first parts of a wheel's version in the ``installed`` CUDA: "11.7.3" of nvidia-cusolver-cu12 for 12.8; else ""."""
+    """Return the first parts of a wheel's version in the CUDA release of the installed wheels; empty if unknown.
+
+    ``installed``: names and versions in the environment. "11.7.3" for nvidia-cusolver-cu12 with a runtime of CUDA 12.8.
+    """
     middle, _dash, cuda = name.removeprefix("nvidia-").rpartition("-")
     for teller in TELL_THE_RELEASE:
         version = installed.get(f"nvidia-{teller}-{cuda}", "") if teller != middle else ""

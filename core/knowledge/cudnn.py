@@ -91,7 +91,10 @@ def cudnn_knowledge() -> CudnnKnowledge:
 
 
 def releases_for(distribution: str, cuda: str, cudnn: str) -> str:
-    """Return the requirement for majors of CUDA and cuDNN, "" if unknown. ``cudnn`` "": only releases that need none."""
+    """Return the requirement on a framework's releases for major versions of CUDA and cuDNN; empty if none is known.
+
+    ``cudnn``: empty if there is none, which suits only releases that need none.
+    """
     row = next((r for r in cudnn_knowledge().frameworks if re.fullmatch(r.distribution, distribution)), None)
     span = next((s for s in row.cuda if str(s.major) == cuda), None) if row else None
     if row is None or span is None:

@@ -77,7 +77,10 @@ def names_tried(role: str, major: int, version: str | None, system: System) -> t
 
 
 def sub_libraries(names: tuple[str, ...], major: int, system: System) -> tuple[str, ...]:
-    """Return the roles whose sub-library the names of a binary mean: without the major from cuDNN 9 for Linux on, else with it."""
+    """Return the roles in ``names`` (strings of a binary) that stand for a sub-library of this major version.
+
+    From cuDNN 9 on for Linux the names are unversioned (libcudnn_graph.so); otherwise they contain the major version.
+    """
     roles = []
     for name in names:
         what = parse_cudnn_name(name, system)

@@ -143,7 +143,10 @@ def compatibility_table() -> Compatibility:
 
 
 def driver_floor(known: Compatibility, cuda: str, system: System) -> tuple[str, str]:
-    """Return the oldest driver for this CUDA, and the source; "" if unknown. From CUDA 11 on the major version's family decides."""
+    """Return the oldest driver that runs programs built for this CUDA version, and the source; empty if unknown.
+
+    From CUDA 11 on, any driver of the major version's family suffices; before, each version needs its own.
+    """
     major_minor = version_tuple(cuda)
     if not major_minor:
         return "", ""

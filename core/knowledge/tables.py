@@ -15,7 +15,11 @@ T = TypeVar("T")
 
 
 def read_table(name: str, form: type[T]) -> T:
-    """Return resources/knowledge/NAME.json, read once. Raises FileNotFoundError or msgspec.ValidationError for our own bad data."""
+    """Return resources/knowledge/NAME.json as ``form``, read once: rules need a table dozens of times.
+
+    Raises:
+        FileNotFoundError, msgspec.ValidationError: our own data are broken; a test reads every file.
+    """
     table: T = _read_file(name, form)  # type: ignore[arg-type]  # every form is hashable
     return table
 

@@ -90,7 +90,11 @@ def _names_in(piece: bytes, ending: bytes, whole: re.Pattern[bytes]) -> Iterator
 
 
 def written_words(path: str | os.PathLike[str], words: tuple[str, ...], *, root: str = "/") -> frozenset[str] | None:
-    """Return the words that are whole strings of a library's read-only data (1 ms for 10 MB); None if it cannot be read."""
+    """Return those of the words that occur as whole strings in a library's read-only data; None if it has none, or
+    cannot be read.
+
+    Takes 1 ms for each 10 MB of that data; reading stops once every word is found.
+    """
     left = {w.encode(): w for w in words if w}
     found: set[str] = set()
     try:
@@ -113,7 +117,11 @@ CUDA_LIBRARY = late_pattern(
 
 
 def cuda_major(names: tuple[str, ...]) -> int | None:
-    """Return the CUDA major of the libraries that a file names (libcublasLt.so.12); None for none, or several."""
+    """Return the CUDA major version that a file was built for, from the CUDA libraries that it names
+    (libcublasLt.so.12).
+
+    None if it names none, or several major versions.
+    """
     found = (CUDA_LIBRARY.match(name) for name in names)
     majors = {int(m[1]) if m[1] else cuda_in_name(int(m[2])) for m in found if m}
     return majors.pop() if len(majors) == 1 else None

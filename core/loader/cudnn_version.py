@@ -71,7 +71,10 @@ class TrueVersion(Frozen, frozen=True, kw_only=True):
 
 @cached_by_file
 def cudnn_version(path: str | os.PathLike[str], *, root: str = "/") -> TrueVersion | None:
-    """Return the version compiled into a cuDNN file, or None; takes under 1 ms, up to 10 ms for an engine on Windows."""
+    """Return the version that is compiled into a cuDNN file; None if it has none or cannot be read.
+
+    Takes less than a millisecond, and up to 10 ms for an engine library on Windows.
+    """
     try:
         with open_layout(path_under_root(root, os.fspath(path))) as file:
             return next(_evidence(file), None)
@@ -166,6 +169,9 @@ def true_version(path: str, root: str = "/") -> tuple[str | None, str]:
 
 
 def _resource(path: str) -> str | None:
-    """Return a PE file's FileVersion in cuDNN's format; up to 8.9.3 it is the driver's, and wrong (read in 8.9.7.29, 9.1.0.70)."""
+    """Return a PE file's FileVersion if it is in cuDNN's format.
+
+    Up to 8.9.3 it is in the driver's format (6.14.11.xxxx) and wrong; determined from the wheels 8.9.7.29 and 9.1.0.70.
+    """
     parts = file_version(path)
     return ".".join(map(str, parts[:3])) if parts and (8, 9, 4) <= parts[:3] < (100,) else None

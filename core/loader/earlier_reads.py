@@ -199,7 +199,12 @@ def store_in_use() -> EarlierReads | None:
 
 
 def file_identity(path: str) -> str:
-    """Return a key for a file's content; "" if missing or too young to show a change. Raises OSError or ValueError."""
+    """Return a key that differs for each content of a file; empty if it is missing, or too young for its times to show
+    a change.
+
+    Raises:
+        OSError, ValueError: it cannot be examined.
+    """
     seen = call_patiently(os.stat, path)
     made = seen.st_mtime_ns
     # a further hard link changes the first of these times alone: uv makes one for each environment

@@ -97,7 +97,11 @@ class Segment(NamedTuple):
 
 
 def _headers(source: Source) -> ElfHeaders:
-    """Read the first header. Raises ValueError if it is invalid."""
+    """Read the first header.
+
+    Raises:
+        ValueError: it is invalid.
+    """
     start = source.read(0, 64)
     if start[4:5] not in (b"\1", b"\2"):
         raise ValueError(fact_text("Invalid EI_CLASS {kind}", kind=f"{start[4:5]!r}"))
@@ -114,7 +118,11 @@ def _headers(source: Source) -> ElfHeaders:
 
 
 def _segments(elf: ElfHeaders, source: Source) -> list[Segment]:
-    """Read the program headers. Raises ValueError if they cannot be read."""
+    """Read the program headers.
+
+    Raises:
+        ValueError: they cannot be read.
+    """
     form = PROGRAM_HEADER[elf.bits, elf.little_endian]
     raw = source.read(elf.segments_at, elf.segments * form.size)
     if len(raw) < elf.segments * form.size:
@@ -125,7 +133,12 @@ def _segments(elf: ElfHeaders, source: Source) -> list[Segment]:
 
 
 def parse_elf(source: Source, path: str) -> Image:
-    """Return an ELF file's image. Raises UnfitError for bad headers, OSError if reading failed."""
+    """Return the image that an ELF file's headers describe.
+
+    Raises:
+        UnfitError: the headers are truncated or invalid.
+        OSError: reading failed.
+    """
     if source.size < 64:
         raise UnfitError("truncated", fact_text("is cut off within its first header ({size} bytes)", size=source.size))
     image = None
@@ -205,7 +218,10 @@ def _describe(elf: ElfHeaders, source: Source, image: Image) -> Image:
 
 
 def _tags(elf: ElfHeaders, source: Source, dynamic: Segment) -> list[tuple[int, int]]:
-    """Return the dynamic section up to its end marker or the file's, unpacked all at once: most of a header is there."""
+    """Return the dynamic section's entries up to its end marker, without those beyond the end of the file.
+
+    These pairs are most of what a header holds, so they are unpacked all at once.
+    """
     form = DYNAMIC_ENTRY[elf.bits, elf.little_endian]
     size = min(dynamic.size // form.size, MAX_TAGS) * form.size
     raw = source.read(dynamic.offset, size)

@@ -59,7 +59,11 @@ class UndecidedError(Exception):
 
 
 def machine_code(path: str | os.PathLike[str], *, root: str = "/", seconds: float = 2.0) -> GpuCode | None:
-    """Return a library's architectures of machine code (SASS) and PTX; None if not read within ``seconds``. Takes 20 ms for 500 MB."""
+    """Return the architectures of machine code (SASS) and of PTX in a library.
+
+    Empty tuples: there is none. None: it cannot be read to the end, or not within ``seconds``. Takes about 20 ms for
+    500 MB in the page cache.
+    """
     path, key = os.fspath(path), f"{__name__} {path_text(path)}"
     return cast(
         "GpuCode | None",
@@ -100,7 +104,9 @@ def _machine_code(path: str, root: str, seconds: float) -> GpuCode | None:
 
 
 def _collect(source: Source, section: Section, deadline: float, found: set[tuple[int, int, int]]) -> None:
-    """Add kind, architecture and flags of a section's fat binaries: tens of thousands of entries, few distinct ones."""
+    """Add kind, architecture and flags of every entry of a section's fat binaries. There are tens of thousands of
+    entries, but few distinct ones.
+    """
     end = section.offset + section.size
     at = section.offset
     seen = 0

@@ -57,7 +57,11 @@ class Source:
         """Bytes in the file when it was opened."""
 
     def read(self, offset: int, size: int) -> bytes:
-        """Return up to ``size`` bytes (at most CHUNK) from ``offset``. Raises OSError if disk or network fail."""
+        """Return at most ``size`` bytes (never more than CHUNK) from ``offset``; fewer at the end of the file.
+
+        Raises:
+            OSError: the disk or the network failed.
+        """
         if offset < 0 or offset >= self.size or size <= 0:
             return b""
         size = min(size, MAX_READ_BYTES)
@@ -78,7 +82,10 @@ BLOCK_BYTES, MOST_BLOCKS = 1 << 16, 256
 
 
 class BlockSource(Source):
-    """The same file in blocks, kept for a while: a virus scanner or wine makes each of thousands of small reads dear."""
+    """The same file, read in blocks that are kept for a while.
+
+    For tens of thousands of small reads close together: each call of the system is dear where a virus scanner looks on, or under wine.
+    """
 
     def __init__(self, source: Source) -> None:
         self._below, self._blocks = source, dict[int, bytes]()
@@ -108,7 +115,11 @@ class BlockSource(Source):
 
 
 class OtherRoot(str):
-    """The root folder, without links, of a Linux system that is not running: its absolute links lead below it."""
+    """The root folder of a Linux system that is not running: its absolute links lead to places below it, as they would
+    for that system.
+
+    The value is the folder's own path, without links.
+    """
 
     __slots__ = ()
 
@@ -169,14 +180,21 @@ LONG_PATH_CHARACTERS = 240
 
 
 def extended_path(path: str, system: str = os.name) -> str:
-    r"""Return \\?\C:\... of a path beyond 260 characters, which Windows else misses ("Maximum Path Length Limitation")."""
+    r"""Return a path in the form that Windows opens whatever its length and settings (\\?\C:\...); short ones unchanged.
+
+    Without it, a file beyond 260 characters appears to be missing. Source: Microsoft, "Maximum Path Length Limitation".
+    """
     if system != "nt" or len(path) < LONG_PATH_CHARACTERS or path[1:3] != ":\\":
         return path
     return "\\\\?\\" + ntpath.normpath(path)
 
 
 def stat_regular_file(path: str | os.PathLike[str]) -> os.stat_result:
-    """Return a regular, non-empty file's status unopened. Raises UnfitError for any other, or one it may not examine."""
+    """Return the status of a regular, non-empty file without opening it.
+
+    Raises:
+        UnfitError: it is missing, dangling, empty, not a regular file, or may not be examined.
+    """
     try:
         seen = call_patiently(os.stat, os.fsdecode(path))
     except (OSError, ValueError) as error:
@@ -214,7 +232,11 @@ def _is_link(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def open_source(path: str | os.PathLike[str]) -> Iterator[Source]:
-    """Open a regular file to read by offset. Raises UnfitError if it is none, empty, unreadable, or fails half-way."""
+    """Open a regular file for reading by offset.
+
+    Raises:
+        UnfitError: it is missing, empty, not a regular file, or may not be read; also when reading fails half-way.
+    """
     stat_regular_file(path)
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0) | getattr(os, "O_NOCTTY", 0)
     try:

@@ -58,7 +58,12 @@ class LazyBytes:
 
 
 def parse_pe(source: Source, path: str) -> Image:
-    """Return a PE file's image. Raises UnfitError for bad headers, OSError if reading failed."""
+    """Return the image that a PE file's headers describe.
+
+    Raises:
+        UnfitError: the headers are truncated or invalid.
+        OSError: reading failed.
+    """
     start = source.read(0, 64)
     headers = struct.unpack_from("<I", start, 60)[0] if len(start) == 64 else 0
     if len(start) < 64 or headers + 24 > source.size:

@@ -72,7 +72,13 @@ NOBITS = 8
 
 @contextmanager
 def open_layout(path: str | os.PathLike[str], *, in_blocks: bool = False) -> Iterator[Layout]:
-    """Open a library and locate its sections, if any; ``in_blocks``: for thousands of reads. Raises UnfitError for no ELF or PE."""
+    """Open a library and locate its sections. An ELF file without a section table has none.
+
+    ``in_blocks``: for a reader of thousands of names, which lie close together.
+
+    Raises:
+        UnfitError: it cannot be read, or is neither ELF nor PE.
+    """
     with open_source(path) as opened:
         source = BlockSource(opened) if in_blocks else opened
         start = source.read(0, 64)

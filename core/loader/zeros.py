@@ -21,7 +21,10 @@ MAX_WHOLE_BYTES, BLOCK_BYTES, MOST_BLOCKS = 1 << 20, 16 << 10, 16
 
 
 def zeroed_section(path: str | os.PathLike[str], *, root: str = "/") -> str:
-    """Return the first ELF section with an impossible page of zeros, else ""; a look at up to 1 MB each, no proof."""
+    """Return the first section of an ELF file in which a page of zeros was found that cannot be there; empty for none.
+
+    A look, no proof of soundness: at most 1 MB of each section is read, whatever the file's size.
+    """
     try:
         return _zeroed_section(path, root=root)
     except UnfitError:

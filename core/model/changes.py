@@ -111,7 +111,10 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
         return ""
 
     def rebased_on(self, current: Value | None) -> Value | None:
-        """Return ``current``, which others changed, with this edit of one entry; one already gone or there stays so."""
+        """Return ``current`` with this edit made in it although others have changed the value since.
+
+        Only the one entry is touched. An entry that is already gone, or already there, is left as it is.
+        """
         if values_agree(self.before, current):
             return self.after
         text = current.text if current else ""
@@ -131,7 +134,11 @@ class EditPath(Frozen, frozen=True, kw_only=True, tag_field="change", tag="path"
 
 
 def apply_edit(change: EditPath) -> str:
-    """Return ``before`` with the edit made. Raises PathError if the edit does not fit the value."""
+    """Return the result of applying the edit to ``before``.
+
+    Raises:
+        PathError: the edit does not fit the value.
+    """
     text, system, name = (change.before.text if change.before else ""), change.system, change.name
     match change.old, change.new:
         case None, int(new):
@@ -346,7 +353,12 @@ Change: TypeAlias = SetVariable | EditPath | FileSet | EditLine | SystemStep | E
 def insert_entry(
     before: Value | None, entry: str, index: int, system: System, *, name: str, scope: PersistentScope
 ) -> EditPath:
-    """Return the insertion at ``index``, before Windows' last semicolon. Raises PathError if the entry cannot stand there."""
+    """Return the change that inserts ``entry`` at ``index``, but never behind the last semicolon of Windows' PATH,
+    which would leave an empty entry.
+
+    Raises:
+        PathError: the entry cannot stand there.
+    """
     entries = path_list.split_entries(before.text, system, name) if before else []
     new = path_list.count_before_end(entries, system) if index == len(entries) else index
     bare = EditPath(name=name, scope=scope, system=system, entry=entry, old=None, new=new, before=before, after=None)
@@ -356,7 +368,11 @@ def insert_entry(
 def remove_entry(
     before: Value, index: int, system: System, *, name: str, scope: PersistentScope, at: str = ""
 ) -> EditPath:
-    """Return the change that removes the entry at ``index``. Raises PathError if there is none."""
+    """Return the change that removes the entry at ``index``.
+
+    Raises:
+        PathError: there is no such index.
+    """
     entry = _entry(before, index, system, name)
     bare = EditPath(
         name=name, scope=scope, at=at, system=system, entry=entry, old=index, new=None, before=before, after=None
@@ -365,7 +381,11 @@ def remove_entry(
 
 
 def move_entry(before: Value, index: int, to: int, system: System, *, name: str, scope: PersistentScope) -> EditPath:
-    """Return the move from ``index`` to ``to``, before Windows' last semicolon. Raises PathError if there is no such place."""
+    """Return the change that moves the entry at ``index`` to ``to``; the last semicolon of Windows' PATH stays last.
+
+    Raises:
+        PathError: there is no such place.
+    """
     entry = _entry(before, index, system, name)
     entries = path_list.split_entries(before.text, system, name)
     new = min(to, path_list.count_before_end(entries, system) - 1) if entry and to == len(entries) - 1 else to

@@ -22,19 +22,28 @@ LIBRARY_VARIABLE = "LD_LIBRARY_PATH"
 
 
 def list_separators(system: System, name: str = "PATH") -> str:
-    """Return a variable's separators, the usual first: LD_LIBRARY_PATH also takes a semicolon (ld.so(8))."""
+    """Return the separator characters of a variable, the usual one first.
+
+    ld.so takes a semicolon in LD_LIBRARY_PATH as well as a colon (ld.so(8)); every other search path of Linux has colons.
+    """
     if system == "windows":
         return ";"
     return ":;" if name == LIBRARY_VARIABLE else ":"
 
 
 def split_entries(value: str, system: System, name: str = "PATH") -> list[str]:
-    """Return the entries as written and edited, () for ""; between quotes Windows' semicolon separates nothing."""
+    """Return the entries as they are written, one by one as a person reads and edits them. An empty text has none.
+
+    On Windows a semicolon between double quotes separates nothing.
+    """
     return _entries_and_separators(value, system, name)[0]
 
 
 def searched_entries(value: str, system: System, name: str = "PATH") -> list[str]:
-    """Return the loader's raw entries, () for ""; Windows' takes a semicolon between quotes as well, unlike cmd.exe."""
+    """Return the entries as the loader takes them, raw. An empty text has none.
+
+    Windows' DLL loader lets a semicolon between double quotes separate as well, where cmd.exe keeps the entry together.
+    """
     if system == "windows":
         return value.split(";") if value else []
     return split_entries(value, system, name)
@@ -102,7 +111,11 @@ def count_before_end(entries: list[str], system: System) -> int:
 
 
 def check_entry(entry: str, system: System, name: str) -> None:
-    """Check that a text can be one entry. Raises PathError if it is empty, several, or has a line end or NUL."""
+    """Check that a text can be one entry.
+
+    Raises:
+        PathError: it is empty, is more than one entry, or has a line end or a NUL in it.
+    """
     if not entry.strip():
         raise PathError(_("An empty entry means the current folder, and is never added."))
     if any(c in entry for c in "\0\r\n"):
@@ -145,7 +158,11 @@ def insert_in_path(value: str, entry: str, index: int, system: System, *, name: 
 
 
 def remove_from_path(value: str, entry: str, index: int, system: System, *, name: str) -> str:
-    """Return ``value`` without the entry at ``index``. Raises PathError if that is not ``entry``."""
+    """Return ``value`` without the entry at ``index``, which must read ``entry``.
+
+    Raises:
+        PathError: the entry at ``index`` is another.
+    """
     entries, between = _entries_and_separators(value, system, name)
     _check_entry_at(index, entries, entry)
     _take(entries, between, index)

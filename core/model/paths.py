@@ -26,7 +26,10 @@ def form_of(path: str) -> System:
 
 @lru_cache(maxsize=4096)
 def normalise(system: System, path: str) -> str:
-    """Return a path so that names of one file compare equal, links apart; Linux gives "//" no meaning (path_resolution(7))."""
+    """Return a path in the form in which two names of one file compare equal (links are not followed).
+
+    POSIX lets a system give two leading slashes their own meaning; Linux gives them none (path_resolution(7)).
+    """
     if not path:
         return ""
     if system == "windows":

@@ -68,7 +68,13 @@ class HashingProgress:
 
 
 def hash_files(paths: Iterable[str], where: Sysroot, watch: Progress, place: str = "") -> Mapping[str, str]:
-    """Return path -> SHA-256 by two threads, largest first, without failures. ``place``: named in progress. Raises CancelledError."""
+    """Return path -> SHA-256 of regular files, largest first, by OpenSSL in two threads; failures are left out.
+
+    ``place``: the folder or environment that they belong to, for the word about how long it takes.
+
+    Raises:
+        CancelledError: the person asked to stop.
+    """
 
     def size(path: str) -> int:
         seen = where.stat(path)

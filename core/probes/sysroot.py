@@ -155,7 +155,9 @@ class Sysroot(msgspec.Struct, frozen=True):
             return None
 
     def entries(self, folder: str) -> Mapping[str, Entry] | None:
-        """Return what the names in ``folder`` lead to, without broken links; () for no such folder, None if it cannot be listed."""
+        """Return what the names in ``folder`` lead to, without links that lead nowhere; empty if there is no such folder, None if it
+        cannot be listed.
+        """
         try:
             there = call_patiently(_entries, self.local_path(folder))
         except (FileNotFoundError, NotADirectoryError):
@@ -174,7 +176,11 @@ class Sysroot(msgspec.Struct, frozen=True):
             return ()
 
     def read(self, path: str, limit: int = 1 << 16) -> bytes | None:
-        """Return ``limit`` bytes of a regular file (size 0 below /proc, too), or None; O_NONBLOCK: no FIFO's other end is awaited."""
+        """Return the first ``limit`` bytes of a regular file; None if it is not one or cannot be read.
+
+        Files of /proc and /sys report a size of 0 and are read nevertheless. O_NONBLOCK: do not wait for the other end
+        of a FIFO.
+        """
         seen = self.stat(path)
         if seen is None or not stat.S_ISREG(seen.st_mode):
             return None

@@ -43,14 +43,21 @@ def load_verdict(its: LoadPlan, python: PythonEnvironment | None, where: Sysroot
 
 
 def interpreter_verdict(python: PythonEnvironment, where: Sysroot, *, also: Iterable[str] = ()) -> Verdict:
-    """Return whether an interpreter may run, with its settings and package folders, whose content counts for an administrator. ``also``: files it runs."""
+    """Return whether an environment's interpreter may run, with its settings, package folders and their content.
+
+    The content counts only for an administrator, because nobody else gains rights by it. ``also``: other files that it
+    runs.
+    """
     me = provenance.this_person()
     folders = map(where.local_path, python.site_packages) if me.elevated else ()
     return _files_verdict(python, also, (path for folder in folders for path in odd_files(folder)), where, me)
 
 
 def opening_verdict(python: PythonEnvironment, files: Iterable[str], where: Sysroot) -> Verdict:
-    """Return whether an interpreter may open libraries: no package's code runs, so an administrator's ``files`` alone count."""
+    """Return whether an environment's interpreter may open libraries.
+
+    Code of its packages does not run, so only the loaded ``files`` are checked with it, and only for an administrator.
+    """
     me = provenance.this_person()
     return _files_verdict(python, (), map(where.local_path, files) if me.elevated else (), where, me)
 
@@ -91,7 +98,11 @@ def verdict_within_reach(verdict: Verdict) -> Verdict:
 
 
 def with_least_rights(verdict: Verdict, path: str) -> Verdict:
-    """Return a verdict by which an administrator's own program runs as the account nobody, if that may execute it: its processes can be limited."""
+    """Return a verdict by which an administrator's own program runs as the account nobody, if that account may execute
+    it.
+
+    The number of its processes can be limited then.
+    """
     least = provenance.nobody() if verdict.may and verdict.account is None else None
     return replace(verdict, account=least) if least and _can_read(least, path) else verdict
 

@@ -26,7 +26,10 @@ class RecordRow(Frozen, frozen=True, kw_only=True):
 
 
 def record_rows(distribution: Distribution, wanted: str, where: Sysroot) -> dict[str, RecordRow]:
-    """Return path -> row of a RECORD's lines that match ``wanted``, {} without RECORD; paths of the examined system, whole."""
+    """Return path -> row for the lines of a distribution's RECORD that match the pattern ``wanted``; {} without RECORD.
+
+    Paths are those of the examined system, joined to the distribution's folder of packages.
+    """
     record = read_record(distribution, where)
     lines: dict[str, None] = {}
     for m in re.finditer(wanted or r"(?m)^.", record):  # imported late: of ten thousand lines a few matter
@@ -76,7 +79,9 @@ def installed_by_conda(what: Distribution, where: Sysroot) -> bool:
 
 
 def parse_rows(lines: Iterable[str]) -> Iterator[tuple[str, RecordRow]]:
-    """Yield the file of each line of a RECORD, as written there, with its row; other lines (csv takes 128 KiB a field) are left out."""
+    """Yield the file of each line of a RECORD, as it is written there, with its row; a line that is none (csv takes 128 KiB a
+    field) is left out.
+    """
     for line in lines:
         if line.count(",") >= 2:
             with suppress(csv.Error, StopIteration):

@@ -52,7 +52,10 @@ Examine = Callable[[Host], Report]
 def rehearse(
     finding: Finding, report: Report, changes: tuple[Change, ...], *, host: Host, watch: Progress, examine: Examine
 ) -> Rehearsal:
-    """Try the changes out without making them; temporary links are removed. ``report`` has the finding; ``examine`` looks at a host and diagnoses."""
+    """Try the changes out without making them. ``report``: the one that the finding stands in.
+
+    ``examine`` looks at a host and diagnoses what it saw. Temporary folders with links are made and removed again.
+    """
     only_files = all(isinstance(c, FileSet) for c in changes)
     if (
         only_files and finding.cause == "module_shadowed"
@@ -110,7 +113,10 @@ def remaining_problem(finding: Finding, before: Report, after: Report) -> str:
 
 
 def remaining_finding(finding: Finding, after: Report) -> str:
-    """Return a sentence if the finding is still there for one of its ways, by the examined way if it is about all; else ""."""
+    """Return one sentence if the finding is still there, for a way of starting that it was about; empty when it is gone.
+
+    One about every way is judged by the way that was examined: the others are examined by themselves.
+    """
     its_ways = {*finding.ways} or {THIS_SESSION}
     for f in after.findings:
         still = (f.id, f.subject) == (finding.id, finding.subject) and f.severity >= finding.severity
@@ -120,7 +126,10 @@ def remaining_finding(finding: Finding, after: Report) -> str:
 
 
 def open_question(finding: Finding, before: Report, after: Report) -> str:
-    """Return what kept the later scan from judging the finding, in a sentence; "" if the probes that it rests on ended."""
+    """Return what kept the later scan from seeing whether the finding is gone, in one sentence; empty when it saw all that decides it.
+
+    An absent finding is gone only if the probes that it rests on came to their end.
+    """
     steps, earlier = {finding.step, *finding.also}, {e.probe for e in before.snapshot.errors}
     for error in after.snapshot.errors:
         its_step, _question = PROBE_SUBJECTS.get(error.probe, (Step.ENVIRONMENT, ""))

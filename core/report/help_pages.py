@@ -35,7 +35,9 @@ class Page(Frozen, frozen=True, kw_only=True):
 
 
 def find_page(word: str, language: str = "") -> Page | None:
-    """Return a cause's, step's or topic's page in ``language`` ("": the current), else in English; None for other words."""
+    """Return the page for a cause, a step or a topic, in ``language`` (empty: the one in use), and in English where it
+    has none; None for another word.
+    """
     language = language or i18n.current_language()
     name = word.strip().lower()
     name = PAGE_SYNONYMS.get(name, name)

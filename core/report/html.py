@@ -36,7 +36,10 @@ SEVERITY_WORDS = {
 
 
 def as_html(report: Report, before: Report | None = None) -> str:
-    """Return the report as a page without scripts and requests. ``before``: the same computer before a cure, to show changes."""
+    """Return the report as a page that a browser shows without any script or request, in light, dark and print.
+
+    ``before``: the same computer before a cure; what has changed since is a part of the page.
+    """
     template = files("resources") / "templates"
     style = (template / "report.css").read_text(encoding="utf-8")
     parts = tuple((name, title, body) for name, title, body in _parts(report, before) if body)

@@ -86,7 +86,11 @@ def to_json(report: Report) -> bytes:
 
 
 def from_json(data: bytes) -> Report:
-    """Read a report's JSON. Raises BadReportError for no JSON, depth, another schema or a wrong field."""
+    """Read a report's JSON form.
+
+    Raises:
+        BadReportError: the data is no JSON, is nested too deeply, has another schema, or a field of a wrong type.
+    """
     try:
         data = unmarked(data)
         head = msgspec.json.decode(data)

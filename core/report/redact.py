@@ -56,7 +56,10 @@ REDACTED_KINDS = {
 
 
 def redact(report: Report) -> Report:
-    """Return the report with personal names and secrets as placeholders, counted in ``taken_out``; a clean one as it is."""
+    """Return the report with names, home folders, identifiers, shares, proxies and secrets as placeholders.
+
+    ``taken_out`` of the result says what was replaced and how often; a report that is clean stays as it is.
+    """
     cleaner = Cleaner(report.snapshot)
     clean = cleaner.redact_texts(report)
     counts = cleaner.counts + Counter({t.kind: t.places for t in report.taken_out or ()})
@@ -400,7 +403,10 @@ WITHOUT_TEXT = frozenset((type(None), bool, int, float))
 
 
 def _walk(value: T, change: Callable[[Any, str, str], str], counting: Cleaner | None = None) -> T:
-    """Return a copy with texts changed (``change`` gets struct and field), shared structs once; ``counting``: for each result."""
+    """Return a copy with every text changed; ``change`` is given the struct and the field that hold it.
+
+    A struct that several results share is walked once. ``counting``: counts what is replaced in it for each of them.
+    """
     done: dict[int, tuple[Any, Counter[str]]] = {}
 
     def walk(item: Any, owner: Any, field: str) -> Any:

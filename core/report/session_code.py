@@ -141,7 +141,11 @@ def is_code(text: str) -> bool:
 
 
 def decode_code(text: str) -> DecodedReport:
-    """Read a code in any case and spacing. Raises CodeError if characters are wrong, swapped or missing."""
+    """Read a code back, whatever its case and spacing.
+
+    Raises:
+        CodeError: a character is wrong, two are swapped, or some are missing.
+    """
     bare = re.sub(r"[-\s]", "", text).upper().removeprefix(CODE_PREFIX).translate(_ALIKE)
     if not bare or any(c not in ALPHABET for c in bare) or not 5 <= len(bare) <= 31:
         raise CodeError(_("This is not a session code: a code has the form CV-XXXX-XXXX."))

@@ -225,7 +225,10 @@ def _wrap_lines(text: str, indent: int, width: int) -> list[str]:
 
 
 def as_markdown(report: Report, before: Report | None = None) -> str:
-    """Return the report for an issue tracker, verdict first. ``before``: the same computer before a cure, to show changes."""
+    """Return the report for an issue tracker: the verdict first, evidence folded away.
+
+    ``before``: the same computer before a cure; what has changed since follows.
+    """
     machine = report.snapshot.machine
     lines = [
         _(

@@ -123,7 +123,10 @@ def _parts(load: Load) -> Iterator[tuple[str, Resolution]]:
 
 
 def load_failures(c: ConsumerLoad) -> list[Evidence]:
-    """Return a roll call's failures, without parts that its release never had or that wait for the driver (``calls_waiting_for_driver``)."""
+    """Return the failures in a load's roll call; a part that its release never contained does not count.
+
+    Parts that only wait for the GPU's driver are not cuDNN's fault: see ``calls_waiting_for_driver``.
+    """
     rows = roll_call_failures(c.load.roll_call, faulty_release(c.copy) if c.copy else None, needing_driver(c))
     output = c.load.roll_call.output if c.load.roll_call else ""
     if rows and "zlibwapi" in output.lower() and is_older(c.version, "8.9.4") is False:
@@ -170,7 +173,10 @@ def _file(call: Call) -> str:
 
 
 def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[str]) -> tuple[list[Call], bool]:
-    """Return a roll call's failures, and whether its crash is one; functions fail with libraries that lack the driver."""
+    """Return a roll call's failures, and whether its child's crash is one.
+
+    If libraries failed only for lack of the driver, the functions that open them fail for the same reason.
+    """
     calls = [c for c in roll.calls if call_failed(c.function, c.result) and not is_never_there(row, c.library)]
     left = [c for c in calls if not waits_for_driver(c, needing)]
     if len(left) < len(calls) and all(c.function.startswith("cudnn") for c in left):
@@ -181,7 +187,10 @@ def _failures_of(roll: RollCall, row: FaultyRelease | None, needing: frozenset[s
 def roll_call_failures(
     roll: RollCall | None, row: FaultyRelease | None = None, needing: frozenset[str] = frozenset()
 ) -> list[Evidence]:
-    """Return a roll call's failures as evidence. ``row``: the faulty release whose missing part does not count. ``needing``: see ``needing_driver``."""
+    """Return the failures in a roll call as evidence; empty if there were none, or no roll call.
+
+    ``row``: the faulty release whose missing part does not count. ``needing``: see ``needing_driver``.
+    """
     if roll is None:
         return []
     rows = []
@@ -283,7 +292,10 @@ def is_whole(copy: CudnnCopy) -> bool:
 
 
 def true_name(file: LibraryFile) -> str:
-    """Return a cuDNN library's own name (SONAME, real name, version) where a link or copy has another one; else ""."""
+    """Return the name with which a cuDNN library was built, if the file has another one's name; empty if they agree.
+
+    A link or copy with another name does not change the content: its SONAME, the real file's name, its version.
+    """
     own = parse_cudnn_name(file.name)
     if own is None or own.major is None:
         return ""
@@ -298,7 +310,11 @@ def true_name(file: LibraryFile) -> str:
 
 
 def is_assembled(c: ConsumerLoad, copy: CudnnCopy) -> bool:
-    """Whether another folder has all missing parts of this release, and calls succeeded; files in a RECORD stay missing."""
+    """Whether the loader finds every missing part of a copy in another folder, from the same release, and all calls
+    succeeded.
+
+    Files listed in a package's RECORD still count as missing: only its own files are known to be the right ones.
+    """
     if copy.origin in ("wheel", "conda") or c.copy is None or copy.folder != c.copy.folder or not copy.missing:
         return False
     parts = {role: search.winner for role, search in c.parts}
@@ -351,7 +367,10 @@ own succeed, and it tells the version of the parts; JAX convolved on an H200 wit
 
 
 def takes_newer_set(c: ConsumerLoad) -> bool:
-    """Whether a consumer gets a whole newer cuDNN of its major version that answered: PyTorch, TensorFlow and JAX refuse only older ones."""
+    """Whether a consumer gets a whole cuDNN that is newer than its own, of the same major version, and that answered in a child process.
+
+    PyTorch, TensorFlow and JAX refuse a cuDNN that is older than the one that they were built with, and take a newer one.
+    """
     own = c.own
     places = [s.winner.path if s.winner else "" for _role, s in c.parts]
     if own is None or not places or c.winner is None:

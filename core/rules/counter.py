@@ -39,7 +39,10 @@ def judge_cuda(asked: CudaInit | None, again: CudaInit | None) -> CounterOutcome
 
 
 def judge_failures(failures: frozenset[tuple[str, ...]], again: frozenset[tuple[str, ...]] | None) -> CounterOutcome:
-    """Return what the failures without a variable (call, file name, result) prove about it; None if there was no such test."""
+    """Return what the failures without a variable prove about it; None if there was no such test.
+
+    A failure is identified so that it compares equal between runs: the call, the file name and the result.
+    """
     if not failures or again is None:
         return CounterOutcome.OPEN
     if not again:

@@ -61,7 +61,10 @@ def tidy_paths(seen: Snapshot) -> Iterator[Finding]:
 
 
 def _without_dead(name: str, odd: list[PathEntry]) -> DropDead | None:
-    """Return the removable entries: duplicates and missing CUDA folders. Any other missing folder may be on a drive that is not connected now."""
+    """Return the removable entries: missing CUDA folders, and duplicates.
+
+    Other missing folders may be on a drive that is not connected at the moment, and stay.
+    """
     dead = tuple((e.scope, e.text) for e in odd if _is_dead(e))
     return DropDead(variable=name, entries=dead) if dead else None
 

@@ -22,7 +22,10 @@ TOPIC_STEPS = {
 
 
 def run_guarded(work: Callable[[], T], name: str, failures: list[Finding], otherwise: T, step: Step | None = None) -> T:
-    """Return ``work()``; if it fails, add a finding to ``failures`` and return ``otherwise``. ``name``: the rule's, or words for the work."""
+    """Return ``work()``; if it fails, add a finding to ``failures`` and return ``otherwise``.
+
+    ``name`` is the rule's name, or describes other work in the program's own terms.
+    """
     try:
         return work()
     except Exception as error:  # noqa: BLE001 - an unforeseen file must not cost the person the whole report

@@ -122,7 +122,9 @@ def newer_packages(seen: Snapshot) -> Iterator[Finding]:
 
 
 def newer_frameworks(seen: Snapshot) -> Iterator[Finding]:
-    """A framework, or its CUDA, is newer than the tables, and not for the CPU alone: one finding for all its packages."""
+    """A framework of a release, or built for a CUDA, that is in no table, unless it is for processors alone. One finding for
+    all packages of a framework.
+    """
     for home in environment_views(seen):
         builds = {b.distribution: b for b in home.builds}
         releases = {d.name: d.version for d in home.python.distributions} | {n: b.version for n, b in builds.items()}

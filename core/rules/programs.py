@@ -257,7 +257,9 @@ def _folders_remedy(there: dict[str, str], names: list[str], seen: Snapshot) -> 
 def _bypass_fix(
     program: ExaminedProgram, path: str, how: str, later: str, seen: Snapshot, *, pointer: bool = False
 ) -> tuple[Fix, Remedy | None]:
-    """Return how to pass an unusable file by: the folder of an intact one (``later``) first in PATH, else replace it. ``pointer``: of Git LFS."""
+    """Return how to bypass an unusable file that is found first: put the folder of an intact one (``later``) before it in PATH, else
+    replace the file, or all that came with the program. ``pointer``: it is a pointer of Git LFS.
+    """
     system = seen.machine.system
     folder, right = parent(system, path), parent(system, later) if later else ""
     if system == "windows" and how == How.PATH and right:

@@ -25,7 +25,10 @@ OVERRIDDEN = "cudnn.overridden-by-variable"
 
 
 def without_refuted(found: Iterable[Finding], seen: Snapshot) -> Iterator[Finding]:
-    """Yield the findings; one that this session's trials refute for all its programs becomes a note. Frameworks that computed are not concerned."""
+    """Yield the findings; what a trial of this session refutes for every program that it concerns becomes a note.
+
+    A finding about the cuDNN that is found first no longer concerns the frameworks that computed with it.
+    """
     trials = seen.trials or ()
     whole = {full_id(t.prefix, t.framework) for t in trials if _worked(t)}
     imported = whole | {full_id(t.prefix, p.distribution) for t in trials for p in t.packages if p.state == "imported"}

@@ -47,7 +47,10 @@ def begin(snapshot: Snapshot) -> RuleRuns:
 
 
 def diagnose(snapshot: Snapshot, begun: RuleRuns | None = None) -> tuple[Finding, ...]:
-    """Return all findings, a failed rule's too: first the headline (primary, or a fault with an open cause), then the worst first."""
+    """Return all findings, the headline first, then worst first. The headline is the primary, or a fault with an open cause.
+
+    A rule that fails is a finding, too.
+    """
     runs = begun.on(snapshot) if begun else begin(snapshot)
 
     def collect(seen: Snapshot) -> list[Finding]:
@@ -90,7 +93,10 @@ def may_lead(finding: Finding) -> bool:
 
 
 def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
-    """Return a function for a finding's importance: 0 if it concerns a named environment, 1 an active, 2 a searched one; the driver's concerns all."""
+    """Return a function for the importance of a finding's consumers: 0 if named, 1 if active, 2 if on the search path.
+
+    A fault of the driver concerns every program, and so the most important environment that uses a GPU.
+    """
     system = snapshot.machine.system
     users = (*(load.consumer.prefix for load in snapshot.loads or ()), *(t.prefix for t in snapshot.trials or ()))
     using = {normalise(system, prefix) for prefix in (*users, *(b.prefix for b in snapshot.builds)) if prefix}
@@ -107,7 +113,11 @@ def importance_of_findings(snapshot: Snapshot) -> Callable[[Finding], int]:
 
 
 def _headline(found: list[Finding], importance: Callable[[Finding], int]) -> Finding | None:
-    """Return the leading finding: the first root cause of all more urgent ones, else the most urgent fault, its cause undecided."""
+    """Return the finding that leads the report: the first root cause from which all more urgent findings follow, if
+    there is one.
+
+    Else the most urgent fault, whose cause then is undecided.
+    """
     faults = [f for f in found if may_lead(f)]
     press = {id(f): (importance(f), -f.severity) for f in faults}
     for root in (f for f in faults if f.id in FRAMEWORK_ELSEWHERE):  # mild by itself, but the origin of a worse one

@@ -87,7 +87,9 @@ def main_resolution(seen: Snapshot, load: Load) -> Resolution | None:
 
 
 def cudnn_mapped(mapped: Iterable[Mapped]) -> list[Mapped]:
-    """Return cuDNN's files among those a process mapped, without packagers' renamed ones, which serve one program."""
+    """Return cuDNN's files among those that a process mapped, without those that a packager renamed: each serves one
+    program.
+    """
     return [m for m in mapped if (what := cudnn_file_names.parse_cudnn_name(m.name)) and not what.hashed]
 
 

@@ -58,7 +58,10 @@ def library_commands(seen: Snapshot, library: str) -> list[str]:
 
 
 def program_commands(seen: Snapshot, debian: str, others: str = "", *, shows: str = "") -> list[str]:
-    """Return the commands that install a program's package, and the one that shows it. ``others``: its name on Red Hat's systems, if another."""
+    """Return the commands that install a program's package, and the one that shows that it is there.
+
+    ``others``: its name where it differs, on systems of Red Hat. Other systems spell it as Debian does, as far as it is known.
+    """
     verbs = {
         "apt-get": "apt-get install",
         "dnf": "dnf install",

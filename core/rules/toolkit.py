@@ -237,7 +237,10 @@ RENAMED = "renamed"
 
 @lru_cache(maxsize=1024)  # of each way of starting
 def true_library_name(f: LibraryFile, system: System) -> str:
-    """Return the built name (SONAME, or link's target) of a CUDA library whose file has another one; empty if they agree."""
+    """Return the name with which a library of CUDA was built, if the file has another one's name; empty if they agree.
+
+    A link or copy with another name does not change the content: its SONAME, or the link's target.
+    """
     known = toolkit_locations()
 
     def kind(name: str) -> tuple[str | None, tuple[int, ...]]:

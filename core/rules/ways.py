@@ -119,7 +119,9 @@ WITHOUT_GPU = ("", "-1", "none", "nodevfiles")
 
 
 def _unless_on_purpose(finding: Finding, seen: Snapshot) -> Finding:
-    """Return as a note what only scripts and tasks set: a value that hides GPUs on purpose, or helps to find errors."""
+    """Return a finding as a note, if only scripts and tasks hide the GPUs, each for what it starts, by a value that says so, or set what
+    helps to find errors.
+    """
     debugging = finding.id.startswith(DEBUGGING)
     if not (finding.id == HIDES or debugging) or finding.severity < Severity.WARNING or not finding.ways:
         return finding
@@ -152,7 +154,9 @@ def _unless_started_whole(finding: Finding, seen: Snapshot, compared: list[Compa
 
 
 def _unless_not_compared(finding: Finding, seen: Snapshot, compared: set[str]) -> Finding:
-    """Return a finding as undecided if time ran out before a start was compared (``compared``: the ids) that may have what this session lacks."""
+    """Return a finding as undecided, if the scan's time was out before a start that may give the loader what this session lacks was
+    compared with it. ``compared``: the ids of the ways that were.
+    """
     unread = any(e.probe == "starts" for e in seen.errors)
     if not _lacks(finding) or not (unread or any(e.probe == "start_looks" for e in seen.errors)):
         return finding
@@ -205,7 +209,10 @@ def _gives(start: Start, names: tuple[str, ...]) -> bool:
 
 
 def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
-    """Return the machine as a way's programs see it. Of libraries opened by name nothing is known where it searches other folders."""
+    """Return the machine as programs started in another way see it.
+
+    Libraries that programs open by name were looked for in this session's folders: of a way that searches others, nothing is known.
+    """
     its = replace(
         seen,
         environment=look.environment,
@@ -222,7 +229,11 @@ def snapshot_for_way(seen: Snapshot, look: StartLook) -> Snapshot:
 
 
 def _concerned_ways(compared: Comparison, seen: Snapshot, finding: Finding) -> list[str]:
-    """Return the ways with this fault, which this session lacks: they start a program, or set what makes the difference."""
+    """Return the ways of a look in which a fault counts that this session does not have.
+
+    A way that merely lacks a setting of this session may never start anything: what makes the difference must be set
+    there. A way that starts a particular program counts.
+    """
     look = compared.look
     mine = {v.name: v.value for v in seen.variables if v.scope == THIS_SESSION}
     theirs = [

@@ -180,7 +180,9 @@ def _lacking(home: EnvironmentView, theirs: Collection[str]) -> list[str]:
 
 
 def _remedy(start: Start, one: StartedPython, home: EnvironmentView) -> NamePython | InstallPackages | None:
-    """Return the exchange of the interpreter in its lines, or the missing command's package; None for a kernel that could not run."""
+    """Return the exchange of the interpreter in the lines that name it, or the package with the command that is lacking; none for a kernel
+    that its environment could not run.
+    """
     if wish := one.brought_by.replace(" ", "=="):
         return InstallPackages(prefix=home.python.prefix, install=(wish,))
     if not one.named_by or not home.python.executable or (start.kind == "notebook" and not _has_kernel(home)):
@@ -193,7 +195,9 @@ def _has_kernel(home: EnvironmentView) -> bool:
 
 
 def _same_kernel(system: System, file: str) -> tuple[str, ...]:
-    """Return ipykernel's options for a kernel's file anew: Jupyter takes the person's own before an environment's."""
+    """Return the options by which ipykernel writes a kernel's file anew: Jupyter takes the first kernel of a name, the person's own before
+    an environment's.
+    """
     own = parent(system, file)
     share = parent(system, parent(system, parent(system, own)))  # share/jupyter/kernels/NAME
     where = ("--prefix", parent(system, share)) if file_name(system, share) == "share" else ("--user",)

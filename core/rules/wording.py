@@ -28,7 +28,10 @@ class Concern(Evidence, frozen=True, kw_only=True):
 
 
 class Cure(Fix, frozen=True, kw_only=True):
-    """Advice together with what Convalesce would do itself: ``make_finding`` keeps the remedy beside the Fix."""
+    """Advice together with what Convalesce would do itself.
+
+    ``make_finding`` stores the remedy as data beside the Fix.
+    """
 
     its: Remedy
 
@@ -104,7 +107,10 @@ def variable_row(variable: Variable) -> Evidence:
 
 
 def manual_fix(title: str, *steps: str, restart: Restart = "", remedy: Remedy | None = None) -> Fix:
-    """Return a Fix for the person, one line a step without empty ones. ``remedy``: what Convalesce would do instead."""
+    """Return a Fix that the person carries out, one line for each step; empty steps are dropped.
+
+    ``remedy``: what Convalesce would do instead.
+    """
     advice = "\n".join(step for step in steps if step)
     if remedy is not None:
         return Cure(title=title, advice=advice, restart=restart, its=remedy)

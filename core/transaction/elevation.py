@@ -62,7 +62,11 @@ class ElevationOrder(Frozen, frozen=True, kw_only=True):
 
 
 def describe_order(order: ElevationOrder, machine: Journal) -> tuple[str, str]:
-    """Return an order's kind and description, the same on both sides. Raises ChangeError and OSError for an unknown entry."""
+    """Return the kind of the order, and a description in Convalesce's own words: the same on both sides.
+
+    Raises:
+        ChangeError, OSError: it undoes an entry that the machine's journal does not have.
+    """
     changes = _changes(order, machine)
     rows, length = [], 0
     for row in closed_list.describe_changes(changes):
@@ -199,7 +203,11 @@ def execute_order(
     summary: str = "",
     policy: Policy = UNDECIDED,
 ) -> Outcome:
-    """Check, describe and, with consent, carry out an order, without raising for its content. ``summary``: what a consent has shown."""
+    """Read an order, check it, describe it, and carry it out if the person agrees; never raises for the order's
+    content.
+
+    ``summary``: what the command line said that it does, which a consent has shown; empty where none did.
+    """
 
     def gate(changes: tuple[Change, ...], back: bool) -> tuple[str, ...]:
         return closed_list.refusal_sentences(changes, RealGround(env), back=back)

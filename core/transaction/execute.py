@@ -219,7 +219,10 @@ def _notes(entry: Entry) -> tuple[str, ...]:
 
 
 def _take_back(entry: Entry, engine: _Engine, why: str, goal: State) -> Outcome:
-    """Restore the state before the entry. May be repeated, never raises. Others' later changes stay; a failure is tried again at the next start."""
+    """Restore the state before the entry, however far it was carried out. Can be called again; never raises for errors
+    of the machine. If the system fails, the entry stays unfinished, so that the next start tries again. What others
+    have changed since is left alone, and the entry says so.
+    """
     journal = engine.journal
     refused = engine.gate(tuple(c.inverse() for c in reversed(entry.changes)), True)
     left = [NotRestored(row) for row in refused] or [
@@ -292,7 +295,9 @@ def _is_back(change: Change, writer: VariableStore) -> bool:
 
 
 def undo(id: str, *, writer: VariableStore, journal: Journal, gate: Gate = open_gate) -> Outcome:
-    """Undo an entry. Others' later changes to the same search path stay; any other changed value or file lets it refuse, with nothing changed."""
+    """Undo an entry. Changes that others have made to the same search path since are kept. If another value or file of
+    the entry has changed since, the undo is refused and nothing is changed.
+    """
     begun, engine = "", _Engine(writer, journal, gate)
     try:
         with journal.lock():
@@ -338,7 +343,9 @@ def _undo_problems(entry: Entry, engine: _Engine) -> tuple[str, ...]:
 
 
 def recover(*, writer: VariableStore, journal: Journal) -> tuple[Outcome, ...]:
-    """Undo what a crash interrupted, and remove its temporary folders. Call it at every start; it does nothing while another Convalesce runs."""
+    """Undo what a crash or a loss of power interrupted. Call it at every start; usually it does nothing. Returns
+    nothing while another Convalesce is running. Also removes what a killed one left in temporary folders.
+    """
     scratch.clear_abandoned()
     scratch.clear_abandoned(journal.staging)
     with suppress(ChangeError, OSError):

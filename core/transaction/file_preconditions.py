@@ -24,7 +24,9 @@ _STATE = re.compile(r"(?:[0-9a-f]{64}|folder|-> [^/\\\0\r\n]+)?\Z")
 
 
 def file_problems(change: FileSet, journal: Journal, *, trusted: frozenset[int] | None) -> tuple[str, ...]:
-    """Return the reasons against a change; nothing is changed. ``trusted``: the only users who may write a source (None: not everybody may)."""
+    """Return a sentence for each reason against the change; empty if it can be made. Changes nothing. ``trusted``: only
+    these user numbers may be able to write a source (None: only a source that everybody can write is refused).
+    """
     found = form_problems(change)
     if found:
         return found
@@ -198,7 +200,11 @@ def describe_state(state: str) -> str:
 
 
 def resolve_files(change: FileSet) -> FileSet:
-    """Return the set with every "?" and folder as it is now. Raises ChangeError and OSError for unreadable files or no source."""
+    """Return the set with every "?" replaced by what is there now, and every folder by its real name.
+
+    Raises:
+        ChangeError, OSError: a file cannot be read, or a source is none.
+    """
     return msgspec.structs.replace(change, items=tuple(_resolve_item(i) for i in change.items))
 
 

@@ -33,7 +33,11 @@ class NotRestored(Frozen, frozen=True):
 
 
 def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
-    """Place, replace or quarantine every file, else leave only temporary ones (``restore_files``). Raises ChangeError and OSError."""
+    """Place, replace or quarantine every file, or raise with only temporary files left (see ``restore_files``).
+
+    Raises:
+        ChangeError, OSError: what was found is not what was planned, or the system refused.
+    """
     if not change.unmake:
         for folder in change.folders:
             safe_folder.make_folders(folder)
@@ -56,7 +60,11 @@ def place_files(change: FileSet, entry: Entry, journal: Journal) -> None:
 
 
 def _look_as_owner(item: FileItem) -> None:
-    """Check that a folder's owner can read an administrator's file. Raises ChangeError if not, and OSError."""
+    """Check that the owner of the folder can read a file that an administrator wrote.
+
+    Raises:
+        ChangeError: it cannot. OSError: it cannot be looked at.
+    """
     if sys.platform == "win32" or os.geteuid() != 0 or len(item.after) != SHA256_LETTERS:
         return
     owner = Path(item.path).parent.stat()
@@ -156,7 +164,11 @@ def _beside_name(name: str, entry: str) -> str:
 
 
 def record_attributes(changes: tuple[Change, ...]) -> tuple[PreviousAttributes, ...]:
-    """Return the attributes of files to be replaced or quarantined. Raises ChangeError and OSError."""
+    """Return the attributes of every file that will be replaced or quarantined.
+
+    Raises:
+        ChangeError, OSError: one cannot be read.
+    """
     rows = []
     for item in (i for c in changes if isinstance(c, FileSet) for i in c.items):
         if len(item.before) != SHA256_LETTERS:
@@ -261,7 +273,9 @@ def _write(content: bytes | int, place: SafeFolder, beside: str, wanted: FileAtt
 
 
 def _keep(place: SafeFolder, name: str, state: str, journal: Journal) -> None:
-    """Keep a file's bytes under their SHA-256: by a hard link if the user owns it and it has no other through which it could change."""
+    """Keep a file's bytes under their SHA-256, and the file itself by a hard link if the user owns it. A file that
+    already has other hard links is copied, too: whoever has one of those could change the bytes.
+    """
     found = place.status(name)
     if found is None:
         return

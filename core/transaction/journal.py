@@ -159,7 +159,11 @@ class Journal:
     # --- reading ---------------------------------------------------------------------------------------------
 
     def entries(self) -> tuple[Entry | UnreadableEntry, ...]:
-        """Return every entry, oldest first. Raises JournalError only if others may have written it."""
+        """Return every entry, oldest first. Never raises for an entry's content.
+
+        Raises:
+            JournalError: others than who reads it can have written it.
+        """
         self.check_owner()
         try:
             with safe_folder.open_folder(self._part("entries")) as folder:
@@ -169,7 +173,11 @@ class Journal:
             return ()
 
     def entry(self, id: str) -> Entry:
-        """Return one entry. Raises JournalError if it is absent or unreadable for this version."""
+        """Return one entry.
+
+        Raises:
+            JournalError: there is none of this name, or this version cannot read it.
+        """
         found = next((e for e in self.entries() if e.id == id), None)
         if found is None:
             raise JournalError(_("The history has no entry {id}.", id=repr(id)))
@@ -246,7 +254,11 @@ class Journal:
         return entry
 
     def start_undoing(self, entry: Entry) -> Entry:
-        """Write durably that an entry is being undone, or leave it. Raises BegunError if it may be written all the same."""
+        """Write durably that an entry is being undone; if that fails, the entry is unchanged.
+
+        Raises:
+            BegunError: the system failed, and it may be written all the same.
+        """
         new = msgspec.structs.replace(entry, state="undoing", note="")
         try:
             return self.write_entry(new)
@@ -259,7 +271,11 @@ class Journal:
             raise
 
     def _remove_failed_entry(self, entry: Entry, why: ChangeError | OSError) -> None:
-        """Remove an entry whose writing failed: nothing began. Raises BegunError if that fails, too."""
+        """Remove an entry whose writing failed, so that nothing has begun.
+
+        Raises:
+            BegunError: that failed, too.
+        """
         try:
             with safe_folder.open_folder(self._part("entries")) as folder:
                 folder.remove(f".{entry.id}.json.convalesce-new")
@@ -294,7 +310,11 @@ class Journal:
         return str(Path(self.folder) / name)
 
     def prepare(self) -> None:
-        """Make the journal's private folders. Raises JournalError if others can change them, and OSError."""
+        """Create the journal's folders, each private to its account from its creation on.
+
+        Raises:
+            JournalError: they are there, and others can change them. OSError: they cannot be made.
+        """
         if sys.platform == "win32" and self._mode == SHARED_MODE:
             from core.host.windows.ownership import MACHINE_BACKUPS, make_protected
 
@@ -353,7 +373,11 @@ class Journal:
 
     @contextmanager
     def lock(self) -> Iterator[None]:
-        """Lock the journal until its holder ends, however that is. Raises JournalError if another holds it."""
+        """Lock the journal. The system releases the lock when its holder ends, however it ends.
+
+        Raises:
+            JournalError: another Convalesce holds it.
+        """
         self.prepare()
         with safe_folder.open_folder(self.folder) as folder:
             fd = _open_lock(folder)

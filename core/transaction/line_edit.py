@@ -35,7 +35,11 @@ class _Text:
 
 
 def _read_text(path: str) -> _Text:
-    """Return a file's text. Raises ChangeError and OSError if it is no regular file, or cannot be read."""
+    """Return a file's text.
+
+    Raises:
+        ChangeError, OSError: it is no regular file, or cannot be read.
+    """
     with safe_folder.open_parent(path) as (place, name):
         data = place.read(name)
     if data is None:
@@ -147,7 +151,9 @@ def _follow_none_of_others(change: EditLine) -> None:
 
 
 def _place(now: _Text, change: EditLine) -> int | None:
-    """Return the lines' position from 0: the recorded or the only other one, else None; insertions need the unchanged file."""
+    """Return the position of the edited lines, from 0: the recorded one, or a single other one; else None. Empty lines
+    (an insertion) have a position only in the unchanged file.
+    """
     rows, wanted = _rows(now.text), _rows(change.before)
     if now.hash == change.before_hash:
         at = change.line - 1
@@ -209,7 +215,11 @@ def value_after(change: EditLine, value: str | None) -> str | None:
 
 
 def make_edit(change: EditLine) -> None:
-    """Edit the file in one step. Raises ChangeError and OSError if it differs from what was shown, or the system refused."""
+    """Edit the file in one step.
+
+    Raises:
+        ChangeError, OSError: the file is not as it was shown, or the system refused.
+    """
     _follow_none_of_others(change)
     now = _read_text(change.path)
     if not change.back and now.hash != change.before_hash:
@@ -238,7 +248,9 @@ def _edited_text(change: EditLine, now: _Text) -> str:
 
 
 def restore_line(change: EditLine) -> tuple[NotRestored, ...]:
-    """Restore the lines to their ``before``, however far the edit came; return what could not be restored. May be repeated."""
+    """Restore the lines to their ``before``, however far the edit was carried out; return what could not be restored.
+    Can be called repeatedly.
+    """
     try:
         _drop_beside(change.path)
         now = _read_text(change.path)

@@ -60,7 +60,11 @@ def add_folder(folder: str, scope: PersistentScope, store: VariableStore) -> Non
 
 
 def remove_folder(folder: str, scope: PersistentScope, store: VariableStore) -> None:
-    """Take out of PATH what ``add_folder`` wrote, in no other spelling. Raises ChangeError if PATH is no text."""
+    """Take a folder out of PATH, as ``add_folder`` wrote it; an entry that is spelt in another way is somebody else's.
+
+    Raises:
+        ChangeError: what is kept under this name is no text.
+    """
     now = store.read(NAME, scope, "")
     entries = path_list.split_entries(now.text, "windows") if now else []
     entry = _entry(folder)

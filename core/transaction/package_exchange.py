@@ -38,7 +38,11 @@ _held: dict[str, int] = {}
 
 
 def folder_fingerprint(folder: str) -> str:
-    """Return a hash over name, kind, size and time of a folder's content but byte code, unread. Raises OSError."""
+    """Return a hash over name, kind, size and time of everything in a folder but byte code. It reads no file.
+
+    Raises:
+        OSError: a part cannot be looked at.
+    """
     digest = hashlib.sha256()
     for path, found in _walk(folder):
         name = os.fsencode(path[len(folder) :])
@@ -153,7 +157,11 @@ def _twin_problem(change: ExchangePackages) -> str:
 
 
 def put_in_place(change: ExchangePackages) -> None:
-    """Exchange the two folders. Raises ChangeError and OSError if one differs, or (Windows) a file is held."""
+    """Exchange the two folders.
+
+    Raises:
+        ChangeError, OSError: one is another by now, a program holds a file (Windows), or the system refused.
+    """
     rows = exchange_problems(change)
     if rows:
         raise ChangeError(rows[0])
@@ -186,7 +194,12 @@ def restore_packages(change: ExchangePackages) -> tuple[NotRestored, ...]:
 
 
 def new_twin(prefix: str, journal: Journal) -> Path:
-    """Make an empty folder for a twin; its note is written and locked first. Raises ChangeError and OSError."""
+    """Make an empty folder for a twin of an environment, and return it. Its note is written first, and locked by this
+    process.
+
+    Raises:
+        ChangeError, OSError: it cannot be made there.
+    """
     token = secrets.token_hex(4)
     root = Path(prefix) / TWINS / token
     notes = _notes(journal)

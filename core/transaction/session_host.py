@@ -66,7 +66,9 @@ class RenewedSession(NewSessionHost, frozen=True):
 def current_host(
     host: Host | None = None, entries: Iterable[Entry | UnreadableEntry] | None = None, read: Read | None = None
 ) -> Host:
-    """Return the machine that new programs find, for every verb. None stands for the real ``host``, and for both histories."""
+    """Return the machine as newly started programs find it: the host that every verb uses. ``host``: the real one for
+    None. ``entries``: this user's and this machine's history for None. ``read``: reads stored values.
+    """
     there = host or this_host()
     past = merge_histories(Journal(state_folder()), Journal(machine_state_folder())) if entries is None else entries
     return new_session_host(there, past, read or _kept_under(str(there.root)))
@@ -82,7 +84,10 @@ def _kept_under(root: str) -> Read:
 
 
 def new_session_host(host: Host, entries: Iterable[Entry | UnreadableEntry], read: Read) -> Host:
-    """Return the host as new programs find it; ``host`` if nothing differs. ``entries``: the history, oldest first."""
+    """Return the host as new programs find it; ``host`` itself where that is the same and no activation was changed.
+
+    ``entries``: the history, oldest first.
+    """
     if host.system != "linux":
         return _renewed_on_windows(host, [e for e in entries if isinstance(e, Entry)])
     old = host.fresh_environment()

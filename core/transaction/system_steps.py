@@ -58,14 +58,22 @@ class SystemTools:
         return path if self.root == "/" else self.root.rstrip("/") + path
 
     def tool(self, name: str) -> str:
-        """Return the full name of a tool. Raises ToolError if this system does not have it."""
+        """Return the full name of a tool.
+
+        Raises:
+            ToolError: this system does not have it.
+        """
         for folder in TOOL_FOLDERS:
             if Path(folder, name).is_file():
                 return f"{folder}/{name}"
         raise ToolError(_("This system has no program {name}.", name=name))
 
     def call(self, name: str, *arguments: str) -> str:
-        """Run a tool and return its output. Raises ToolError if it is absent or ends badly."""
+        """Run a tool and return what it printed.
+
+        Raises:
+            ToolError: it is not there, or it ended badly.
+        """
         done = self.run([self.tool(name), *arguments])
         if done.status != 0:
             said = " ".join((done.err or done.out or done.ended).split())[:300]
@@ -77,7 +85,11 @@ class SystemTools:
 
 
 def state_of(step: SystemStep, tools: SystemTools) -> StepState:
-    """Return the system's state. Raises ChangeError for somebody else's, and OSError."""
+    """Return the state in which the system is.
+
+    Raises:
+        ChangeError: it is another than either, and somebody else's. OSError: it cannot be read.
+    """
     match step.kind:
         case "library-folder":
             return _own_file(tools, loader_file(step), f"{step.subject}\n")
@@ -112,7 +124,11 @@ def _own_file(tools: SystemTools, path: str, text: str) -> StepState:
 
 
 def _members(tools: SystemTools, group: str) -> tuple[str, ...]:
-    """Return a group's members by the system's list. Raises ChangeError if there is no such group."""
+    """Return who is in a group by the system's list.
+
+    Raises:
+        ChangeError: there is no such group.
+    """
     for line in Path(tools.local_path("/etc/group")).read_text(encoding="utf-8", errors="replace").splitlines():
         parts = line.split(":")
         if len(parts) == 4 and parts[0] == group:
@@ -184,7 +200,11 @@ def _holders(tools: SystemTools) -> tuple[str, ...]:
 
 
 def make_step(step: SystemStep, tools: SystemTools) -> None:
-    """Make a step, unless it is done, and check the state. Raises ChangeError at a refusal or another state, and OSError."""
+    """Make a step, and check the system's state afterwards. A step that is already done is left alone.
+
+    Raises:
+        ChangeError: a tool refused, or the state is another. OSError: the system failed.
+    """
     if step.kind == "reload-uvm":
         if step.after == "present":
             if rows := _holders(tools):

@@ -25,7 +25,9 @@ Run = Callable[[bool], None]
 
 
 class BenchmarkPage(StepPage):
-    """A page that runs the benchmark by its button, after a scan only. ``on_run``: called with whether it is to be quick."""
+    """Not part of a scan: the benchmark runs when its button is pressed, and only after a scan. ``on_run`` is called
+    with whether it is to be quick.
+    """
 
     def __init__(self, on_run: Run, acts: CardActions) -> None:
         super().__init__(Step.BENCHMARK, make_charts, acts)

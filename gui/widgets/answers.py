@@ -14,7 +14,9 @@ from gui.widgets.text import plain_label, push_button, shown_text
 
 
 class AnswerRows(QWidget):
-    """Answers with numbered buttons, which are shortcuts at focus; texts wrap. ``choose``: called with the number, from 1."""
+    """The number is a button, so that long texts can wrap, and its keyboard shortcut while one of them has the focus.
+    ``choose`` is called with the number, counted from 1.
+    """
 
     def __init__(self, choices: tuple[str, ...], choose: Callable[[int], object]) -> None:
         super().__init__()

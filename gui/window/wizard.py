@@ -31,7 +31,10 @@ if TYPE_CHECKING:
 
 
 class Wizard(QWidget):
-    """Shows the screens or the details, each built when needed; owns no thread and judges no machine."""
+    """Shows the screens or the details.
+
+    Owns no thread, decides nothing about the machine, and builds each part when it is needed.
+    """
 
     def __init__(self, controller: Controller, settings: QSettings) -> None:
         super().__init__()

@@ -50,7 +50,11 @@ class Library:
         return hasattr(self.handle, function)
 
     def typed_function(self, function: str) -> Any:
-        """Return a function with its argument types. Raises CallError if the library does not export it."""
+        """Return a function with its argument types set.
+
+        Raises:
+            CallError: the library does not export it.
+        """
         if function not in self._entries:
             try:
                 entry = getattr(self.handle, function)
@@ -62,7 +66,11 @@ class Library:
         return self._entries[function]
 
     def call(self, function: str, *arguments: Any) -> None:
-        """Call a function. Raises CallError if it is not exported, or its status is not 0."""
+        """Call a function.
+
+        Raises:
+            CallError: the library does not export it, or its status is not 0.
+        """
         status = self.typed_function(function)(*arguments)
         if status != 0:
             name = self._named(self, status) if self._named else ""
@@ -72,7 +80,11 @@ class Library:
 def load_first(
     tries: tuple[str, ...], forms: Mapping[str, str], by: Loader, named: Callable[[Library, int], str] | None
 ) -> Library:
-    """Load the first of some names or paths. Raises CallError with the loader's first message if none can be."""
+    """Load the first of some names or paths.
+
+    Raises:
+        CallError: none can be loaded; its detail is the first error message of the loader.
+    """
     first = ""
     for name in tries:
         handle, number, problem = by.load(name)
@@ -93,7 +105,10 @@ def call_string(function: Any, *arguments: Any) -> str:
 
 
 def context_is_lost(e: CallError) -> bool:
-    """Whether a failure ends this process' use of the GPU: each of the driver's but lack of memory. CUDA calls such errors sticky (700, 719)."""
+    """Whether a failure makes the GPU unusable for this process: a driver call failed, other than for lack of memory.
+
+    CUDA calls such errors sticky, for example 700 CUDA_ERROR_ILLEGAL_ADDRESS and 719 CUDA_ERROR_LAUNCH_FAILED.
+    """
     ours = re.match(r"cu(?!dnn|blas)", e.call) is not None
     return ours and e.status is not None and (e.status == 214 or 700 <= e.status < 800)
 

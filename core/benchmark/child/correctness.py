@@ -46,7 +46,11 @@ def _run_into_poison(bench: CudnnSession, problem: Problem, buffers: Buffers, pl
 
 
 def check_exact(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
-    """Convolve small integers by every interface, bit for bit as plain Python. Raises CallError if none can, or the GPU failed."""
+    """Convolve small integers by every interface and compare bit for bit with plain Python.
+
+    Raises:
+        CallError: no interface could do it, or the GPU failed.
+    """
     shape, about = problem.shape, _new_check(problem, "exact")
     values = _values(shape)
     inputs = [which for which in range(3) if which != problem.written_tensor]
@@ -116,7 +120,11 @@ def _compare(got: Sequence[float], expected: Sequence[int]) -> tuple[bool, str]:
 
 
 def check_algorithms_agree(bench: CudnnSession, problem: Problem) -> tuple[Check, ...]:
-    """Convolve random numbers by several algorithms, twice each, and compare. Raises CallError if none can, or the GPU failed."""
+    """Convolve random numbers by several algorithms, each twice, and compare their results.
+
+    Raises:
+        CallError: no algorithm could do it, or the GPU failed.
+    """
     buffers = bench.filled_buffers(problem)
     runs: list[tuple[str, Plan, bytes]] = []
     count: Counter[str] = Counter()

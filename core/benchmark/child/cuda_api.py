@@ -51,7 +51,11 @@ CLOCK_RATE, MULTIPROCESSORS, CC_MAJOR, CC_MINOR = 13, 16, 75, 76
 
 
 def load_driver(library: str) -> Library:
-    """Load the CUDA driver's library. Raises CallError if it cannot be loaded."""
+    """Load the CUDA driver's library.
+
+    Raises:
+        CallError: it cannot be loaded.
+    """
     usual = "nvcuda.dll" if sys.platform == "win32" else "libcuda.so.1"
     return load_first((library or usual,), CUDA_FORMS, system_loader(), _name)
 
@@ -69,7 +73,12 @@ def _integer(cuda: Library, function: str, *rest: int) -> int:
 
 
 def find_device(cuda: Library, uuid: str, ordinal: int) -> int:
-    """Return a GPU's handle, by its UUID if given (NVML and CUDA may count differently). Raises CallError if there is none."""
+    """Return the driver's handle of a GPU: by its UUID if one is given, since NVML and CUDA may number GPUs
+    differently.
+
+    Raises:
+        CallError: a call failed, or no visible GPU has this UUID or number.
+    """
     count = _integer(cuda, "cuDeviceGetCount")
     devices = [_integer(cuda, "cuDeviceGet", n) for n in range(count)]
     for device in devices if uuid else []:
@@ -165,7 +174,11 @@ class Device:
         self.cuda.call("cuCtxSynchronize")
 
     def synchronize(self) -> None:
-        """Wait until all computation has finished. Raises CallError if something failed on the GPU."""
+        """Wait until all computation has finished.
+
+        Raises:
+            CallError: something started earlier has failed on the GPU.
+        """
         self.cuda.call("cuStreamSynchronize", self.stream)
 
     def compile_kernel(self, code: bytes, name: str) -> Kernel:
@@ -192,7 +205,12 @@ class Device:
         return out.value
 
     def record_graph(self, work: Callable[[], None]) -> Recording:
-        """Record what ``work`` starts as a CUDA graph, one launch without further calls. Raises CallError if it cannot be."""
+        """Record the work that ``work`` starts as a CUDA graph, which one launch replays without any processor time for
+        each call.
+
+        Raises:
+            CallError: the driver is too old, or a call inside cannot be recorded.
+        """
         self.cuda.call("cuStreamBeginCapture_v2", self.stream, 2)  # CU_STREAM_CAPTURE_MODE_RELAXED
         graph, failed = ctypes.c_void_p(), None
         try:

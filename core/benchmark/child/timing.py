@@ -61,7 +61,13 @@ class _Try:
 def time_problem(
     bench: CudnnSession, problem: Problem, about: Timing, seconds: float, rest: float
 ) -> Iterator[BenchmarkEvent]:
-    """Time one problem in about ``seconds``, plus ``rest`` idle ones before each, and yield check and timing. Raises CallError."""
+    """Time one problem for at most about ``seconds``; yield its check and its timing.
+
+    ``rest``: seconds of idle time before each measurement, in addition to those.
+
+    Raises:
+        CallError: no plan could do it, or the GPU failed.
+    """
     end = time.monotonic() + seconds
     buffers = bench.filled_buffers(problem)
     tries, failed = _try_plans(bench, problem, buffers, end)

@@ -49,7 +49,11 @@ def run_job(job: BenchmarkJob, emit: Callable[[BenchmarkEvent | None], None]) ->
 
 
 def _steps(job: BenchmarkJob, bench: CudnnSession, end: float) -> Iterator[BenchmarkEvent]:
-    """Yield the start and the outcome of each step. Raises CallError if the GPU failed for this process."""
+    """Yield the start and the outcome of each step.
+
+    Raises:
+        CallError: the GPU failed so that this process can do nothing more.
+    """
     for problem in job.exact:
         yield BenchmarkEvent(
             begin=fact_text("Checking {words}", words=problem.description), id=step_id("exact", problem)

@@ -42,7 +42,12 @@ class LostFile(Frozen, frozen=True, kw_only=True):
 
 
 def put_files_back(change: ExchangePackages, context: ExchangeContext) -> FileSet:
-    """Return the change that restores RECORDs' files from named sources, other environments, caches, the index. Raises ChangeError."""
+    """Return the change that restores the files in the packages' RECORDs. Sources, in this order: what the person
+    named, other environments, the caches of uv and pip, the index.
+
+    Raises:
+        ChangeError: a RECORD is not there, all files are as listed, or one's bytes cannot be had.
+    """
     host, watch, staging = context.host, context.watch, context.journal.staging
     lost = [f for name in change.restore for f in lost_files(change.folder, name, watch)]
     if not lost:
@@ -82,7 +87,11 @@ def put_files_back(change: ExchangePackages, context: ExchangeContext) -> FileSe
 
 
 def lost_files(folder: str, name: str, watch: Progress) -> list[LostFile]:
-    """Return a distribution's files that differ from its RECORD. Raises ChangeError for no RECORD, or two."""
+    """Return the files of a distribution that are missing or have other bytes than its RECORD lists.
+
+    Raises:
+        ChangeError: it has no RECORD, or two.
+    """
     records = [m for n in os.listdir(folder) if (m := _INFO.match(n)) and canonicalize_name(m[1]) == name]  # noqa: PTH208 - names alone
     if len(records) != 1:
         raise ChangeError(_("{folder} does not have exactly one record of {name}.", folder=folder, name=name))

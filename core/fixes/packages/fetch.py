@@ -35,7 +35,10 @@ ZLIB_INSIDE = "8.9.4"
 
 
 def cudnn_requirement(finding: Finding, seen: Snapshot) -> str:
-    """Return the requirement on NVIDIA's wheel for a finding: a faulty copy's very release, else the major's newest; "" if unknown."""
+    """Return the requirement on NVIDIA's wheel that has the cuDNN a finding lacks; empty where that cannot be determined.
+
+    A faulty copy gets its very release; a program without one the newest of the major version that it asks for.
+    """
     if finding.cause == "zlibwapi_missing":
         its = copy_of_consumer(finding, seen)
         return f"nvidia-cudnn-cu{its.cuda_major}>={ZLIB_INSIDE},<9" if its and its.cuda_major else ""
@@ -85,7 +88,11 @@ class Fetcher:
         return _("The packages come from {name}'s default index.", name="pip")
 
     def fetch(self, requirement: str, sources: Sources, journal: Journal) -> tuple[str, Package]:
-        """Return the wheel's path in the staging folder and what it is, hashed. Raises ChangeError if it could not be had."""
+        """Return the path of the wheel in the journal's staging folder, and what it is, with its hash.
+
+        Raises:
+            ChangeError: it could not be had.
+        """
         safe_folder.make_folders(str(journal.staging), 0o700)
         into = scratch.make_scratch(journal.staging)
         kept = None if sources.uses_network else cached_wheels(self._host, into)

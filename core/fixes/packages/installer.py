@@ -110,7 +110,11 @@ class Installer:
         return {name: value.replace("\\n", "\n") for _rank, name, value in ordered}
 
     def remove(self, names: Sequence[str]) -> None:
-        """Uninstall distributions. Raises ChangeError if the installer refused."""
+        """Uninstall distributions.
+
+        Raises:
+            ChangeError: the installer refused.
+        """
         self._run("uninstall", "-y", *names, timeout=INSTALL_SECONDS, env=self._env())
 
     def resolve(self, wanted: Wanted, into: Path) -> tuple[Package, ...]:
@@ -144,7 +148,11 @@ class Installer:
         return packages
 
     def fetch(self, packages: Sequence[Package], wanted: Wanted, into: Path) -> tuple[Package, ...]:
-        """Fetch wheels by hash into a folder; return them with sizes. Raises ChangeError if one could not be had whole."""
+        """Fetch wheels by hash into a folder; return them with their sizes.
+
+        Raises:
+            ChangeError: one could not be had whole.
+        """
         wheels = into / "wheels"
         wheels.mkdir(exist_ok=True)
         self._download(wanted, wheels, "--require-hashes", "--requirement", str(_requirements(packages, into)))
@@ -154,7 +162,11 @@ class Installer:
         return tuple(msgspec.structs.replace(p, size=sizes[p.sha256]) for p in packages)
 
     def download(self, wanted: Wanted, into: Path) -> None:
-        """Fetch exact releases into a folder; the caller knows the hashes. Raises ChangeError if one could not be had."""
+        """Fetch wheels of exact releases into a folder; who takes files from them knows their hashes.
+
+        Raises:
+            ChangeError: one could not be had.
+        """
         self._download(wanted, into, *wanted.requirements)
 
     def _download(self, wanted: Wanted, into: Path, *what: str) -> None:
@@ -162,7 +174,11 @@ class Installer:
         self._run("download", *options, *what, timeout=FETCH_SECONDS, env=self._env_for(wanted))
 
     def install(self, packages: Sequence[Package], into: Path) -> None:
-        """Install the fetched wheels and nothing else. Raises ChangeError if the installer refused."""
+        """Install the wheels that were fetched; nothing else, and from nowhere else.
+
+        Raises:
+            ChangeError: the installer refused.
+        """
         local = Wanted(requirements=(), folders=(str(into / "wheels"),), fetches=False)
         self._run(
             "install",
@@ -190,7 +206,9 @@ class Installer:
         return {**env, "PIP_DISABLE_PIP_VERSION_CHECK": "1", "PIP_NO_INPUT": "1", "PYTHONDONTWRITEBYTECODE": "1"}
 
     def _env(self, kept: Sequence[str] = _CONNECTION) -> dict[str, str]:
-        """Return variables with the ``kept`` settings only: none may send files elsewhere or add to what is installed."""
+        """Return variables with the configured settings that are kept, and no other: none may send files elsewhere than
+        into the twin, or add to what is installed.
+        """
         env = {n: v for n, v in self._plain_env().items() if not n.startswith("PIP_")}
         settings = {f"PIP_{n.upper().replace('-', '_')}": v for n, v in self._settings.items() if n in kept}
         quiet = {
@@ -308,7 +326,11 @@ class UvInstaller(Installer):
 
 
 def choose_installer(root: Path, home: str, host: Host, watch: Progress) -> Installer:
-    """Return what installs in a twin: its pip, uv, or the pip of its Python. Raises ChangeError if there is none."""
+    """Return what installs packages in a twin: the pip in it; else uv; else the pip of the Python that it was made from.
+
+    Raises:
+        ChangeError: there is none.
+    """
     windows = host.system == "windows"
     python = str(root / ("Scripts/python.exe" if windows else "bin/python"))
     packages = root.glob("[Ll]ib/python*/site-packages/pip/__main__.py")
@@ -421,7 +443,10 @@ def _installer_sentence(name: str, done: CompletedProcess) -> str:
 
 
 def cached_wheels(host: Host, into: Path) -> Path | None:
-    """Link the wheels of pip's own cache into a folder under their names, without those that others can change; None if there are none."""
+    """Give the wheels of pip's own cache their names in a folder, by links; None where there are none.
+
+    One that others can change is left: nobody named it, and its code would run.
+    """
     cache = _pip_cache(host)
     made = into / "cached"
     count = 0

@@ -138,7 +138,9 @@ MOST_RELEASES, MOST_SECONDS = 8, 300.0
 def _with_older_releases(
     change: ExchangePackages, tried: Callable[[ExchangePackages], Prepared], journal: Journal
 ) -> Prepared:
-    """Return the change with the newest importable release in the twin: imports show what metadata leave out."""
+    """Return the change with the newest release that can be imported in the twin: what a package's metadata do not say (for which PyTorch
+    it was built), its import shows.
+    """
     end = time.monotonic() + MOST_SECONDS
     made = first = tried(change)
     count, more = 1, ""
@@ -273,7 +275,11 @@ def _take_out(names: tuple[str, ...], twin: str, installer: Installer) -> None:
 
 
 def _refuse_ways_out(names: list[str], twin: str) -> None:
-    """Refuse to uninstall what lists files elsewhere. Raises ChangeError if a RECORD names a file outside the twin."""
+    """Refuse to uninstall what lists files elsewhere: not every installer leaves those, or follows no link to them.
+
+    Raises:
+        ChangeError: a RECORD names a file outside the twin.
+    """
     root = str(twin_root(twin))
     for record in Path(twin).glob("*.dist-info/RECORD"):
         if re.sub(r"[-_.]+", "-", record.parent.name.removesuffix(".dist-info").partition("-")[0]).lower() not in names:

@@ -41,7 +41,9 @@ def put_package_back(remedy: PutPackageBack, snapshot: Snapshot) -> tuple[Change
 
 
 def install_packages(remedy: InstallPackages, snapshot: Snapshot) -> tuple[Change, ...]:
-    """Exchange packages of an environment in one folder of its own, by wheels alone: nothing is built here."""
+    """Exchange packages of an environment that is one folder of its own; none that would have to be built here, since wheels alone are
+    installed.
+    """
     wishes = (parse_requirement(w) for w in remedy.install)
     if any(w and BUILT_FROM_SOURCE.fullmatch(w.name) for w in wishes):
         return ()

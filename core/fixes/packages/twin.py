@@ -66,7 +66,11 @@ class _Sharing:
 
 
 def copy_environment(prefix: str, root: Path, watch: Progress) -> None:
-    """Make ``root``, an empty folder, a twin of an environment. Raises ChangeError, OSError, and CancelledError."""
+    """Make ``root``, which is an empty folder, a twin of an environment.
+
+    Raises:
+        ChangeError, OSError: it cannot be made. CancelledError: the person asked to stop.
+    """
     sharing = _Sharing()
     for name in _parts_of(prefix):
         apart = name.lower() in ("bin", "scripts", "pyvenv.cfg")

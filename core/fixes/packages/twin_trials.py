@@ -108,7 +108,9 @@ def _extension_problem(
 
 
 def _module_of(name: str, folder: str) -> str:
-    """Return the package that imports a distribution: its own name's, else its only one; "" where unclear."""
+    """Return the package by which a distribution is imported: that of its own name, else the only one that it brings; empty where its
+    record does not tell.
+    """
     own = name.replace("-", "_").replace(".", "_").lower()
     for its, rows in records_of(folder):
         if its != canonicalize_name(name):

@@ -131,7 +131,11 @@ _TEGRA = late_pattern(r"nvidia,(tegra\d{2,4})")
 
 
 def tegra_of(root: Root) -> str:
-    """Return the Tegra system: "L4T 36.4.0" of /etc/nv_tegra_release, else the device tree's chip; "" for others, such as servers with Grace."""
+    """Return the Jetson or other Tegra system: "L4T 36.4.0" from /etc/nv_tegra_release, else the chip from the device
+    tree; else empty.
+
+    Servers with NVIDIA's processors (Grace) have neither: they use the ordinary driver.
+    """
     told = _L4T.search(read_small(root / "etc/nv_tegra_release") or "")
     if told:
         return f"L4T {told[1]}.{told[2]}"

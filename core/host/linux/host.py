@@ -98,7 +98,11 @@ class LinuxHost(LinuxFacts):
         return session_variables(self._root, self._home())
 
     def login_environment(self, timeout: float = 10.0) -> dict[str, str] | None:
-        """The login shell's environment, added to every session's files (pam_env, systemd); None without an answer in ``timeout`` seconds."""
+        """The environment of programs started by the person's login shell, added to the files for every session
+        (pam_env, systemd).
+
+        None if the shell did not answer within ``timeout`` seconds; start-up files that set up conda or nvm take a few.
+        """
         ours = self.fresh_environment()
         mark = "convalesce-variables-follow"
         script = f"printf '\\n%s\\n' {mark}; env -0 2>/dev/null || env"
@@ -118,7 +122,11 @@ class LinuxHost(LinuxFacts):
         return {n: v for n, v in told.items() if n not in SHELLS_OWN}
 
     def fresh_environment(self) -> dict[str, str]:
-        """The environment of our own start, without a frozen application's changes; bytes that are not UTF-8 are surrogates (``facts.path_text``)."""
+        """The environment that we were started with, without a frozen application's own changes.
+
+        Bytes that are not UTF-8 are kept as surrogates, so that a child gets exactly the same; ``facts.path_text``
+        makes a value printable.
+        """
         return {os.fsdecode(n): os.fsdecode(v) for n, v in without_bundle_variables(self._environ).items()}
 
     def pci_devices(self) -> tuple[PciDevice, ...] | None:

@@ -55,7 +55,11 @@ def _kernel() -> tuple[int, ...]:
 
 
 def start(make: Start, *, leashed: bool) -> subprocess.Popen[bytes]:
-    """Start a program, restricted if it is a tool; call ``end`` after waiting for it. Raises OSError and ValueError as ``make``."""
+    """Start a program, restricted if it is a tool. Call ``end`` after waiting for it.
+
+    Raises:
+        OSError, ValueError: as ``make`` does.
+    """
     with _starting:
         process = _without_privileges(make) if leashed else make()
         _ours.add(process.pid)

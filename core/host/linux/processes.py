@@ -91,7 +91,10 @@ def _name(process: Path, wanted: dict[str, str | None], *, same_is_old: bool) ->
 
 
 def mapped_files(process: int, proc: str = "/proc") -> Iterator[str]:
-    """Yield the files mapped by a process and its children (an interpreter may be a script), as far as the system allows."""
+    """Yield the files that a process and its children have mapped; nothing if the system does not allow it.
+
+    Children count because an environment's interpreter may be a script that starts the real one.
+    """
     with suppress(OSError), open(f"{proc}/{process}/maps", "rb") as maps:  # noqa: PTH123 - bytes, many times a scan
         rows = dict.fromkeys(line[73:] for line in maps.read().split(b"\n"))  # a library has several rows
         paths = dict.fromkeys(row.strip() for row in rows)

@@ -42,7 +42,11 @@ def described(text: str, name: str) -> Described | None:
 
 
 def _as_a_tree(whole: Described | None) -> Described | None:
-    """Return a document as a tree. Raises ValueError if aliases make it too deep or too large to be followed."""
+    """Return a document.
+
+    Raises:
+        ValueError: aliases make it too deep or too large to be followed.
+    """
     todo, count = [(whole, 0)], 0
     while todo:
         value, depth = todo.pop()
@@ -121,7 +125,11 @@ class _Yaml:
         self.anchors: dict[str, Described] = {}
 
     def whole(self) -> Described | None:
-        """Return the whole document. Raises ValueError for an unusual form."""
+        """Return the whole document.
+
+        Raises:
+            ValueError: it has another form than the usual one.
+        """
         while self.at < len(self.raw) and re.match(r"\s*(?:#.*|---\s*|%.*)?$", self.raw[self.at]):
             self.at += 1
         return self._block(0, 0) if self._next() is not None else None
@@ -260,7 +268,11 @@ class _Flow:
         self.text = text
 
     def value(self, at: int, depth: int = 0) -> tuple[Described, int]:
-        """Return the value that begins here, and the place behind it. Raises ValueError if it does not end."""
+        """Return the value that begins here, and the place behind it.
+
+        Raises:
+            ValueError: it does not end.
+        """
         at = self._space(at)
         if depth > MOST_DEPTH or at >= len(self.text):
             raise ValueError(self.text)

@@ -50,7 +50,11 @@ class Edit(Frozen, frozen=True, kw_only=True):
 
 
 def edit_text(text: str, edit: Edit) -> str:
-    """Return the text with only this edit made. Raises ChangeError if the line has changed or is more than an assignment."""
+    """Return the file's text with the edit made; every other byte stays.
+
+    Raises:
+        ChangeError: the line has changed since it was read, or is more than a plain assignment.
+    """
     lines = re.split(r"(?<=\n)", text)
     if not 1 <= edit.line <= len(lines) or not all(_is_bare(f, edit) for f in edit.front):
         raise _by_hand(edit)
@@ -154,7 +158,11 @@ def _pieces(body: str, name: str) -> tuple[str, list[str], str]:
 
 
 def _without_entry(body: str, edit: Edit) -> str | None:
-    """Return a value without the entry, None if nothing is left. Raises ChangeError if the entry's part is unclear."""
+    """Return a value's text without the entry; None if none of its own entries is left.
+
+    Raises:
+        ChangeError: it is not clear which part of the text makes the entry.
+    """
     head, pieces, tail = _pieces(body, edit.name)
     own = [n for n, p in enumerate(pieces) if p and not _inherits(p, edit.name)]
     literal = [n for n in own if _is_entry(pieces[n], edit)]
@@ -174,7 +182,11 @@ def _without_entry(body: str, edit: Edit) -> str | None:
 
 
 def _takes_all(edit: Edit, texts: Sequence[str]) -> bool:
-    """Whether the edit removes all ``texts`` of a line's value. Raises ChangeError if one clearly names something else."""
+    """Whether the edit removes everything that a line gives a variable; ``texts`` are its parts.
+
+    Raises:
+        ChangeError: a part clearly names something other than the entry.
+    """
     if _changes(edit) or not edit.entry:
         return not _changes(edit)
     if not edit.among or not all(_is_entry(folder, edit) for folder in edit.among):

@@ -46,7 +46,10 @@ class FishReader(msgspec.Struct):
                 self._read(path)
 
     def read_universal(self, path: str) -> None:
-        """Take fish 3's universal variables (https://fishshell.com/docs/current/language.html#universal-variables); given ones come first."""
+        """Take the universal variables, which fish has before it reads a file; one that it is given stands before them.
+
+        Source: https://fishshell.com/docs/current/language.html#universal-variables; the file that ``set -Ux`` of fish 3 writes.
+        """
         text = self.around.read(path)
         if text is None:
             return

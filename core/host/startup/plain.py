@@ -24,7 +24,11 @@ def read_assignments(
     form: LineForm = "assignments",
     keeps: Container[str] = (),
 ) -> None:
-    """Apply /etc/environment or .env. ``expands``: $NAME, ${NAME}; ``braced``: ${NAME} only (python-dotenv, VS Code); ``keeps``: kept variables."""
+    """Apply the assignments of /etc/environment or .env to ``state``.
+
+    ``expands``: replace $NAME and ${NAME}. ``braced``: replace ${NAME} alone, as python-dotenv and VS Code do. ``keeps``: variables that
+    keep the values which they have.
+    """
     state.files.append(file)
     for number, line in enumerate(text.splitlines(), 1):
         found = re.match(rf"\s*(?:export\s+)?({_NAME})=(.*)$", line)
@@ -39,7 +43,10 @@ def read_assignments(
 
 
 def read_dotenv(text: str, file: str, state: State, keeps: Container[str] = ()) -> None:
-    """Apply a file as python-dotenv: no blanks around "=", no comment behind, ${NAME} only. ``keeps``: variables that keep their values."""
+    """Apply a file as python-dotenv does: spaces around "=" and a comment behind a value are left out, ${NAME} alone is replaced.
+
+    ``keeps``: variables that keep the values which they have.
+    """
     state.files.append(file)
     row = re.compile(rf"(?:export\s+)?({_NAME})\s*=(.*)")
     quoted = re.compile(r"\"((?:[^\"\\]|\\.)*)\"(?=\s|\Z)|'((?:[^'\\]|\\.)*)'(?=\s|\Z)")
@@ -105,7 +112,10 @@ def read_pam(text: str, file: str, state: State) -> None:
 
 
 def read_crontab(text: str, file: str, state: State, *, system: bool, fields: int = 5) -> tuple[tuple[str, str], ...]:
-    """Apply a crontab's variables (crontab(5)); return its jobs as (user, command). ``system``: with users. ``fields``: words before, 3 in anacrontab(5)."""
+    """Apply a crontab's variables to ``state`` (crontab(5)), and return its jobs as (user, command).
+
+    ``system``: lines contain a user. ``fields``: the number of words before that, three in anacrontab(5).
+    """
     state.files.append(file)
     jobs = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -153,7 +163,11 @@ def json_value(text: str) -> object:
 
 
 def toml_tables(text: str) -> dict[str, Any]:
-    """Return what a TOML file holds; {} for invalid, deep or very long ones: tomllib's time grows with the square of a key's parts."""
+    """Return what a TOML file holds; nothing if it is invalid or nested too deep.
+
+    A number that is too long for Python to print counts as invalid, and so does a key of very many parts: tomllib's
+    time grows with the square of their number.
+    """
     import tomllib  # imported late: few machines have such a file
 
     if _LONG_KEY.search(text):

@@ -199,7 +199,10 @@ class State(msgspec.Struct):
         self.lines[name] = [row if row.overridden else replace(row, overridden=True) for row in rows]
 
     def merge_branches(self, others: list[State], file: str, line: int, form: LineForm) -> None:
-        """Merge the states of branches that may have run into this one; variables that differ are unknown."""
+        """Merge the states of several branches of which any may have run; variables that differ are unknown.
+
+        Changes this state.
+        """
         first = others[0]
         names = dict.fromkeys(n for s in (self, *others) for n in s.values)
         for name in names:

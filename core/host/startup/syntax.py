@@ -38,7 +38,11 @@ class Token(msgspec.Struct, frozen=True):
 
 
 def tokens(text: str) -> list[Token]:
-    """Split a script into tokens. Raises ReadError if a quote is not closed."""
+    """Split a script into tokens.
+
+    Raises:
+        ReadError: a quote is not closed.
+    """
     found: list[Token] = []
     heredocs: list[tuple[str, int]] = []
     at, line = 0, 1

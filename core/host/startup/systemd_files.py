@@ -26,7 +26,10 @@ class Assignment(msgspec.Struct, frozen=True):
 
 
 def read_systemd_file(text: str, file: str, state: State, *, expands: bool = False) -> None:
-    """Apply a file of variables; bad names, which systemd ignores, are kept as such. ``expands``: ${NAME} (environment.d)."""
+    """Apply a file of variables to ``state``; what systemd ignores, because its name is none, is kept as such.
+
+    ``expands``: replace ${NAME} (environment.d).
+    """
     state.files.append(file)
     for row in assignments(text):
         if _NAME.fullmatch(row.key):

@@ -9,7 +9,11 @@ T = TypeVar("T")
 
 
 def whole_answer(ask: Callable[[int], tuple[T, int]], room: int, most: int) -> T:
-    """Return what ``ask`` gives, with the room it needs, once ``room`` is enough for it or for ``most``. (winreg does so by itself.)"""
+    """Return the answer of ``ask`` once there is room for all of it, or for ``most``.
+
+    ``ask`` receives the room and returns its answer and the room that the complete answer needs. (winreg does this by
+    itself.)
+    """
     while True:
         answer, needed = ask(room)
         if needed <= room or room >= most:

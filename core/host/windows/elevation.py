@@ -42,7 +42,11 @@ class _Execute(ctypes.Structure):
 
 
 def run_elevated(argv: Sequence[str], *, timeout: float) -> CompletedProcess:
-    """Run a program as administrator (ShellExecuteExW, "runas"); return its exit status, None if refused or if it takes longer than these seconds."""
+    """Start a program by ShellExecuteExW's "runas", wait for it (seconds) and return its exit status. Never raises.
+
+    We have no access to its streams. A refusal is status None with a sentence; a program that exceeds the time keeps
+    running.
+    """
     handle, error = start_elevated(argv)
     if handle is None:
         words = (

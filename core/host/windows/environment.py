@@ -110,7 +110,10 @@ def _apply(block: EnvironmentBlock, variables: list[Variable], *, joined: bool) 
 
 
 def proxy_of_settings(values: Mapping[str, object]) -> str:
-    """Return Python's proxy of Windows' settings that name SOCKS alone, else "" (urllib/request.py, getproxies_registry)."""
+    """Return the proxy that Python makes of Windows' own settings where these name a SOCKS server alone; empty for any other.
+
+    Source: getproxies_registry in urllib/request.py: "Use SOCKS proxy for HTTP(S) protocols".
+    """
     if not values.get("ProxyEnable"):
         return ""
     parts = dict(p.split("=", 1) for p in str(values.get("ProxyServer", "")).split(";") if "=" in p)
@@ -119,7 +122,10 @@ def proxy_of_settings(values: Mapping[str, object]) -> str:
 
 
 def release_name(values: Mapping[str, str]) -> str:
-    """Return "Windows 11 Pro 23H2 (22631)" of CurrentVersion: from build 22000 on ProductName's "10" means 11."""
+    """Return "Windows 11 Pro 23H2 (22631)" from the values of the registry's CurrentVersion key.
+
+    ProductName still says "Windows 10" on Windows 11, which is known by its build: 22000 and later.
+    """
     build = values.get("CurrentBuild") or values.get("CurrentBuildNumber", "")
     name = values.get("ProductName") or "Windows"
     if (whole_number(build) or 0) >= 22000:
@@ -129,7 +135,10 @@ def release_name(values: Mapping[str, str]) -> str:
 
 
 def is_display(class_guid: str, ids: Iterable[str]) -> bool:
-    r"""Whether a PCI device is a display or 3D controller by its class, or, without a driver, its class code (PCI\CC_03...)."""
+    r"""Whether a PCI device is a display or 3D controller: by its class, or its PCI class code (PCI\CC_03...).
+
+    A device without a driver has no class yet, only the identifiers of its hardware.
+    """
     display = "{4d36e968-e325-11ce-bfc1-08002be10318}"
     return class_guid.lower() == display or any(
         "&CC_03" in i.upper() or i.upper().startswith("PCI\\CC_03") for i in ids
@@ -155,7 +164,10 @@ def pci_address(location: str) -> str:
 def renewed_values(
     process: Mapping[str, str], before: Mapping[str, str | None], fresh: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return a session's variables as a new one has them. ``before``: what was stored, None for nothing; values from elsewhere stay."""
+    """Return a session's variables as a new one has them, where stored values were changed since it began.
+
+    ``before``: name -> what was stored, None for nothing. A value that the session got from elsewhere stays: somebody set it there.
+    """
     found, now = dict(process), block_of(fresh)
     own = {n.upper(): n for n in process}
     for name, stored in before.items():

@@ -251,7 +251,11 @@ def _readable_end(value: object) -> str:
 
 
 def _is_present(instance_id: str) -> bool:
-    """Whether a remembered device is plugged in now (CM_Locate_DevNodeW's CR_NO_SUCH_DEVNODE, 13); other errors count as yes."""
+    """Whether the device is plugged in now: the registry remembers every one that ever was.
+
+    CM_Locate_DevNodeW finds only present ones (CR_NO_SUCH_DEVNODE = 13 for others); with any other error the registry
+    is believed.
+    """
     no_such_device = 13
     try:
         call = ctypes.WinDLL("cfgmgr32").CM_Locate_DevNodeW

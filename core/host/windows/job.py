@@ -68,7 +68,13 @@ def _kernel32() -> ctypes.WinDLL:
 
 
 def find_program(name: str, env: Mapping[str, str]) -> str:
-    """Return a bare program's path in the given PATH alone, unlike CreateProcess. Raises FileNotFoundError if it has none."""
+    """Return the path of a program named without a folder, by the given PATH.
+
+    CreateProcess itself would search our own folder, the working directory and our own PATH.
+
+    Raises:
+        FileNotFoundError: it is in none of the folders.
+    """
     if os.path.dirname(name):  # noqa: PTH120  # text, not a path: "tool" and ".\\tool" differ
         return name
     path = variable_in(env, "PATH")
@@ -82,7 +88,14 @@ def find_program(name: str, env: Mapping[str, str]) -> str:
 def start_process(
     argv: Sequence[str], env: Mapping[str, str] | None, handles: tuple[int, ...]
 ) -> subprocess.Popen[bytes]:
-    """Start a process with pipes (two with ``handles``), without window, dialogs or our SetDllDirectory. Raises OSError, ValueError."""
+    """Start a process with three pipes (two where it also gets ``handles``), no window, no error dialogs and the system's own DLL search order.
+
+    A frozen application's SetDllDirectory reaches the processes that it starts (PyInstaller's manual, "Launching
+    external programs"), so it is undone while one starts.
+
+    Raises:
+        OSError, ValueError: the program could not be started.
+    """
     kernel32 = _kernel32()
     system_root = os.environ.get("SystemRoot") or "C:\\Windows"  # noqa: SIM112  # the name's usual spelling
     if env is not None and not any(name.upper() == "SYSTEMROOT" for name in env):

@@ -145,7 +145,10 @@ def _tell_of_token(what: int, room: ctypes.Array[ctypes.c_char] | wintypes.DWORD
 
 
 def consents_for_itself() -> bool:
-    """Whether this account elevates itself: an administrator's filtered token (winnt.h: TokenElevationTypeLimited, 3)."""
+    """Whether consent to elevation comes from this account: it is an administrator with a filtered token.
+
+    Any other account elevates to a different account (TokenElevationType of winnt.h: 3 is TokenElevationTypeLimited).
+    """
     kind = wintypes.DWORD()
     return _tell_of_token(18, kind) and kind.value in (2, 3)  # full or limited: an administrator under UAC
 
@@ -165,7 +168,11 @@ def is_protected(path: str) -> bool:
 
 
 def make_protected(path: str, sddl: str = MACHINE_HISTORY) -> None:
-    """Make a folder with this access list from the start, unless it exists. Raises OSError."""
+    """Create a folder with this access list from the start; nothing happens if it already exists.
+
+    Raises:
+        OSError: it cannot be created.
+    """
 
     class Attributes(ctypes.Structure):
         """SECURITY_ATTRIBUTES of minwinbase.h."""

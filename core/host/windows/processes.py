@@ -47,7 +47,11 @@ class _ProcessInfo(ctypes.Structure):
 
 
 def programs_using(paths: tuple[str, ...]) -> tuple[str, ...]:
-    """Return "python.exe (4711)" of the files' users, sorted, from the Restart Manager or else from readable processes' modules."""
+    """Return the programs that have one of the files open or loaded as a DLL, as "python.exe (4711)", sorted.
+
+    The Restart Manager knows both; if it is missing or fails, the modules of every process that this user may inspect
+    are compared.
+    """
     if not paths:
         return ()
     own = ctypes.WinDLL("kernel32").GetCurrentProcessId()
@@ -164,7 +168,10 @@ def program_name(process: int) -> str:
 
 
 def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
-    """Return the readable running programs without ``entry`` in their search path ``name``, as "explorer.exe (4711)"."""
+    """Return the running programs whose search path ``name`` lacks ``entry``, as "explorer.exe (4711)".
+
+    Only those that this user may inspect: elevated programs and the system's own are left out.
+    """
     wanted = path_list.entry_key(entry, "windows")
     found = []
     for process in running_processes():
@@ -177,7 +184,11 @@ def programs_with_old_value(name: str, entry: str) -> tuple[str, ...]:
 
 
 def variables_of(process: int) -> dict[str, str]:
-    """Return a 64-bit program's variables in upper case, or {}, by its PEB: ProcessParameters 0x20, Environment 0x80, its size 0x3f0."""
+    """Return the variables of a running 64-bit program, names in upper case; empty if they may not be read.
+
+    They are found through its PEB: ProcessParameters at 0x20, in those Environment at 0x80 and its size at 0x3f0
+    (winternl.h and the public symbols of ntdll for 64-bit Windows).
+    """
 
     class Basic(ctypes.Structure):
         _fields_ = (("status", ctypes.c_void_p), ("peb", ctypes.c_void_p), ("rest", ctypes.c_void_p * 4))

@@ -60,7 +60,10 @@ def registered_starts(services: tuple[str, ...], read: Read) -> Iterator[Registe
 
 
 def _refuses_scripts(read: Read) -> str:
-    """Return the key by which Windows PowerShell refuses scripts; "" where none does, or a group policy decides (about_Execution_Policies)."""
+    """Return the key by which Windows PowerShell runs no script unless it is asked to; empty where it does, or where a group policy decides.
+
+    Source: Microsoft, "about_Execution_Policies": the person's before the machine's; without any, Restricted on Windows for clients.
+    """
     roots = ("HKCU", "HKLM")
     if any(read(root, POLICIES).get(n) is not None for root in roots for n in ("executionpolicy", "enablescripts")):
         return ""

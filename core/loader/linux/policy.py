@@ -33,7 +33,10 @@ class LdSo(msgspec.Struct, frozen=True):
 
 
 def platform_of(flags: Iterable[str], *, architecture: str, vendor: str) -> str:
-    """Return glibc's $PLATFORM of this processor; Intel's have own names (sysdeps/x86/cpu-features.c, init_cpu_features)."""
+    """Return glibc's name for this processor ($PLATFORM): Intel's have names of their own.
+
+    Source: glibc, sysdeps/x86/cpu-features.c, the end of init_cpu_features.
+    """
     have = set(flags)
     if architecture == "x86_64" and vendor == "GenuineIntel":
         if have >= {"avx512cd", "avx512er", "avx512pf"}:
@@ -85,7 +88,10 @@ def ld_so_policy(
     vendor: str = "",
     legacy: bool = False,
 ) -> LdSo:
-    """Return the policy of the system below ``root``: cache, default folders, $LIB. ``flags``, ``vendor``: of /proc/cpuinfo."""
+    """Return the policy of the system under ``root``: its cache, its default folders (Debian's or lib64) and $LIB.
+
+    ``flags`` and ``vendor`` are those of /proc/cpuinfo.
+    """
     triplet = MULTIARCH_FOLDERS.get(architecture, "")
     if triplet and os.path.isdir(path_under_root(root, f"/lib/{triplet}")):  # noqa: PTH112 - one look, plain text paths
         lib = f"lib/{triplet}"

@@ -78,7 +78,9 @@ class Process:
     def open(
         self, name: str, by: Sequence[LoadedFile] = (), *, optional: bool = False
     ) -> tuple[list[LoadedLibrary], list[Edge]]:
-        """Open a library and return what it brings in and what is missing; if anything is, nothing is loaded."""
+        """Open a library by path or name; return the libraries that it brings in, and its missing dependencies. If one
+        is missing, nothing is loaded.
+        """
         new: dict[str, LoadedLibrary] = {}
         names = dict(self._names)
         edges: list[Edge] = []
@@ -118,7 +120,10 @@ class Process:
 
     @cached_property
     def refuses_executable_stacks(self) -> bool:
-        """Whether dlopen refuses executable stacks to this program, as glibc 2.41 does (its NEWS; glibc.rtld.execstack)."""
+        """Whether dlopen fails for a library that asks for an executable stack: since glibc 2.41, unless the program has such a stack.
+
+        Source: glibc's NEWS of 2.41; manual, Dynamic Linking Tunables, glibc.rtld.execstack.
+        """
         libc = self._search.resolve("libc.so.6", self._program, first=True).winner
         its = version_tables(libc.path, root=self._search.policy.root) if libc else None
         has_one = any(one.image.executable_stack for one in self._program) or self.has_executable_stack
@@ -178,7 +183,10 @@ class Process:
         return self._versions[path]
 
     def unmet_symbols(self, library: LoadedLibrary, scope: Iterable[LoadedLibrary], *, everything: bool) -> list[Gap]:
-        """Return the symbols that no library in the scope exports: all with ``everything``, else NVIDIA's by their prefixes."""
+        """Return the symbols that a loaded library requires and that no library in its scope exports.
+
+        ``everything``: all of its symbols; else only NVIDIA's, recognised by their prefixes.
+        """
         path, together = library.file.path, (library, *scope)
         identities = [self._identity(one.file.path) for one in together]
         beside = short_hash("\n".join(one.file.path for one in together).encode("utf-8", "surrogateescape"))

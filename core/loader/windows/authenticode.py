@@ -18,7 +18,10 @@ MAX_SIGNATURE_BYTES = 1 << 20
 
 
 def is_intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: None) -> bool | None:
-    """Whether a file matches its own signed hash; None without one. ``tick``: called every megabyte, and may raise."""
+    """Whether the file matches the hash in its own signature; None if it has no such signature or cannot be read.
+
+    ``tick`` is called for every megabyte and may raise.
+    """
     try:
         with open_source(path_under_root(root, path)) as source:
             return _hash_agrees(source, tick)
@@ -27,7 +30,10 @@ def is_intact(path: str, *, root: str = "/", tick: Callable[[], None] = lambda: 
 
 
 def signature_by_hash(path: str, otherwise: Signature = "undecided", *, root: str = "/") -> Signature:
-    """Return "altered" or "intact" by the file's signed hash; ``otherwise`` without one, or for a match that Windows does not trust."""
+    """Return "altered" or "intact" by the file's own signed hash, on any system; ``otherwise`` if it has none.
+
+    Windows' verdict on the signer ("not trusted") stays for a file that matches its hash.
+    """
     same = is_intact(path, root=root)
     if same is False:
         return "altered"

@@ -72,7 +72,11 @@ class DllPolicy(msgspec.Struct, frozen=True):
         return replace(self, architecture=architecture or self.architecture, system=system)
 
     def for_bare_name(self) -> DllPolicy:
-        """Return the policy for a bare LoadLibrary later: add_dll_directory does not reach it (seen with cuDNN 8.9.7, 9.1.0)."""
+        """Return the policy for a later LoadLibrary call with a bare name inside this program, as cuDNN makes it.
+
+        Flags and altered search paths apply to one call only: folders added by add_dll_directory do not affect this one
+        (observed with cuDNN 8.9.7 and 9.1.0).
+        """
         return replace(self, flags=0, altered=False, loading="")
 
 
@@ -82,7 +86,11 @@ def plain_policy(application: str, path: str, *, current: str = "", root: str = 
 
 
 def cpython_policy(application: str, path: str = "", *, added: Iterable[str] = (), root: str = "/") -> DllPolicy:
-    """Return CPython's policy since 3.8 (DLL_LOAD_DIR | DEFAULT_DIRS); PATH is for ``for_bare_name()`` only."""
+    """Return CPython's policy since 3.8 for extension modules and ctypes: LoadLibraryEx with DLL_LOAD_DIR |
+    DEFAULT_DIRS.
+
+    PATH is kept only for ``for_bare_name()``: imports do not search it.
+    """
     return DllPolicy(
         application=application, path=path, added=tuple(added), flags=DLL_LOAD_DIR | DEFAULT_DIRS, root=root
     )

@@ -103,7 +103,11 @@ class DllSearch:
         return self._names[folder]
 
     def resolve(self, name: str, *, wanted_by: str = "", loaded: Mapping[str, str] | None = None) -> Resolution:
-        """Return every candidate for ``name`` in order. ``loaded``: lower-case names -> paths, which are used wherever they are."""
+        """Return every candidate for ``name``, in order.
+
+        ``loaded``: names in lower case that the program has already loaded -> their paths; such a name is reused,
+        wherever it is.
+        """
         wanted = name if ntpath.splitext(name)[1] else name.rstrip(".") + ("" if name.endswith(".") else ".dll")
         base = ntpath.basename(wanted).lower()
         attempts: tuple[Attempt, ...]

@@ -65,7 +65,11 @@ class Resolution(Frozen, frozen=True, kw_only=True):
 
     @property
     def winner(self) -> Attempt | None:
-        """The candidate that the loader takes: the first found, or one that stops the search, damaged or foreign as it may be."""
+        """The candidate that the loader takes: the first that is found, or the first that stops the search.
+
+        A damaged file that the loader stops at is a winner too (on Windows one of another architecture as well); its
+        outcome says so.
+        """
         return next((a for a in self.attempts if a.stops or a.outcome in ("found", "damaged")), None)
 
     @property

@@ -256,7 +256,9 @@ ConfinementKind = Literal["devices", "code", "memory", "place", "user"]
 
 
 class RegisteredStart(Frozen, frozen=True, kw_only=True):
-    """A program that Windows' registry starts: service, start of the session, cmd.exe's AutoRun, or opener of this person's .py files."""
+    """A program that Windows' registry starts: a service, one that starts with the session, what cmd.exe runs first (AutoRun), or what
+    opens this person's .py files.
+    """
 
     kind: Literal["service", "logon", "prompt", "association", "policy"]
     """policy: Windows PowerShell refuses scripts, by ``key``."""

@@ -37,7 +37,10 @@ FILE_CODE_SECONDS = 0.5
 
 
 def choose_files(found: CudnnFolder, major: int, where: Sysroot) -> dict[str, str]:
-    """Return role -> file that serves as it, in cuDNN's own order; the main library has the role "", and alone may be renamed (hashed)."""
+    """Return role -> name of the file that serves as it, in the order in which cuDNN itself searches.
+
+    The main library has the empty role. Renamed (hashed) copies count as main libraries only.
+    """
     by_role: dict[str, list[str]] = {}
     for name in found.names:
         what = parse_cudnn_name(name, where.system)
@@ -67,7 +70,11 @@ def describe_library(
     until: float,
     signature: Signature = "",
 ) -> LibraryFile:
-    """Return what a file's headers and data say, with its ``row`` in RECORD; ``sha256``, ``signature`` (without RECORD): by --thorough."""
+    """Return what one file's headers and data say.
+
+    ``row``: its line in a wheel's RECORD. ``sha256`` and ``signature`` are determined with --thorough only, the
+    signature for files without a RECORD.
+    """
     path = where.join(folder, name)
     what = parse_cudnn_name(name, where.system)
     role = what.role if what else ""

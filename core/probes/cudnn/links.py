@@ -89,7 +89,10 @@ def _link(path: str, where: Sysroot) -> LibraryFile:
 
 
 def stale_cache_path(folder: str, major: int, cache: tuple[CacheEntry, ...], where: Sysroot) -> str:
-    """Return the path at which ld.so.cache still lists this copy's removed or replaced main library; else ""."""
+    """Return the path at which ld.so.cache lists this copy's main library although that file was removed or replaced.
+
+    Empty if the cache is correct for this name, or does not list it.
+    """
     name = shipped_name("", major, "linux")
     for entry in cache:
         if entry.name != name:

@@ -41,7 +41,10 @@ class CudnnSurvey(msgspec.Struct, frozen=True):
 
 
 def look(request: ProbeRequest) -> tuple[CudnnCopy, ...]:
-    """Return every copy, one for each folder and major, environments' first. Only ``request.thorough`` compares more than sizes with a wheel's RECORD."""
+    """Return every copy, one for each folder and major: those of environments first, then by search path and place.
+
+    Without ``request.thorough``, a wheel's files are compared with its RECORD by size alone.
+    """
     where = sysroot_of(request.host)
     cache = (read_cache(root=where.root) or ()) if where.system == "linux" else ()
     survey = CudnnSurvey(request, where, cache, pages_deadline(PAGES_SECONDS))
@@ -121,7 +124,10 @@ def _wheels(site: str, where: Sysroot) -> Iterator[Distribution]:
 
 
 def _wheel_of(folder: str, where: Sysroot) -> tuple[Distribution | None, Mapping[str, RecordRow]]:
-    """Return the wheel of a folder's cuDNN, and its RECORD by file name; of cu11 and cu12 in one folder, the one whose sizes agree."""
+    """Return the wheel that a folder's cuDNN came with, and file name -> its row in RECORD.
+
+    Two wheels may claim the same folder (cu11 and cu12 overwrite each other): the one whose sizes agree is chosen.
+    """
     m = re.fullmatch(r"(.+)[\\/]nvidia[\\/].+", folder)
     best: tuple[Distribution | None, Mapping[str, RecordRow]] = (None, {})
     most = -1

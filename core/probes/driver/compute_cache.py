@@ -13,7 +13,11 @@ from core.probes.sysroot import Sysroot
 
 
 def compute_cache(env: Mapping[str, str], machine: Machine, where: Sysroot) -> ComputeCache | None:
-    """Describe the cache folder (CUDA_CACHE_PATH) without writing to it; a missing one by whether the driver could create it. None for no path."""
+    """Describe the cache folder without writing to it; None if its path is unknown.
+
+    Paths: CUDA C++ Programming Guide, section on environment variables (CUDA_CACHE_PATH). ``writable`` of a missing
+    folder says whether the driver could create it.
+    """
     path, source = cache_folder(env, machine, where)
     if not path:
         return None

@@ -116,7 +116,10 @@ def device_nodes(where: Sysroot) -> tuple[DeviceNode, ...] | None:
 
 
 def expected_nodes(where: Sysroot) -> tuple[ExpectedNode, ...] | None:
-    """Return the nodes of the kernel module's own lists, or None. Its main device is nvidia since driver 550, before it nvidia-frontend."""
+    """Return the nodes that the loaded kernel module serves, by its own lists; None if it does not say.
+
+    The module's main device was named nvidia-frontend before driver 550, and nvidia since.
+    """
     listed = where.text("/proc/devices", 1 << 16) or ""
     majors = {m[2]: int(m[1]) for m in re.finditer(r"^\s*(\d{1,5}) (nvidia[\w-]*)$", listed, re.MULTILINE)}
     main = next((majors[n] for n in ("nvidia-frontend", "nvidia", "nvidiactl") if n in majors), None)

@@ -41,7 +41,11 @@ class KernelLog(msgspec.Struct, frozen=True):
 
 
 def kernel_log(request: ProbeRequest, where: Sysroot) -> KernelLog | None:
-    """Return the kernel log: /dev/kmsg, else dmesg (its system call may be allowed), else the log files; None if none may be read."""
+    """Return the content of the kernel log; None if this user may not read it.
+
+    First /dev/kmsg, then dmesg (which uses a system call and may be allowed although the file is not), then the log
+    files.
+    """
     raw = _kmsg(where)
     if raw is None:
         env = provenance.trusted_environment(request.env)
@@ -72,7 +76,10 @@ def since_start(lines: list[str]) -> list[str]:
 
 
 def format_record(raw: str) -> list[str]:
-    """Return a record of /dev/kmsg (Documentation/ABI/testing/dev-kmsg of the kernel) in dmesg's format."""
+    """Return a record of /dev/kmsg in dmesg's format.
+
+    Format: Documentation/ABI/testing/dev-kmsg of the kernel.
+    """
     head, semicolon, message = raw.partition(";")
     fields = head.split(",")
     microseconds = whole_number(fields[2]) if semicolon and len(fields) >= 3 else None

@@ -14,7 +14,10 @@ BUILT_FOR = late_pattern(r"""(?<![\w.])cuda(?:_version)?['"]?\s*(?::[^=\n]*)?[=,
 
 
 def built_for(row: GpuFramework, name: str, folders: Iterable[str], where: Sysroot) -> str:
-    """Return the CUDA version of a framework's build ("12.8", "12") from the distribution's name and folders of packages; else ""."""
+    """Return the CUDA version that a framework was built for ("12.8", "12"); empty if unknown.
+
+    ``name``: the distribution's. ``folders``: folders of packages.
+    """
     if row.cuda == "name":
         m = re.search(r"cuda(\d\d)", name)
         return m[1] if m else ""

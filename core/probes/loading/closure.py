@@ -169,7 +169,10 @@ def _behind_another(
 
 
 def _other_closures(setting: Setting, frameworks: set[str]) -> Iterator[Closure]:
-    """Yield unlisted GPU packages' closures that lack a library. What needs a framework is opened behind it, and fails with it."""
+    """Yield the closures of GPU packages that no table knows and that lack a library; others have nothing to tell.
+
+    What needs a framework is opened behind it, and fails with it.
+    """
     python, facts = setting.python, _marker_facts(setting)
     for one in gpu_packages(python, setting.where, setting.request):
         name = one.what.name
@@ -354,7 +357,9 @@ class Walk:
         return not step.asked or is_asked_for(step.asked, self._setting.request, self._setting.where)
 
     def _compare_tensorrt(self) -> None:
-        """Note TensorRT's libraries of another release than libnvinfer: they fit by name, but work in one release alone."""
+        """Note which of TensorRT's libraries are of another release than libnvinfer: they fit by their names, and work together in one
+        release alone. The builder opens a resource of its very release by name.
+        """
         where = self._setting.where
         parts = {_stem(one.name): one for one in self._process.loaded.values() if TENSORRT.fullmatch(one.name)}
         main = parts.pop("libnvinfer", None)
@@ -470,7 +475,10 @@ class Walk:
             self._add(opened if not edges else [], asked)
 
     def open_modules(self, paths: Sequence[str]) -> None:
-        """Find libraries that an unlisted package's modules lack everywhere: its Python code may open one of the environment first."""
+        """Find what the extension modules of a package lack that no table knows.
+
+        Its Python code may open a library first that lies in the environment, so that only a library counts that is not there at all.
+        """
         for path in paths:
             _opened, edges = self._process.open(path)
             cudas = [e for e in edges if CUDA_LIBRARY.fullmatch(e.name) or OF_VIDEO.fullmatch(e.name)]
@@ -481,7 +489,9 @@ class Walk:
 
     @cached_property
     def _opens_libraries(self) -> bool:
-        """Whether a distribution's Python code opens libraries by itself; an egg, linked here, names only those that the linker found."""
+        """Whether Python code of the distribution opens libraries by itself, which need not name what they use; an egg was linked here,
+        and the linker leaves a name out that it found nothing in.
+        """
         where = self._setting.where
         if self._distribution.location.endswith(".egg"):
             return True
@@ -527,7 +537,9 @@ class Walk:
                 self.gaps += self._process.unmet_symbols(one, scope, everything=mine)
 
     def _files_elsewhere(self, edge: Edge) -> tuple[str, ...]:
-        """Return the files of the wanted name in the environment's packages, and in folders that ldconfig has not read since ld.so.conf named them."""
+        """Return the files of the wanted name in this environment's packages, and in folders that ld.so.conf names and that ldconfig has
+        not read since.
+        """
         if edge.state != "absent":
             return ()
         where, out = self._setting.where, []

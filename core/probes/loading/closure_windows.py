@@ -319,7 +319,10 @@ class DllWalk:
                 self.steps.append(LoadStep(path=name, flags=policy.flags, wants=wants))
 
     def _follow(self, start: str, by: str, policy: DllPolicy) -> tuple[list[Edge], list[Gap], tuple[str, ...]]:
-        """Return what a load lacks (dependencies, functions), and what the start itself imports. A load that works counts as done from then on."""
+        """Return a load's missing dependencies, its missing functions, and the files that the start imports itself.
+
+        Everything that it loads counts as loaded from then on, unless it fails.
+        """
         self._search = search = DllSearch(policy, others=self._search)
         loaded = dict(self._loaded)
         bad: list[Edge] = []

@@ -85,7 +85,10 @@ def _binaries(
 
 
 def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
-    """Whether a framework for Windows links cuBLAS, and opens cuDNN on demand (ONNX Runtime's pull request 29252; read in 1.31.1)."""
+    """Whether a framework for Windows links cuBLAS but not cuDNN: it loads without cuDNN, and opens it on demand.
+
+    ONNX Runtime does so since its pull request 29252 (read in 1.31.1).
+    """
     if where.system != "windows":
         return False
     images = [read_image.read_image(path, root=where.root) for path in askers]
@@ -95,7 +98,10 @@ def _links_without(askers: tuple[str, ...], where: Sysroot) -> bool:
 
 
 def pinned_cudnn(distribution: Distribution, system: System, architecture: str) -> tuple[str | None, str, int | None]:
-    """Return version, text and major of a distribution's pin on cuDNN (``==`` only); of a range no version, and the major of its lower end."""
+    """Return the cuDNN version that a distribution's requirements pin, the requirement's text, and its major version.
+
+    Only ``==`` pins a version; for a range, the text and the major version of its lower end are returned.
+    """
     for raw in distribution.requires:
         if not re.match(r"nvidia[-_.]cudnn", raw, re.IGNORECASE):
             continue  # Most requirements are irrelevant, and parsing takes time.

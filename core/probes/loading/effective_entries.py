@@ -22,7 +22,10 @@ def effective_entries(name: str, value: str, where: Sysroot) -> tuple[str, ...]:
 
 
 def asked_entries(entries: Iterable[str], asked: Container[str], where: Sysroot) -> tuple[str, ...]:
-    """Return the entries of LD_LIBRARY_PATH with a cuDNN, an interpreter's library, or one ``asked`` for by frameworks or extensions."""
+    """Return the entries of LD_LIBRARY_PATH with a file of a name that is asked for, with a cuDNN, or with an interpreter's library.
+
+    ``asked``: every name that the libraries of this machine's frameworks and extensions search for.
+    """
     return tuple(e for e in entries if not e.startswith("/") or "$" in e or _answers(e, asked, where))
 
 

@@ -17,7 +17,11 @@ FUNCTIONS_TOLD = 3
 def unmet_functions(
     found: Resolution, search: DllSearch, importer: str, elsewhere: Iterable[str] = ()
 ) -> Iterator[Gap]:
-    """Yield the functions that ``importer`` needs and the found DLL (not Windows' own) lacks. ``elsewhere``: its namesakes off the search path."""
+    """Yield the functions that ``importer`` imports and that the file found for it lacks. Windows' own DLLs are not
+    checked.
+
+    ``elsewhere``: files of the same name outside the search path.
+    """
     winner = found.winner
     if winner is None or winner.outcome != "found" or not winner.path or not importer:
         return

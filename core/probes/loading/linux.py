@@ -136,7 +136,10 @@ class Tracer:
                 yield taken
 
     def _part(self, role: str, version: str | None, chain: list[LoadedFile]) -> Resolution:
-        """Return a sub-library's candidates under all tried names in order; of other names only existing files, for a readable list."""
+        """Return one sub-library's candidates under all names that are tried, in order, as one resolution.
+
+        Of the other names, only existing candidates are kept, so that the list stays readable.
+        """
         name = shipped_name(role, self._major, "linux")
         known = self._earlier_resolution(name)
         if known:

@@ -116,7 +116,10 @@ def open_libraries(
     request: ProbeRequest,
     verdict_of: Callable[[], Verdict],
 ) -> tuple[Opening, ...] | None:
-    """Return every step's result; None if ``verdict_of`` forbids it, or the interpreter does not start."""
+    """Return the result of every step; None if nothing may be run here, or the interpreter does not start.
+
+    ``verdict_of``: whether it may be run.
+    """
     steps, where = tuple(steps), sysroot_of(request.host)
     if not steps or not python.executable or not runs_here(where) or where.system != "linux":
         return None

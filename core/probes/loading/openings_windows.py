@@ -141,7 +141,10 @@ class LoadEvent(msgspec.Struct, frozen=True):
 def load_libraries(
     python: PythonEnvironment, order: LoadOrder, consumer: str, request: ProbeRequest, verdicts: list[Verdict]
 ) -> tuple[Opening, ...] | None:
-    """Return every step's result; None if ``verdicts`` (determined at the first call) forbids it, or the interpreter does not start."""
+    """Return the result of every step; None if nothing may be run here, or the interpreter does not start.
+
+    ``verdicts``: whether that interpreter may be run, determined at the first call.
+    """
     where = sysroot_of(request.host)
     if not order.steps or not python.executable or not runs_here(where) or where.system != "windows":
         return None

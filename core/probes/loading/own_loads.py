@@ -131,7 +131,9 @@ def own_loads(its: Distribution, python: PythonEnvironment, request: ProbeReques
 def served_files(
     its: Distribution, python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> tuple[str, ...]:
-    """Return CUDA's DLLs that every program of a distribution loads before it, itself or by PyTorch."""
+    """Return the DLLs of CUDA that are loaded before a distribution asks for them: by the programs themselves, or by PyTorch, which each of
+    them imports before.
+    """
     served = any(d.name == SERVES_OTHERS for d in python.distributions) and is_served(its.name, request, where)
     torchs = _Reader(its, python, request, where).of_torch() if served else ()
     return tuple(dict.fromkeys((*torchs, *own_loads(its, python, request, where).files)))

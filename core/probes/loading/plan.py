@@ -112,7 +112,10 @@ def _preload(wish: CudnnRequirement, where: Sysroot) -> tuple[str, ...]:
 
 
 def _main(wish: CudnnRequirement, resolutions: tuple[Resolution, ...], setting: LoadContext) -> str:
-    """Return what the child loads: the predicted path, or a plain program's bare name. A framework's failed search is the result itself."""
+    """Return what the child loads: the path that the search predicts, or the bare name for a plain program.
+
+    If a framework's main library is not found, no other way is tried: the search is the result.
+    """
     if not wish.main and not wish.askers:
         return shipped_name("", wish.major, setting.where.system)
     return _name_for_child(resolutions[0]) if resolutions and resolutions[0].winner else ""

@@ -33,7 +33,11 @@ class ConsumerRequirement(msgspec.Struct, frozen=True):
 
 
 def look(request: ProbeRequest) -> tuple[Load, ...]:
-    """Return a Load for each framework's requirement, unrequested wheel, and major of a plain program. Only the running system is called."""
+    """Return one Load for each framework's requirement, each wheel that nothing requests, and each major version for a
+    plain program.
+
+    Roll calls are made only if the examined system is the running one.
+    """
     where = sysroot_of(request.host)
     known = cudnn_knowledge()
     setting = LoadContext(request, where, known, request.env)

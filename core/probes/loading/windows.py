@@ -62,7 +62,10 @@ def consumer_dll_policy(
 def trace_dlls(
     main: str, major: int, policy: DllPolicy, known: Zlibwapi, where: Sysroot, *, preload: tuple[str, ...]
 ) -> tuple[Resolution, ...]:
-    """Resolve the main library and its cuDNN and CUDA dependencies. ``preload``: DLLs loaded by path before, which their names then mean."""
+    """Resolve the main library (a bare name or a path) and all its cuDNN and CUDA dependencies.
+
+    ``preload``: DLLs that the consumer has loaded by path before; their names then refer to these.
+    """
     search = DllSearch(policy)
 
     def opens(path: str) -> tuple[str, ...]:
@@ -86,7 +89,10 @@ def with_loaded_first(resolutions: Iterable[Resolution], loaded: Iterable[str]) 
 
 
 def imported_dlls(askers: Sequence[str], way: LoadingMode, policy: DllPolicy) -> tuple[Resolution, ...]:
-    """Resolve CUDA's libraries and the C++ runtime that a framework imports. CPython loads a .pyd without PATH, the framework other DLLs."""
+    """Resolve the CUDA libraries and Microsoft's C++ runtime that a framework's own DLLs import.
+
+    An extension module (.pyd) is loaded by CPython, which does not search PATH; other DLLs as the framework loads them.
+    """
     search = DllSearch(policy)
     found: dict[str, Resolution] = {}
     for asker in askers:
@@ -124,7 +130,10 @@ def _with_loaded_first(resolution: Resolution, path: str) -> Resolution:
 
 
 def needs_zlibwapi(found: Sequence[Resolution], major: int, known: Zlibwapi, where: Sysroot) -> bool:
-    """Whether the cuDNN that was found opens zlibwapi.dll; only its true version decides, and an unknown release counts as one that does."""
+    """Whether the cuDNN that was found is of a release that opens zlibwapi.dll, or of an unknown one.
+
+    Only its true version decides, not the name of a file or folder.
+    """
     if major != 8:
         return False
     for resolution in found:

@@ -27,7 +27,9 @@ NOTHING = "", False
 
 
 def lost_library(path: str, where: Sysroot) -> tuple[str, bool]:
-    """Return where a packed program has lost Python's library or standard library, and whether the rest is gone, too; "" for any other."""
+    """Return the place where a packed program has Python's library, or its standard library, if that is not there, and whether all else
+    that was packed with it is gone, too; empty for any other program.
+    """
     behind = where.tail(path, MOST_BEHIND) or b""
     at = behind.rfind(MAGIC)
     if at < 0 or len(behind) - at < COOKIE.size:

@@ -152,7 +152,9 @@ def has_server(prefix: str, where: Sysroot) -> bool:
 
 
 def _around(env: Mapping[str, str], where: Sysroot) -> list[str]:
-    """Return the session's environments: the active one, and those of each Jupyter on PATH or in ``.local/bin`` (uv tool, pipx)."""
+    """Return the environments of the session: the active one, and that of each Jupyter on PATH, or among the person's own programs, where
+    ``uv tool`` and pipx link it (``.local/bin``).
+    """
     windows = where.system == "windows"
     found = [env.get("VIRTUAL_ENV", ""), env.get("CONDA_PREFIX", "")]
     folders = variable_in(env, "PATH").split(";" if windows else ":")

@@ -43,7 +43,9 @@ MENU = ("Microsoft", "Windows", "Start Menu", "Programs")
 def shortcut_files(
     env: Mapping[str, str], names: Callable[[str], Iterable[str] | None], endings: tuple[str, ...] = (".lnk",)
 ) -> Iterator[str]:
-    """Yield shortcuts, or files of other endings, of everybody's and the person's desktop and Start menu. ``names``: a folder's."""
+    """Yield the shortcuts, or other files with these endings, of the desktop and of the Start menu, the person's and everybody's. ``names``: those
+    in a folder.
+    """
     told = {n.upper(): v for n, v in env.items()}
     places = [ntpath.join(told[n], "Desktop") for n in ("USERPROFILE", "PUBLIC") if told.get(n)]
     places += [ntpath.join(told[n], *MENU) for n in ("APPDATA", "PROGRAMDATA") if told.get(n)]

@@ -30,7 +30,10 @@ _PATCHLEVEL = late_pattern(r'#\s*define\s+PY_VERSION\s+"([^"]+)"')
 
 
 def prefix_of(path: str, where: Sysroot, env: Mapping[str, str]) -> str:
-    """Return the prefix of an interpreter's or a folder's environment, "" for none. As in CPython, pyvenv.cfg counts before links are followed."""
+    """Return the prefix of the environment that ``path`` (an interpreter or a folder) belongs to; empty for none.
+
+    As CPython does: pyvenv.cfg beside the interpreter or one folder up comes first, before links are followed.
+    """
     path = path.rstrip("/\\") or path
     if where.system == "windows":
         alias = where.join(path, "python.exe") if where.is_folder(path) else path
@@ -160,7 +163,10 @@ _ADDS = late_pattern(r"add_dll_directory\(\s*(r?(?:'[^'\n]*'|\"[^\"\n]*\"))\s*\)
 
 
 def _dll_folders(folders: tuple[str, ...], where: Sysroot) -> Iterator[str]:
-    """Yield the existing folders that "import" lines of .pth files, which Python runs, pass to os.add_dll_directory (module site)."""
+    """Yield the existing folders that lines of .pth files pass to os.add_dll_directory.
+
+    Python runs such a line at its start if it begins with "import" (documentation of the module site).
+    """
     files = [where.join(f, name) for f in folders for name in where.names(f) or () if name.endswith(".pth")]
     lines = (line for file in files for line in (where.text(file) or "").splitlines())
     run = (line for line in lines if line.startswith(("import ", "import\t")))
@@ -238,7 +244,10 @@ _STARTS_A_PROGRAM = (
 
 
 def takes_persons_packages(prefix: str, where: Sysroot) -> bool:
-    """Whether a Python whose ._pth file imports site, and which no batch file starts with ``-s``, searches the person's own packages."""
+    """Whether a Python whose ._pth file imports site runs a program with the person's own packages: a batch file beside it starts one without ``-s``.
+
+    PYTHONNOUSERSITE is not read with such a file; portable programs come with ``-s`` in their batch files.
+    """
     join, text = where.join, where.text
     pths = [text(join(prefix, n), 4096) or "" for n in where.names(prefix) or () if n.lower().endswith("._pth")]
     if not any(re.search(r"(?m)^import site\b", its) for its in pths):

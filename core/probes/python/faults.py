@@ -149,7 +149,11 @@ def ignored_lines(
 
 
 def _packages_not_named(python: Interpreter, where: Sysroot) -> Iterator[EnvironmentFault]:
-    """Yield a fault if a ._pth file, which replaces the whole search, leaves out the folder that pip installs into ("import site" is commented out)."""
+    """Yield a fault if the ._pth file of an embeddable Python leaves out the folder that pip installs into.
+
+    A ._pth file replaces the whole search; as it comes, its line "import site" is a comment
+    (https://docs.python.org/3/using/windows.html#finding-modules).
+    """
     if where.system != "windows" or not (file := own_pth(python, where)):
         return
     folder = where.join(python.prefix, "Lib", "site-packages")
@@ -269,7 +273,10 @@ def _incomplete_metadata(folder: str, name: str, required: frozenset[str], where
 
 
 def _found_before(folder: str, entry: str, where: Sysroot) -> str:
-    """Return the metadata that importlib.metadata finds before these for the same distribution (order of the file system); "" if these come first."""
+    """Return the metadata of the same distribution that Python finds before these; empty if it finds these first.
+
+    importlib.metadata takes the first in the order of the file system.
+    """
     name = normalise_name(entry.partition("-")[0])
     others = [n for n in where.names(folder) or () if n.endswith(".dist-info") and n != entry]
     same = {n for n in others if normalise_name(n.partition("-")[0]) == name}
@@ -284,7 +291,9 @@ _KNOWN_NAMES = ("torch", "torchvision", "torchaudio", "tensorflow", "keras", "ja
 
 
 def _behind_tilde(name: str) -> str:
-    """Return a folder's name before pip renamed it: "~" and more characters replace as many first letters (pip's AdjacentTempDirectory)."""
+    """Return the original name of a folder that pip renamed: "~" and more characters replace as many first letters
+    (pip's AdjacentTempDirectory).
+    """
     plain = re.sub(r"-[^-]+\.dist-info$", "", name)
     tail = re.sub(r"^[~\-.=%0-9]+", "", plain)
     if plain.startswith("~vidia"):

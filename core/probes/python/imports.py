@@ -106,7 +106,9 @@ def _unrecorded(
 
 
 def _cut_short(python: PythonEnvironment, seconds: float, *, named: bool = True) -> Unexamined:
-    """Return the note on an environment that was left out; ``named`` by the person, the result is undecided."""
+    """Return the note on an environment that was left out; ``named``: the result is undecided, since the person asked
+    for it.
+    """
     wanted_by = ("--python",) if named and python.is_named else ()
     return Unexamined(path=path_text(python.prefix), what="imports", seconds=seconds, wanted_by=wanted_by)
 

@@ -112,7 +112,10 @@ def starting_folder(where: Sysroot) -> str:
 
 
 def _absolute(path: str, where: Sysroot) -> str:
-    """Return a path as absolute, without ``.`` and ``..``; as it is where ``..`` follows a link, and so means another folder."""
+    """Return a named path as absolute, without ``.`` and ``..``, which commands and findings would repeat.
+
+    After a link, ``..`` does not mean the folder that the text says; such a path stays as it is.
+    """
     whole = _from_here(path, where)
     plain = str(where.path_module.normpath(whole)) if where.path_module.isabs(whole) else whole
     return plain if plain == whole or _is_same(plain, whole, where) else whole

@@ -148,7 +148,9 @@ def _describe(
 
 
 def _packages_in(folder: str, named: frozenset[str], where: Sysroot) -> tuple[Distribution, ...] | None:
-    """Return the distributions of a folder that are listed, or whose names are listed or required elsewhere; None without any installation."""
+    """Return the listed distributions of a folder, and those whose names are listed or required elsewhere; None if nothing was installed
+    into it.
+    """
     found = find_distributions(folder, where, every=True) or ()
     known = {d.name for d in found}
     records = any(n.endswith(PACKAGE_RECORDS) for n in where.names(folder) or ())

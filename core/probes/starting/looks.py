@@ -54,7 +54,9 @@ CUDA_WORDS = ("cuda", "cudnn", "nvidia", "tensorrt")
 
 
 def look_again(request: ProbeRequest) -> tuple[StartLook, ...]:
-    """Return what differs for programs of other ways than this session's; each set of variables is examined once."""
+    """Return what differs for programs of other ways of starting than this session's; each set of variables is examined
+    once.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     system = request.host.system
     ours = _key(request.env, known, system)
@@ -113,7 +115,10 @@ def _is_relevant(name: str) -> bool:
 
 
 def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folder: str) -> StartLook:
-    """Return what one way of starting finds. ``done``: results of ways with equal variables. ``folder``: see ``_folders_in_the_way``."""
+    """Return what one way of starting finds.
+
+    ``done``: results of ways with the same variables for the loader, and for Python. ``folder``: see ``_folders_in_the_way``.
+    """
     known = read_table("environment", EnvironmentKnowledge)
     first = starts[0]
     theirs = {v.name: v for v in first.variables}
@@ -165,7 +170,9 @@ def _look(starts: list[Start], request: ProbeRequest, done: MadeOnce[Any], folde
 
 
 def _folders_in_the_way(request: ProbeRequest) -> dict[str, str]:
-    """Return, by the way's id, its program's folder if that is not this scan's and has a name that a module of Python or a package has."""
+    """Return the folder of each way's program, by the way's id, if it is another than this scan's and something in it has the name of a
+    module of Python's or of an installed package.
+    """
     if request.seen.imports is None:
         return {}
     where = sysroot_of(request.host)

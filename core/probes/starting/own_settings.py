@@ -112,7 +112,9 @@ def _read_dotenv(call: DotenvCall, path: str, state: State, ground: Ground) -> N
 
 
 def _first_import(text: str, folder: str, ground: Ground) -> tuple[list[tuple[str, int]], int]:
-    """Return the project's modules imported first, with their lines, and the line of the first import of a package, or one beyond the end."""
+    """Return the files of the project's own modules that code imports first, with their lines, and the line of the first statement that
+    imports a package; that is beyond the end where there is none.
+    """
     tree = parsed(text)
     if tree is None:
         return [], 0

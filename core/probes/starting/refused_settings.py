@@ -161,7 +161,10 @@ def _read_by_own(call: ast.Call, names: PathNames, ground: Ground, program: str)
 
 
 def _lost_data(text: str, ground: Ground) -> Iterator[Read]:
-    """Yield Ultralytics' settings for data in a folder that is gone (ultralytics/data/utils.py of 8.3, check_det_dataset())."""
+    """Yield Ultralytics' settings where they look for the data of a program in a folder that is gone, and not where they were put at first.
+
+    Source: ultralytics/data/utils.py of 8.3, check_det_dataset().
+    """
     join, exists = ground.where.join, ground.where.exists
     usual = ("AppData", "Roaming") if ground.where.system == "windows" else (".config",)
     chosen = ground.env.get("YOLO_CONFIG_DIR") or join(ground.person.home, *usual, "Ultralytics")

@@ -88,7 +88,10 @@ def launcher_ways(ground: Ground, desktop: State) -> Iterator[Reached]:
 
 
 def script_ways(ground: Ground, named: tuple[str, ...] = ()) -> Iterator[Reached]:
-    """Yield the scripts, named or in the working folder, that start an environment's Python with this session's variables."""
+    """Yield the scripts that start an environment's Python: named ones, and those in the person's working folder.
+
+    A script gets this session's variables.
+    """
     runs = [f"{f}/{n}/run" for f in SUPERVISED for n in ground.around.names(f)]
     first = [f"{INITIAL}/{n}" for n in ground.around.names(INITIAL)]
     places = (ground.folder, ground.person.home) if ground.folder != "/" else (ground.person.home,)
@@ -149,7 +152,10 @@ def _script(path: str, ground: Ground) -> str | None:
 
 
 def first_line_ways(ground: Ground) -> Iterator[Reached]:
-    """Yield executable programs in the working, the programs' or the person's folder whose first line names a Python without their imports."""
+    """Yield the executable programs whose first line names a Python that lacks what they import.
+
+    Those in the working folder, in its folders of programs and in the person's count.
+    """
     if ground.folder == "/":
         return
     for folder in dict.fromkeys((*(posixpath.join(ground.folder, n) for n in OF_PROGRAMS), ground.at_home("bin"))):

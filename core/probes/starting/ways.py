@@ -84,7 +84,10 @@ def ended_start(
 
 
 def desktop_session(ground: Ground) -> State:
-    """Return the variables of desktop programs: pam, systemd, X, and a non-interactive login shell (GNOME, KDE, LightDM)."""
+    """Return the variables of desktop programs: from pam, systemd, the login shell's files, and X's own.
+
+    GNOME, KDE and LightDM start sessions through a non-interactive login shell.
+    """
     state = with_systemd(ground, with_pam(ground, login_state(ground)))
     shell = family(ground.person.shell) or "dash"
     read_shell(ground, state, shell, login=True)

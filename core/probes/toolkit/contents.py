@@ -80,7 +80,10 @@ def toolkit_libraries(draft: ToolkitDraft, known: Locations, where: Sysroot) -> 
 
 
 def _chosen_names(folder: str, names: Iterable[str], where: Sysroot) -> Iterator[tuple[str, str]]:
-    """Yield names and real paths: of links to one file the shortest numbered, as sonames are; broken links all."""
+    """Yield a name and its real path: of the links to one file, the shortest with a number, as sonames are.
+
+    Compiler links (libcudart.so) are left out beside a numbered name; broken links are all listed.
+    """
     groups: dict[str, list[str]] = {}
     for name in names:
         groups.setdefault(where.real_path(where.join(folder, name)), []).append(name)

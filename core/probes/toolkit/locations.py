@@ -156,7 +156,10 @@ def _sites(hunt: ToolkitSearch) -> Iterator[tuple[PythonEnvironment, str]]:
 
 
 def from_variables(hunt: ToolkitSearch) -> Iterator[ToolkitDraft]:
-    """Yield the folders of CUDA_PATH and the like; a missing one is told with the variable's entries."""
+    """Yield the folders named by CUDA_PATH and similar variables.
+
+    A missing folder is reported with the variable's entries.
+    """
     for name, value in sorted(hunt.request.env.items()):
         if (
             TOOLKIT_VARIABLES.fullmatch(name.upper())

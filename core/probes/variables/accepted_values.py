@@ -32,7 +32,11 @@ class CodeValue(Frozen, frozen=True, kw_only=True):
 
 
 def takes_value(code: CodeValue, value: str) -> bool:
-    """Whether the conversion succeeds. Empty values, which most code tests first, and names of files, which the caller looks up, count as accepted."""
+    """Whether the conversion succeeds.
+
+    An empty value counts as accepted, since most code tests for it first. So does the name of a file or folder; the
+    caller checks whether it exists.
+    """
     text = value.strip()
     if code.takes == "module":
         return text.lower() not in ON  # whether the module is there is for the caller to see

@@ -1,4 +1,8 @@
-"""What code needs without a variable of its own: the name of the user, a place for what it compiles."""
+"""Vocabularies probe: words in a variable's value, compared with those in the files of the framework that reads it.
+
+A library that accepts options by name contains these names as text, so the installed release itself shows which it
+knows. Files are opened only if such a variable is set, in this session or another way of starting.
+"""
 
 from __future__ import annotations
 

@@ -24,7 +24,9 @@ class DocUse(Frozen, frozen=True):
 
 
 def uses_of_docstrings(text: str) -> Iterator[DocUse]:
-    """Yield the lines that need the docstring of a function's parameter, or at the margin of the module's own code, and that do not ask first."""
+    """Yield the lines of a module that need the docstring of what is written in Python: of a function's own parameter, or, at the
+    margin, of a class or function of the module. Where a condition or a ``try`` asks first, nothing is concluded.
+    """
     if "__doc__" not in text:
         return
     body = statements_of(text)

@@ -94,7 +94,11 @@ _OF_GIT_BASH = late_pattern(r"/(?:mnt/)?([A-Za-z])/(.*)")
 
 
 def _modules(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield misspelt entries of a search path for modules whose meant folder (``holds``) has a module that a program here imports."""
+    """Yield the entries of a search path for modules that lead nowhere as they are spelt.
+
+    Each is yielded only if the folders that it means exist (``holds``), and if a program of the working folder
+    imports a module of theirs.
+    """
     value, here = env.get(contract.variable, ""), working_folder(where)
     for entry in value.split(";" if where.system == "windows" else ":") if value.strip() else ():
         if not entry or where.exists(where.join(here, entry)):
@@ -142,7 +146,10 @@ LISTENERS = ("/proc/net/tcp", "/proc/net/tcp6")
 
 
 def questions_to_itself(contract: Contract, env: Mapping[str, str], where: Sysroot) -> Iterator[NamedPlace]:
-    """Yield a program here whose requests to this machine's server go to a foreign or dead proxy. ``holds``: its name for the server."""
+    """Yield a program of the working folder whose requests to a server on this machine go to a proxy.
+
+    The proxy is another machine, or nobody answers there. ``holds``: the name by which the program calls the server.
+    """
     given, here = env.get(contract.variable, "").strip(), working_folder(where)
     if not given or here in ("", "/", env.get("HOME", ""), env.get("USERPROFILE", "")):
         return
@@ -234,7 +241,10 @@ def is_free(port: int) -> bool:
 
 
 def is_another_machine(host: str, where: Sysroot) -> bool:
-    """Whether this machine's name, /etc/hosts and the kernel's addresses lack a host, by the first part of its name; no server is asked."""
+    """Whether neither this machine's name, nor /etc/hosts, nor the kernel's own addresses have a host; no server is asked.
+
+    A name counts by its first part, since a domain may stand behind it or not.
+    """
     own = (where.text("/proc/sys/kernel/hostname") or "").strip()
     routes = where.text("/proc/net/fib_trie", 1 << 20)
     if not own or routes is None or ":" in host or _is_here(host) or host.startswith("0."):
@@ -389,7 +399,9 @@ _DRIVE = late_pattern(r"[A-Za-z]:\\")
 
 
 def write_obstacle(folder: str, where: Sysroot) -> str:
-    """Return the folder, its nearest ancestor, or Windows' absent drive that prevents writing; empty if writing works."""
+    """Return the folder that prevents writing: the folder itself or its nearest existing ancestor, or a drive of Windows that is not there;
+    empty if writing works.
+    """
     at = _nearest(folder, where)
     if not where.exists(at):
         return at if is_drive(at) else ""  # a share may only be asleep

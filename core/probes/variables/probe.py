@@ -72,7 +72,9 @@ def look(request: ProbeRequest) -> Environment:
 
 
 def with_refused_variables(seen: Snapshot, env: Mapping[str, str]) -> Snapshot:
-    """Return the Snapshot with this session's variables that no table lists, and that a package's own code refuses in every way of starting."""
+    """Return the Snapshot with the variables of this session that only a package's own code knows, and refuses: no table lists
+    them, and every way of starting passes them on.
+    """
     if seen.environment is None:
         return seen
     given = {n.upper(): v for n, v in env.items()}

@@ -70,7 +70,9 @@ def reading_modules(
 def _of_imported(
     names: set[str], python: PythonEnvironment, request: ProbeRequest, where: Sysroot
 ) -> Iterator[tuple[str, str, str]]:
-    """Yield imported modules with a variable that is not their package's, as (distribution, file, variable): rembg reads U2NET_HOME."""
+    """Yield the modules of packages that programs of the working folder import and that have another package's, or nobody's, variable in their
+    text, as (distribution, file, variable): rembg reads U2NET_HOME.
+    """
     asked = {
         n for n in names if "_" in n and (PLACE.search(n) or not n.startswith(tuple(f"{s}_" for s in OF_THE_SYSTEM)))
     }
@@ -89,7 +91,9 @@ def _of_imported(
 
 
 def _named_as_a_folder(names: list[str], python: PythonEnvironment, where: Sysroot) -> tuple[tuple[str, str, str], ...]:
-    """Return the modules in folders that begin as variables do, cached: AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph."""
+    """Return the telling modules of listed packages in folders that are called as variables begin, as (distribution, file, variable):
+    AUTOGRAPH_VERBOSITY is read below tensorflow/python/autograph. Records have megabytes, so the answer is kept.
+    """
     words = {n: n.partition("_")[0] for n in names if "_" in n.strip("_")}
     words = {n: w.lower() for n, w in words.items() if len(w) > 3 and w not in OF_THE_SYSTEM}
     if not words:

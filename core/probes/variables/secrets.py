@@ -1,4 +1,8 @@
-"""Secrets that their readers cannot use: only odd letters, lengths and the variable's name are kept, never the value."""
+"""Vocabularies probe: words in a variable's value, compared with those in the files of the framework that reads it.
+
+A library that accepts options by name contains these names as text, so the installed release itself shows which it
+knows. Files are opened only if such a variable is set, in this session or another way of starting.
+"""
 
 from __future__ import annotations
 

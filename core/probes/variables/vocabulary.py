@@ -153,7 +153,9 @@ def _by_code(request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
 
 
 def _by_programs(given: Mapping[str, dict[str, None]], request: ProbeRequest, where: Sysroot) -> Iterator[Vocabulary]:
-    """Yield values that the person's programs, ``int(os.environ["BATCH_SIZE"])``, do not set themselves and cannot accept."""
+    """Yield the values that the person's own programs cannot accept: ``int(os.environ["BATCH_SIZE"])``. One that a program sets itself
+    counts as right.
+    """
     python = next((p for p in request.seen.pythons or () if p.is_wanted), None)
     for program in own_programs(request, where) if python and given else ():
         its = {

@@ -70,7 +70,9 @@ def without_docstrings(values: Iterable[str], request: ProbeRequest, where: Sysr
 
 
 def _candidates(python: PythonEnvironment, where: Sysroot) -> list[Distribution]:
-    """Return the packages that a program likely imports: frameworks, their users, and listed ones that nobody requires."""
+    """Return the packages of an environment that a program is likely to import: those of frameworks, and that use one, and of the
+    others that are listed those which nobody requires.
+    """
     every = {d.name: d for folder in python.site_packages for d in all_requirements(folder, where)}
     rows = followed_distributions()
     frameworks = {n for n in every if any(re.fullmatch(p, n) for p in rows)}

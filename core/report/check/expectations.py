@@ -95,7 +95,11 @@ class Answer(Frozen, frozen=True, kw_only=True):
 
 
 def read_policy(data: bytes) -> Policy:
-    """Read a policy. Raises PolicyError if it is no TOML, or has a wrong key or value."""
+    """Read a policy.
+
+    Raises:
+        PolicyError: it is no TOML, or has a key or a value that a policy does not have.
+    """
     if len(data) > LARGEST_POLICY:
         raise PolicyError(_("The policy is too large (more than 1 MiB)."))
     try:

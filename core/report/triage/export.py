@@ -63,7 +63,13 @@ def export_lines(items: Iterable[Item], out: BinaryIO) -> int:
 
 
 def export_file(items: Iterable[Item], path: Path) -> int:
-    """Write Parquet (by the name) or JSON lines, whole or not at all; return the number of machines. Raises ExportError and OSError."""
+    """Write a file, completely or not at all: Parquet if its name ends so, else JSON lines. Return the number of
+    machines.
+
+    Raises:
+        ExportError: Parquet is asked for and DuckDB is not installed.
+        OSError: the file cannot be written.
+    """
     # in a new folder: in one that others can write, they could have created a file of a predictable name
     with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as place:
         lines, beside = Path(place) / "lines.jsonl", Path(place) / "rows"

@@ -143,7 +143,10 @@ Item = tuple[str, ReadReport | BadFile]
 
 
 def read_all(place: Path) -> Iterator[Item]:
-    """Yield a file's or folder's reports (``*.json``, lines of ``*.jsonl``) by name; regular files only, no linked folders."""
+    """Yield every report of a folder (``*.json``, and the lines of ``*.jsonl``), in the order of their names, or of one file.
+
+    Links to folders are not followed, and nothing but a regular file is opened.
+    """
     if not place.is_dir():
         yield from _read_file(place, place.name)
         return

@@ -358,7 +358,11 @@ def is_lone_main_library(copy: CudnnCopy) -> bool:
 
 
 def completing_remedy(seen: Snapshot, copy: CudnnCopy) -> CompleteSet | None:
-    """Return a set's missing and unsuitable files (damaged, of another release or architecture), and an identical, intact set; else None."""
+    """Return the missing and the unsuitable files of a set, with an identical, intact set that has them; None without
+    one.
+
+    Unsuitable files are damaged, of another release, or for another architecture.
+    """
     if copy.origin == "distribution":
         return None
     spoilt = (f.name for f in copy.files if _is_spoilt(f, copy, seen.machine.architecture))

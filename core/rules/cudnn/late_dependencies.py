@@ -237,7 +237,10 @@ def cpp_runtime(c: ConsumerLoad) -> Iterator[Finding]:
 
 
 def bare_libcuda(c: ConsumerLoad) -> Iterator[Finding]:
-    """On WSL an older cuDNN opens libcuda.so without its number, which the loader's cache lacks there (microsoft/WSL issue 8587)."""
+    """On WSL an older cuDNN opens libcuda.so without its number, which the loader's cache does not list there.
+
+    Source: microsoft/WSL issue 8587.
+    """
     driver, copy = c.seen.driver, c.copy
     if not c.seen.machine.wsl or copy is None or driver is None or driver.libraries is None:
         return

@@ -356,7 +356,9 @@ def _cudnn_nowhere(c: ConsumerLoad) -> Finding:
 
 
 def _unsearched_wheel(c: ConsumerLoad) -> tuple[str, ...]:
-    """Return the folder of cuDNN's wheel if the program does not search it and takes a copy from elsewhere, on Windows also if it takes none."""
+    """Return the folder of cuDNN's wheel if the program does not search that folder, and takes a copy outside the environment; on Windows
+    also if it takes none.
+    """
     system, prefix = c.system, c.load.consumer.prefix
     python = python_of(c.seen, prefix)
     if system == "linux" and (c.winner is None or is_of_environment(c.seen, prefix, c.winner.path)):
@@ -386,7 +388,9 @@ def _install(c: ConsumerLoad, title: str, wish: str, *more: str) -> Fix:
 
 
 def _cuda_of(c: ConsumerLoad) -> str:
-    """Return the major CUDA of the environment's cuDNN, else, on Windows, of the framework's build: PATH leads it to the wheel. Or ""."""
+    """Return the major CUDA of the cuDNN in a program's environment, else, on Windows, the one that its framework was built for: PATH leads
+    it to the wheel. Empty if unknown.
+    """
     its = c.load.consumer
     here = next((x.cuda_major for x in c.seen.cudnn or () if x.environment == its.prefix and x.cuda_major), None)
     if here or c.system != "windows":

@@ -183,7 +183,9 @@ def code_runs(sass: tuple[int, ...], gpu: int, bound: tuple[str, ...] = ()) -> b
 
 
 def ptx_compiles(ptx: tuple[int, ...], gpu: int, bound: tuple[str, ...]) -> bool:
-    """Whether the driver can compile PTX for a GPU: for any newer one, family-specific PTX within the family, architecture-specific PTX only there."""
+    """Whether the driver can compile PTX for a GPU: for any newer one; family-specific PTX within the family,
+    architecture-specific PTX only there.
+    """
     return any(
         code == gpu
         or (

@@ -153,7 +153,10 @@ def _node_state(node: DeviceNode) -> str:
 
 
 def unfit_nodes(driver: Driver) -> Iterator[UnfitNode]:
-    """Yield each expected node that is missing, no device, or another device; not one whose numbers an older report did not record."""
+    """Yield each expected node that is missing, no device, or another device.
+
+    A node whose numbers were not recorded (older reports) is not among them.
+    """
     there = {n.path: n for n in driver.nodes or ()}
     for wanted in driver.expected_nodes or ():
         node = there.get(wanted.path)

@@ -42,7 +42,10 @@ def _numbers(value: str, count: int | None) -> list[int]:
 
 
 def ends_early(value: str, count: int) -> bool:
-    """Whether CUDA stops in CUDA_VISIBLE_DEVICES before a GPU: "0 1", "0;1", or "0,5" of two (driver 580.159.04)."""
+    """Whether CUDA gives a program some GPUs of this CUDA_VISIBLE_DEVICES, and stops before a word that names one more.
+
+    "0 1" and "0;1" are the first GPU alone, as "0,5" is where there are two (driver 580.159.04).
+    """
     words = re.findall(r"[^\s,;]+", value)
     return 0 < len(_numbers(value, count)) < len(words)
 

@@ -52,7 +52,10 @@ def _of_another_way(driver: Driver) -> bool:
 
 
 def hidden_unasked(seen: Snapshot) -> Iterator[Finding]:
-    """A variable would hide every GPU, but no driver answers; a note without GPU, driver and file, as on a server for tests."""
+    """A variable would hide every GPU, but no driver could be queried (no GPU, or the driver does not start).
+
+    Where there is neither a GPU nor a driver, and no file sets it, as on a server for tests, that is a note.
+    """
     driver = seen.driver
     if seen.environment is None or (driver and (driver_works(driver) or tuple(hidden_gpus(seen, driver)))):
         return
@@ -168,7 +171,9 @@ class Exclusion(NamedTuple):
 def _exclusion(
     seen: Snapshot, driver: Driver, variables: list[Variable], *, left_out: int, hidden: int, whole: int
 ) -> Exclusion:
-    """Return why programs get fewer GPUs than the ``whole``: a list that CUDA does not read to its end, or a strange device file."""
+    """Return why programs get fewer GPUs than the ``whole``: nobody intends a list that CUDA does not read to its end, or a device
+    file that leads elsewhere.
+    """
     astray = [row for row in unfit_nodes(driver) if row.node is not None and row.wanted.gpu]
     if astray:
         why = _("A device file does not lead to the driver.")

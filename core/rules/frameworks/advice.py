@@ -353,7 +353,9 @@ def reinstall_requirement(seen: Snapshot, python: PythonEnvironment, *wanted: st
 
 
 def install_package(home: EnvironmentView, name: str, releases: str = "", *, is_required: bool = False) -> Fix:
-    """Return how to install a package; only text if nothing here vouches for its name. ``is_required``: metadata or a table names it."""
+    """Return how to install a package; only text if nothing on the machine vouches for its name. ``is_required``: the metadata of
+    an installed package, or a table, names it.
+    """
     fix = reinstall_requirement(home.seen, home.python, f"{name}{releases}")
     if is_required or is_trusted_name(home, name):
         return fix

@@ -15,7 +15,9 @@ from core.rules.wording import manual_fix
 
 
 def compiles_for(home: EnvironmentView) -> str:
-    """Return the CUDA of an environment's PyTorch if setuptools, installed for its own sake, shows that extensions are built; else ""."""
+    """Return the CUDA that an environment's PyTorch was built for, if extensions seem to be built there: setuptools, which its build
+    imports, is installed for its own sake. Empty otherwise.
+    """
     build = home.build("torch")
     own = home.installed("setuptools") and not is_asked_for(home, "setuptools")
     return (build.cuda or "") if build and own else ""

@@ -155,7 +155,10 @@ class UnmetRequirement(msgspec.Struct, frozen=True):
 
 
 def unmet_requirements(home: EnvironmentView) -> Iterator[UnmetRequirement]:
-    """Yield the unmet requirements on relevant packages by version, as ``pip check`` does. Of alternative extras one that is met is enough."""
+    """Yield the unmet requirements on relevant packages as ``pip check`` would, by versions only.
+
+    Extras may be alternatives (one for CUDA 12, one for 13): if one of them is met, the others were not requested.
+    """
     machine = home.seen.machine
     yield from _unmet(home.python, machine.system, machine.architecture)
 
@@ -193,7 +196,9 @@ def asked_of(home: EnvironmentView, distribution: Distribution, name: str) -> It
 
 
 def requested_by_an_extra(seen: Snapshot, prefix: str, name: str, release: str) -> str:
-    """Return the requirement, extras included, that admits ``release`` of the one package whose name starts with ``name``; else ""."""
+    """Return the requirement of an environment's distributions on a package whose name starts with ``name``, extras included,
+    that admits a release; empty if there is none, or several names that the installed packages do not tell apart.
+    """
     home = view_of(seen, prefix)
     found: dict[str, str] = {}
     for raw in (r for d in (first_of_each(home) if home else ()) for r in d.requires):
@@ -212,7 +217,11 @@ def is_asked_for(home: EnvironmentView, name: str) -> bool:
 
 
 def is_trusted_name(home: EnvironmentView, name: str) -> bool:
-    """Whether a name is installed, required or in the table. Anybody may publish a package under a guessed name, or one of an error text."""
+    """Whether a distribution is installed, required here, or in the table of modules.
+
+    Any other name was guessed from a module's name or taken from an error text, and anybody may publish a package under
+    it.
+    """
     return home.installed(name) is not None or is_asked_for(home, name) or name in module_table().names
 
 

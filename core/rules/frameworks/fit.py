@@ -42,7 +42,10 @@ class GpuSide(msgspec.Struct, frozen=True):
         return self.tegra or any(is_beyond_horizon("gpu", g.compute_capability) for g in self.gpus)
 
     def runs_cuda(self, cuda: str) -> bool | None:
-        """Whether the driver itself says that it runs programs of this CUDA version, newer than the tables or not; None if unknown."""
+        """Whether the driver supports programs built for this CUDA version; None if unknown.
+
+        The driver's own answer decides, also for a CUDA that is newer than the tables.
+        """
         wanted = version_tuple(cuda)
         if not wanted:
             return None
@@ -88,7 +91,10 @@ def torch_code(version: str, cuda: str, side: GpuSide) -> TorchCode | None:
 def code_fits(
     sass: tuple[int, ...], ptx: tuple[int, ...], gpus: tuple[Gpu, ...], bound: tuple[str, ...] = ()
 ) -> bool | None:
-    """Whether code, or PTX that the driver compiles, runs on every GPU; None if a GPU's capability is unknown."""
+    """Whether code runs on every GPU; PTX counts, since the driver compiles it.
+
+    None if a GPU's capability is unknown.
+    """
     answers = [_fits_one(sass, ptx, capability_number(g.compute_capability), bound) for g in gpus]
     if False in answers:
         return False
@@ -139,7 +145,10 @@ class TorchChoice(msgspec.Struct, frozen=True):
 
 
 def choose_torch(version: str, python: PythonEnvironment, side: GpuSide) -> TorchChoice | None:
-    """Return the build for driver, GPU and Python: the installed release's, perhaps of unknown code, else the newest's."""
+    """Return the build that fits driver, GPU and Python: of the installed release, else of the newest that has one.
+
+    The installed release may have a build without known machine code; another release may not.
+    """
     mine = side.processor if side.system == "linux" or side.processor == "x86_64" else ""
     rows = [r for r in framework_tables().torch if mine in r.processors]
     same = [
@@ -161,7 +170,10 @@ def _is_within(row: TorchBuild, side: GpuSide) -> bool:
 
 
 def _suits(row: TorchBuild, side: GpuSide) -> bool | None:
-    """Whether a build has machine code for the GPUs. An unlisted release counts as its neighbours for the same CUDA, if they agree."""
+    """Whether a build has machine code for the GPUs, so that nothing has to be compiled first.
+
+    For a release that is not in the table, its neighbours for the same CUDA decide if they agree.
+    """
     code = torch_code(row.torch, row.cuda, side)
     if code:
         return code_fits(code.sass, (), side.gpus)

@@ -178,7 +178,9 @@ def _is_of_tests(home: EnvironmentView, entry: SearchEntry) -> bool:
 
 
 def removal_remedy(home: EnvironmentView, entry: SearchEntry) -> TakeOut | TakeOutLine | SetForEnvironments | None:
-    """Return the remedy for a shadowing installation: off PYTHONPATH, out of a .pth file, or no user's packages in this environment."""
+    """Return the remedy for a shadowing installation: take its folder off PYTHONPATH or out of a .pth file, or turn the
+    user's packages off while the environment is active.
+    """
     if entry.origin == "pth":
         return _line_out(home, entry)
     if entry.origin == "PYTHONPATH":
@@ -309,7 +311,9 @@ def stop_shadowing(home: EnvironmentView, own: str, entry: SearchEntry, *, owner
 
 
 def _uninstalled(home: EnvironmentView, owner: str, entry: SearchEntry) -> tuple[str, ...]:
-    """Return how to remove a package from the person's own: pip removes the first of a name, an environment's leaves alone what lies outside."""
+    """Return how to remove a package from the person's own: pip removes the first of a name, which this Python finds there. An
+    environment's pip leaves alone what lies outside it.
+    """
     if home.python.kind in ("venv", "conda"):
         return (_("Or remove {owner} in {folder} with the Python that installed it.", owner=owner, folder=entry.path),)
     command = framework_pip_command(home.seen, home.python, "uninstall", owner.partition(" ")[0])
@@ -488,7 +492,10 @@ def _exchanged(home: EnvironmentView, name: str, version: str) -> InstallPackage
 
 
 def empty_packages(seen: Snapshot) -> Iterator[Finding]:
-    """Of a framework only a folder without ``__init__`` is left by an interrupted pip; a file that a RECORD lists is told by the rule about records."""
+    """Of a framework only a folder without ``__init__`` exists, beside leftovers of an interrupted pip.
+
+    If a RECORD lists the missing file, the rule about records reports it.
+    """
     for home, search in views_with_imports(seen):
         for found in search.modules:
             if found.kind != "namespace" or found.name == "nvidia" or not found.owner:

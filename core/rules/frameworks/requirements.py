@@ -407,7 +407,10 @@ NUMPY_1 = (("1.26.4", (3, 12)), ("1.24.4", (3, 11)), ("1.21.6", (3, 10)))
 
 
 def _takes_numpy_1(home: EnvironmentView) -> bool:
-    """Whether NumPy 1 runs here and suits all: builds for NumPy 2 run with it (https://numpy.org/doc/stable/dev/depending_on_numpy.html)."""
+    """Whether a NumPy 1 runs in this Python, and does for all that is installed: what was built for NumPy 2 runs with it, too.
+
+    Source: https://numpy.org/doc/stable/dev/depending_on_numpy.html (NumPy 2.0 specific advice).
+    """
     asked = [text for d in first_of_each(home) for text in asked_of(home, d, "numpy")]
     its = version_tuple(home.python.version)[:2]
     return any(

@@ -353,7 +353,10 @@ def _cause_of_absence(wanted: LibraryName | None, others: list[CudnnCopy]) -> Ca
 
 
 def lacking_builders(seen: Snapshot) -> Iterator[Finding]:
-    """A package compiles at run time, without compiler or header; a note unless a package or program here surely compiles."""
+    """A package that compiles at run time lacks a compiler or a header.
+
+    A note, unless a package or a program of the person's is there that compiles: most machines never do, and nothing else needs it.
+    """
     for home in environment_views(seen):
         for one in (t for t in home.tools if t.builds):
             version = ".".join((home.python.version or "3").split(".")[:2])

@@ -245,7 +245,10 @@ def _rows(home: EnvironmentView, trial: FrameworkTrial) -> list[Evidence]:
 
 
 def _counter_test(home: EnvironmentView, trial: FrameworkTrial) -> CounterOutcome:
-    """Return what the trial without LD_LIBRARY_PATH proves; one that lacks only a GPU counts as successful."""
+    """Return what the trial without LD_LIBRARY_PATH proves about it.
+
+    A trial that lacks nothing but a GPU counts as successful.
+    """
     if trial.clean is None or not trial_failed(trial) or _only_without_gpu(home, trial):
         return CounterOutcome.OPEN
     return (

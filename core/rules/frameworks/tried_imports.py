@@ -99,7 +99,9 @@ CAUSES_OF_IMPORTS: frozenset[Cause] = frozenset(
 def diagnose_import(
     home: EnvironmentView, failures: Sequence[ImportFailure], experiments: Experiments | None
 ) -> ImportDiagnosis | None:
-    """Return what the experiments prove, else the first nameable cause from the exception raised first on; or None."""
+    """Return what the experiments prove; else the first cause that can be named, starting with the exception raised first; None if no
+    message names one.
+    """
     if experiments is not None and experiments.proved:
         return proved_change(home, failures, experiments)
     for failure in failures:

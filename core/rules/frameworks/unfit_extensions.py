@@ -39,7 +39,10 @@ MUSL = late_pattern(r"libc\.so|libc\.musl-.*|ld-musl-.*")
 
 
 def unfit_extensions(seen: Snapshot) -> Iterator[Finding]:
-    """A compiled module of a package or of Python does not load: one finding a fault, a system library's for all that need it."""
+    """A compiled module of a package, or of the installed Python, does not load: one finding for each fault.
+
+    A package's own file is its own fault; a system library that several need is one fault for all.
+    """
     for home, search in views_with_imports(seen):
         mine = [e for e in search.ended if is_compiled(e)]
         for fault in dict.fromkeys(map(_fault, mine)):

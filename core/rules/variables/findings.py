@@ -148,13 +148,19 @@ OFF = ("off", "false", "no", "none", "never", "0", "disabled", "disable")
 
 
 def word_for_off(value: str, words: tuple[str, ...]) -> str:
-    """Return the one word that turns a variable off, if its wrong value means that; unset, it might send results to a server."""
+    """Return the one word of a variable that says what a wrong value means by "off"; empty where it means another thing, or no single
+    word does.
+
+    Without the variable its reader would do what the person does not want: send results to a server, say.
+    """
     meant = [w for w in words if w.lower() in OFF]
     return meant[0] if value.strip().lower() in OFF and len(meant) == 1 else ""
 
 
 def _as_it_is_meant(contract: Contract, value: str, seen: Snapshot) -> str:
-    """Return the value without the blanks or quotation marks around it (cmd.exe's ``set`` keeps them), or "" if that is wrong, too."""
+    """Return the value that a person means who wrote blanks or quotation marks around it, as cmd.exe's ``set`` keeps them; empty where that
+    is wrong, too.
+    """
     if places := misspelt_places(contract, seen):
         sign = ";" if seen.machine.system == "windows" else ":"
         return sign.join(w for entry in value.split(sign) for w in places.get(entry, (entry,)))
@@ -198,7 +204,9 @@ ON_PURPOSE = ("offline", "together", "apart", "tensors")
 
 
 def _removal(contract: Contract, value: str, reading: list[EnvironmentView]) -> Unset:
-    """Return the remedy, with a value that environments can do without: nobody set it on purpose, no right words stand beside it, it is no secret."""
+    """Return the remedy, with the value where the environments can do without it: it is nobody's on purpose, holds no right words
+    beside the wrong one, and no secret.
+    """
     letters = BETWEEN.get(contract.kind, "") + contract.separator
     several = letters and len([w for w in re.split(f"[{re.escape(letters)}]", value) if w.strip()]) > 1
     if several or contract.kind in ON_PURPOSE or contract.kind in ("header", "key") or "@" in value:

@@ -81,7 +81,11 @@ class ConvolutionApi(Protocol):
     name: str
 
     def plans(self, problem: Problem, buffers: Buffers) -> Iterator[Plan]:
-        """Yield plans that this GPU and cuDNN can run. Raises CallError if none can, or cuDNN failed."""
+        """Yield plans that this GPU and this cuDNN can run.
+
+        Raises:
+            CallError: cuDNN cannot compute this problem, or failed.
+        """
         ...
 
     def close(self) -> None:
@@ -103,7 +107,11 @@ def is_supported(problem: Problem, capability: int, major: int) -> bool:
 
 
 def load_cudnn(tries: tuple[str, ...], by: Loader) -> Library:
-    """Load cuDNN. Raises CallError if it cannot be loaded."""
+    """Load cuDNN.
+
+    Raises:
+        CallError: it cannot be loaded.
+    """
     return load_first(tries, CUDNN_FORMS, by, _name)
 
 
@@ -131,7 +139,11 @@ def cudnn_version(cudnn: Library) -> int:
 
 
 def create_handle(cudnn: Library) -> ctypes.c_void_p:
-    """Return a new handle. Raises CallError with cuDNN's own message if it cannot be initialised."""
+    """Return a new handle.
+
+    Raises:
+        CallError: cuDNN could not be initialised; the detail is its own error message.
+    """
     handle = ctypes.c_void_p()
     try:
         cudnn.call("cudnnCreate", ctypes.byref(handle))

@@ -68,7 +68,9 @@ class Absence:
         return not ways or (ways == ["sys.modules"] and not self._is_spelt(name, text))
 
     def may_be_made(self, dotted: str) -> bool:
-        """Whether a folder without code (cv2's stubs) may be a module that Python, or compiled code beside it, makes."""
+        """Whether what has a folder without code, as cv2 has for its stubs, may be a module that other code makes: Python's, or compiled code
+        beside it.
+        """
         above = self._found.find(dotted.rpartition(".")[0]).folders
         compiled = (n for f in above for n in self._where.names(f) or () if n.endswith((".pyd", ".so")))
         return self._found.is_filled_in(dotted) or any(True for _name in compiled)
@@ -78,7 +80,9 @@ class Absence:
         return self._search.search.origin(its.entry) in BEFORE_THE_PACKAGES
 
     def _is_spelt(self, name: str, text: str) -> bool:
-        """Whether a package spells a module's name, or a string of another module ends with it: it may be made as an entry of sys.modules."""
+        """Whether a package's text has the name of a module, or another module has it as the end of a string: an entry of sys.modules
+        may be made of it.
+        """
         ends = re.compile(rf"\b{re.escape(name)}[\"']")
         return bool(re.search(rf"\b{re.escape(name)}\b", text)) or any(
             name in other and ends.search(other) for other in self._found.texts.values()
@@ -117,7 +121,9 @@ class Absence:
         return None
 
     def is_anothers(self, module: str, its: Module, frame: Frame) -> bool:
-        """Whether a module's names are those of other code: not its own, nor of compiled code of its package. Python's own library may give names up."""
+        """Whether a module's names are asked for: not its own by itself, nor those of compiled code of the same package; of Python's own
+        library, where this release has given some up.
+        """
         if its.kind == "standard":
             return any(name.startswith(f"{module}.") for name in self._found.given_up)
         if its.kind == "extension":

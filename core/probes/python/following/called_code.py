@@ -200,7 +200,9 @@ class CalledCode:
     # --- names --------------------------------------------------------------------------------------------------------
 
     def availability(self, scope: Scope, name: str) -> tuple[object, str]:
-        """Return the value of an imported name, and the module that it says is not installed; (UNKNOWN, "") where that is open."""
+        """Return the value of a name that a module has from another one, and the module that it says is not installed; (UNKNOWN, "") where
+        that is open.
+        """
         for _link in range(MOST_LINKS):
             if name in scope.values:
                 return scope.values[name], scope.sources.get(name, "")

@@ -206,7 +206,9 @@ class DottedModules:
         )
 
     def lazy_home(self, module: str, its: Module, name: str) -> str:
-        """Return the module that a package imports only when this name is used, as its text for type checkers shows; empty for any other."""
+        """Return the module that a package imports as soon as somebody takes this name of it, as its text tells type checkers; empty
+        where it imports at once, or gives a stand-in because it lacks something.
+        """
         text = self._stub(its) or (self.text(its) if its.kind == "package" else "")
         checked = _FOR_CHECKERS.search(text) if _LAZY_PACKAGE.search(text) else None
         if not checked and not self._stub(its):
@@ -229,7 +231,10 @@ class DottedModules:
         return ""
 
     def _stub(self, its: Module) -> str:
-        """Return the text of the stub from which a lazy package takes its names; "" for any other (scientific-python.org/specs/spec-0001, attach_stub())."""
+        """Return the text of the file beside a package that tells what each name of it is taken from, as it is asked for; empty for any other.
+
+        Source: https://scientific-python.org/specs/spec-0001/, attach_stub() of lazy_loader.
+        """
         asks = its.kind == "package" and _OF_A_STUB.search(self.text(its))
         return (self._where.text(its.path + "i", MAX_FILE_BYTES) or "") if asks else ""
 
@@ -274,7 +279,10 @@ class DottedModules:
         return (names.getattr_names - names.refused if made.refuses_none else names.getattr_names) | made.words
 
     def has_no_start(self, its: Module, dotted: str) -> bool:
-        """Whether a library lacks the start function of this module (https://peps.python.org/pep-0489/#export-hook-name; ASCII names only)."""
+        """Whether a library has no function that Python starts a module of this name with: it is no module.
+
+        Source: https://peps.python.org/pep-0489/#export-hook-name; names that are not ASCII have another hook.
+        """
         data = self._where.read(its.path, MAX_PACKAGE_BYTES) or b""
         name = dotted.rpartition(".")[2]
         return name.isascii() and 0 < len(data) < MAX_PACKAGE_BYTES and f"PyInit_{name}\0".encode() not in data
@@ -450,7 +458,9 @@ class DottedModules:
     # --- what the files of a package say ------------------------------------------------------------------------------
 
     def occurs_nowhere(self, its: Module, name: str) -> bool:
-        """Whether a package with a computed ``__getattr__`` cannot have the name: none of its files contains, defines or lists it."""
+        """Whether no file of a package with a computed ``__getattr__`` contains the name, so that it cannot serve it; of one that serves
+        what its files define or list, whether none does.
+        """
         listed = _LAZY_PACKAGE.search(self.text(its))
         if its.kind != "package" or not re.fullmatch(r"[A-Za-z_]\w{4,}" if listed else r"[A-Za-z_]\w{5,}", name):
             return False
@@ -547,7 +557,11 @@ _MODULE_ASKED = {"tf": "tensorflow", "vision": "PIL"}
 
 
 def _availability_asked(above: str) -> list[str] | None:
-    """Return the packages that the ``else`` of a ``try`` needs; None in a handler. ``above``: the text before the line, with its indentation."""
+    """Return the packages that must be available for a line in the ``else`` of a ``try`` to run; None for a line in
+    a handler, where stand-ins are imported.
+
+    ``above``: the text before the line, with the line's own indentation at its end.
+    """
     lines = above.split("\n")
     indent = len(lines[-1]) - len(lines[-1].lstrip())
     for n in range(len(lines) - 2, -1, -1):

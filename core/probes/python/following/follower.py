@@ -170,7 +170,10 @@ class Follower:
     def import_that_opens(
         self, path: str, distribution: str, version: str, lacks: Edge | None = None
     ) -> tuple[EndedImport, str] | None:
-        """Return the end at a library that a followed module spells, and its start. ``lacks``: what it does not get; None if it is lost."""
+        """Return the end at a library whose name a followed module of its package spells, and the start that led there.
+
+        ``lacks``: what the library does not get; None for one that is lost itself.
+        """
         name = self._where.name(path)
         spelt = re.compile(rf"{re.escape(name)}[\"']")
         tops = {self._top_of(path), module_of(distribution)}
@@ -214,7 +217,11 @@ class Follower:
     # --- one module after another -------------------------------------------------------------------------------------
 
     def _run(self, start: str) -> None:
-        """Let modules do what they do, up to the next import; on a stack of our own, since imports go deep. Raises Ended where one ends."""
+        """Let modules do what they do, each as far as it asks for the next; on a stack of our own, since imports go deep.
+
+        Raises:
+            Ended: the import ends.
+        """
         stack: list[tuple[Frame, Steps]] = []
         self._start = start
         sent, ended = self._begin(start, None, stack), None
@@ -241,7 +248,11 @@ class Follower:
             raise ended
 
     def _begin(self, dotted: str, by: Frame | None, stack: list[tuple[Frame, Steps]]) -> bool | None:
-        """Put a module on the stack and return None; where there is nothing to do, return whether it can be followed."""
+        """Put a module on the stack, and return None; whether it can be followed where there is nothing to do.
+
+        Raises:
+            Ended: there is no such module, or none that can be imported.
+        """
         if dotted in self._entered:
             if (ended := self._entered[dotted]) is not None:
                 raise ended
@@ -319,7 +330,9 @@ class Follower:
         return any(self._absence.lacking_part(known[first], rest, frame, by_text=True) for first, *rest in named)
 
     def _is_read_with_care(self, dotted: str, its: Module) -> bool:
-        """Whether imports in a ``try`` count, too: of Python's own, of packages with a damaged extension module, of a module that hides another text."""
+        """Whether imports in a try count, too: of packages with an extension module that does not load, of Python's own, and of a module
+        in front of an installed one that has another text.
+        """
         if dotted.partition(".")[0] in self._careful or self._absence.is_unlike_its_twin(its):
             return True
         entries = self._search.search.entries

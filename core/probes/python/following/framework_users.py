@@ -96,7 +96,9 @@ def framework_users(
 
 
 def _below(frameworks: set[str], wanted: Mapping[str, set[str]]) -> set[str]:
-    """Return what the frameworks require at any depth, and may import only when used: torch.compile imports SymPy, which needs mpmath."""
+    """Return what the frameworks require, at any depth: a framework may import it only when it is used, as torch.compile imports
+    SymPy, which needs mpmath, and chat templates Jinja2, which needs MarkupSafe.
+    """
     return _with_required(frameworks, wanted) - frameworks
 
 
@@ -129,7 +131,9 @@ def has_line(its: Distribution, line: re.Pattern[str], where: Sysroot) -> bool:
 
 
 def _own_module(user: Distribution, search: ModuleSearch, where: Sysroot) -> str:
-    """Return the module of a distribution's name as Python finds it (editable installations record none), else the recorded one."""
+    """Return the module that a distribution is imported by: that of its name as Python finds it, which an editable installation
+    does not record, else the recorded one.
+    """
     module = module_of(user.name)
     if "." not in module and search.find(module).kind in ("package", "module"):
         return module

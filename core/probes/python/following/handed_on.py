@@ -14,7 +14,10 @@ from core.probes.python.text.evaluation import swallows_errors
 
 
 def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: bool = False) -> bool:
-    """Whether a decorator's stand-in gives on all keywords; with ``places`` all places, too. ``called``: ``maker`` returns the decorator."""
+    """Whether what a decorator puts in a function's place gives this all keywords that it gets, whatever else it does.
+
+    ``called``: the decorator is what a call of ``maker`` returns. ``places``: and all that it gets by place, as it is.
+    """
     if gives_back(maker, called=called) or isinstance(maker, ast.ClassDef):
         return gives_back(maker, called=called)
     its = _made_by(maker)
@@ -40,7 +43,11 @@ def hands_on(maker: ast.FunctionDef | ast.ClassDef, *, called: bool, places: boo
 
 
 def gives_back(maker: ast.FunctionDef | ast.ClassDef, *, called: bool) -> bool:
-    """Whether a decorator returns what it gets, with at most a note or a docstring. ``called``: the decorator is what a call of ``maker`` returns."""
+    """Whether a decorator returns the function, or the class, that it gets: it changes its docstring, or notes it, and gives
+    it nothing whose name is computed.
+
+    ``called``: the decorator is what a call of ``maker`` returns.
+    """
     if called:
         its = _made_by(maker)
         return its is not None and gives_back(its, called=False)

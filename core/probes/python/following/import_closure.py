@@ -104,7 +104,10 @@ class _Kept(Frozen, frozen=True):
 
 
 class _Ends:
-    """Where the imports of one environment end. ``elsewhere``: names in a folder left out of the search; looked for in vain, they give no answer."""
+    """Where the imports of one environment end on one search path.
+
+    ``elsewhere``: names that a folder has which was left out of the search. If one of them is looked for in vain, there is no answer.
+    """
 
     def __init__(  # noqa: PLR0917 - what ended_imports has
         self,
@@ -422,7 +425,9 @@ FOR_WORK_ON_IT = late_pattern(r"(?i)all|dev|test|doc|quality|lint|style|bench|ci
 
 
 def _with_refusal(ended: EndedImport, every: tuple[Distribution, ...]) -> EndedImport:
-    """Return an end with the package that requires another release of the one whose import ends; one with an extra that is met does without."""
+    """Return an end with the package that asks for another release of the one whose import ends; an extra of it that is met says that it
+    does without.
+    """
     there = {d.name: d.version for d in every}
     ending = {name for s in ended.starts if "/" not in s and (name := distribution_of(s)) in there}
     for its in every if ending else ():

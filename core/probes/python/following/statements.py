@@ -101,7 +101,9 @@ class Statements:
         """The frame whose statement asks for a module: that of the function, where a program calls one."""
 
     def margin(self, frame: Frame) -> Steps:
-        """Do the imports at the left margin. An end counts at a statement of the top level, and at a class or a decorator of what a module lacks."""
+        """Do the imports at the left margin; one that ends counts where it is a statement of the top level. So does a class, or a
+        decorator, of something that another package's module lacks.
+        """
         start, names_of = behind_docstring(frame.text), dict[str, str]()
         for step in imports_at_the_margin(frame.text, start):
             frame.at = step.start()
@@ -128,7 +130,12 @@ class Statements:
         return True
 
     def _look_at_the_margin(self, frame: Frame, start: int, names_of: Mapping[str, str]) -> None:
-        """Look up what classes and decorators take, in a module that hides another text each statement. Raises Ended where a module lacks it."""
+        """Look up what classes and decorators take of another package, and any statement of a module that has another text than the one
+        that it hides.
+
+        Raises:
+            Ended: a module surely lacks it.
+        """
         own, others_twin = frame.name.partition(".")[0], self._absence.has_twins()
         for at, defines, (first, *names) in (
             taken_at_the_margin(frame.text, start, definitions=not others_twin) if names_of else ()
@@ -442,7 +449,9 @@ class Statements:
         return goes_on
 
     def _finds_all(self, body: Iterable[ast.stmt], frame: Frame) -> bool:
-        """Whether statements only assign known values and import modules that were followed to their ends: no handler runs."""
+        """Whether statements are nothing but imports of modules with text, all of which were followed to their ends, and assignments of
+        what is known: no handler runs.
+        """
         for node in body:
             match node:
                 case ast.Assign(targets=[ast.Name(id=name)]) if name in frame.values:

@@ -38,7 +38,10 @@ MOST_TOLD = 200
 def unfit_byte_code(
     python: PythonEnvironment, interpreter: Interpreter, request: ProbeRequest, where: Sysroot
 ) -> tuple[ByteCode, ...]:
-    """Return frameworks' byte code that Python takes and that ends an import; None with PYTHONPYCACHEPREFIX, or for an unknown form."""
+    """Return the byte code of an environment's frameworks, and of what these require, that Python takes and that ends an import.
+
+    None with PYTHONPYCACHEPREFIX, which keeps byte code elsewhere, or for a Python whose form of byte code is not known.
+    """
     magic = magic_of(interpreter.version)
     if not magic or request.env.get("PYTHONPYCACHEPREFIX"):
         return ()

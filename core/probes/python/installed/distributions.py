@@ -57,7 +57,10 @@ def normalise_name(name: str) -> str:
 
 
 def find_distributions(folder: str, where: Sysroot, *, every: bool = False) -> tuple[Distribution, ...] | None:
-    """Return a folder's distributions, duplicates too; None if it cannot be listed. ``every`` adds those around ANCHORS, CLIENTS and listed ones."""
+    """Return the distributions in one folder of packages, duplicates included; None if it cannot be listed.
+
+    ``every`` adds those that require one of ANCHORS, those of CLIENTS, and those that another listed one requires.
+    """
     found = read_distributions(folder, where, every=every)
     return None if found is None else that_matter(found)
 
@@ -109,7 +112,9 @@ def all_requirements(folder: str, where: Sysroot) -> tuple[Distribution, ...]:
 
 
 def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: bool = False) -> str:
-    """Return the module of a distribution's name, or its only one, by its RECORD; "" where unclear. ``compiled``: extension modules count, too."""
+    """Return the module that a distribution is imported by, as its RECORD lists it: that of its name, its part of a namespace,
+    or the only one that it has; empty where that is not plain. ``compiled``: extension modules count, too.
+    """
     record = read_record(distribution, where)
     module, inner = module_of(distribution.name), distribution.name.replace("-", "/")
     source = set(_SOURCE.findall(record))
@@ -123,7 +128,10 @@ def recorded_module(distribution: Distribution, where: Sysroot, *, compiled: boo
 
 
 def of_egg(path: str, where: Sysroot) -> tuple[Distribution, ...]:
-    """Return an egg's only distribution, from EGG-INFO (https://setuptools.pypa.io/en/latest/deprecated/python_eggs.html)."""
+    """Return the only distribution of an egg, a folder or an archive on the search path; its metadata lie in EGG-INFO.
+
+    Source: https://setuptools.pypa.io/en/latest/deprecated/python_eggs.html; importlib.metadata, Lookup.
+    """
     name, _dash, rest = where.name(path).removesuffix(".egg").partition("-")
     said, required = (_in_egg(path, f, where) for f in ("PKG-INFO", "requires.txt"))
     if not said or not name:

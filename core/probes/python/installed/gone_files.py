@@ -68,7 +68,10 @@ class Unlike(NamedTuple):
 
 
 def unlike_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Unlike:
-    """Return the missing files and the odd modules of an environment, cached until a folder or a reported file changes."""
+    """Return the missing files and the odd modules of an environment's distributions.
+
+    The answer is cached until a folder or a reported file changes.
+    """
     known: dict[str, Unlike] = request.shared.setdefault("gone files", {})
     if python.prefix not in known:
         known[python.prefix] = kept_look(
@@ -83,7 +86,10 @@ def unlike_files(python: PythonEnvironment, request: ProbeRequest, where: Sysroo
 
 
 def every_distribution(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
-    """Yield the first distribution of each name; a name twice in one folder is left out, since its update was interrupted."""
+    """Yield all distributions of an environment, the first of each name.
+
+    A name that one folder contains twice is left out: an update was interrupted.
+    """
     known: set[str] = set()
     for folder in python.site_packages:
         if folder.endswith(".egg"):
@@ -188,7 +194,9 @@ def _of_distribution(
 
 
 def is_named(what: Distribution, folder: str, where: Sysroot) -> bool:
-    """Whether a package's start lists a gone sub-package among its late imports (transformers' _import_structure): nobody left it out on purpose."""
+    """Whether a package's own start lists a sub-package whose folder is gone among those that it imports when they are first used
+    (transformers' _import_structure): then nobody left it out on purpose.
+    """
     parts = folder.strip("/").split("/")
     number = next(
         (n for n in range(1, len(parts)) if not where.is_folder(place_of(what, "/".join(parts[: n + 1]), where))), 0

@@ -123,7 +123,11 @@ def _files(request: ProbeRequest, where: Sysroot, headers: Headers) -> Iterator[
 
 
 def _named_by_programs(texts: Iterable[str], where: Sysroot, headers: Headers) -> Iterator[str]:
-    """Yield models that programs name by their whole path, or by their folder, unless a sound one of another form lies beside."""
+    """Yield the files of models that programs name by a whole path.
+
+    If a program names a folder, the files in it are yielded, except where a sound file of another form lies beside
+    them: the program may read that one.
+    """
     places = dict.fromkeys(m[1].replace("\\\\", "\\") for text in texts for m in NAMED_PLACE.finditer(text))
     for place in [p for p in places if len(where.path_module.normpath(p).strip("/\\")) > 3][:MOST_FOLDERS]:
         if where.is_file(place):
@@ -255,7 +259,10 @@ _LENGTH = struct.Struct("<Q")
 
 
 class _Gguf:
-    """A GGUF file's header, read in order; raises struct.error behind the end, KeyError for an unknown type."""
+    """The header of a GGUF file, read in order.
+
+    Each step raises struct.error behind the end of the bytes, and KeyError for a type that is not known.
+    """
 
     def __init__(self, content: bytes) -> None:
         self.content, self.at = content, 4

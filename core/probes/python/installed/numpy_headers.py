@@ -69,7 +69,10 @@ def _words_in_file(
 def built_for_numpy_1(
     distributions: tuple[Distribution, ...], where: Sysroot, known: dict[str, str] | None = None
 ) -> tuple[BuiltForNumpy1, ...]:
-    """Return the packages built for NumPy 1 where NumPy 2 is installed. ``known``: see ``kept_look``."""
+    """Return the packages that were built for NumPy 1 although NumPy 2 is installed.
+
+    ``known``: see ``kept_look``.
+    """
     numpy = next((d for d in distributions if d.name == "numpy"), None)
     if numpy is None or version_tuple(numpy.version)[:1] < (2,):
         return ()

@@ -98,7 +98,9 @@ def _overwritten(package: str, winner: Distribution, loser: Distribution, where:
 def _is_lost(
     start: str, winners: RecordRow | None, losers: RecordRow | None, where: Sysroot, *, is_meant: bool
 ) -> bool:
-    """Whether a package has another distribution's start, unless parts of a namespace share it. ``is_meant``: that is another project's module."""
+    """Whether a package has the start of another distribution than it had. Many packages of one namespace bring its start: that is short,
+    or looks for the other parts. ``is_meant``: it is no namespace, but another project's module of the same name.
+    """
     if not winners or not losers or not (is_meant or (losers.sha256 and (losers.size or 0) >= LONG_START)):
         return False
     content = where.read(start, MAX_BYTES)

@@ -115,7 +115,10 @@ def look(request: ProbeRequest, clock: Callable[[], float] = time.monotonic) -> 
 def _environment(
     python: PythonEnvironment, request: ProbeRequest, where: Sysroot, hashed: dict[tuple[int, int], str] | None
 ) -> PackageRecords | None:
-    """Compare one environment's libraries. ``hashed``: known hashes by device and inode; None compares sizes only."""
+    """Compare one environment's libraries.
+
+    ``hashed``: known hashes by device and inode of the file; None compares sizes only.
+    """
     request.watch.check()
     modules: tuple[DamagedFile, ...] = ()
     gone: tuple[DamagedFile, ...] = ()
@@ -155,7 +158,9 @@ def _environment(
 def _compare_sizes(
     listed: list[ListedLibrary], where: Sysroot, *, inside: bool
 ) -> tuple[list[DamagedFile], list[ListedLibrary]]:
-    """Return the libraries that are missing or have another size than recorded, and the others; ``inside``: a run of zeros counts, too."""
+    """Return the libraries that are missing or have another size than recorded, and the others; ``inside``: also those in which a look
+    finds zeros that cannot be there.
+    """
     names: Listings = {}
     damaged: list[DamagedFile] = []
     whole: list[ListedLibrary] = []
@@ -222,7 +227,9 @@ def _listed_libraries(python: PythonEnvironment, where: Sysroot, *, cudnn: bool)
 
 
 def unfit_modules(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[DamagedFile, ...]:
-    """Return the Python modules that differ from their RECORD, tests and shorter or closed ones included; read once a scan."""
+    """Return the Python modules of an environment that differ from its RECORDs, tests included; those that are only shorter,
+    or closed, among them. They are read once a scan.
+    """
     known: dict[str, tuple[DamagedFile, ...]] = request.shared.setdefault("missing modules", {})
     if python.prefix not in known:
         given = tuple((d.name, d.version, d.location) for d in python.distributions)

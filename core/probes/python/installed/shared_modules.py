@@ -17,7 +17,10 @@ from core.probes.wheel_record import read_record
 
 
 def reachable_distributions(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
-    """Yield the distributions that Python imports from; NVIDIA's share one namespace, and stay in: the loader takes libraries from there."""
+    """Yield the distributions without those that Python imports nothing from: one of the same name, with its package, comes before.
+
+    NVIDIA's are left in: their folders are portions of one namespace, and the loader takes libraries from beside the framework.
+    """
     first: dict[str, Distribution] = {}
     for what in python.distributions:
         before = first.setdefault(what.name, what)

@@ -200,7 +200,10 @@ def _distribution(folder: str, entry: str) -> Distribution | None:
 
 
 def _chosen(unfit: Iterable[UnfitExtension], files: Mapping[str, int]) -> Iterator[UnfitExtension]:
-    """Return the first unfit file of each module none of whose files loads. ``files``: the count of files by dotted name."""
+    """Leave out a file that does not load where another of the same module does; of several that do not, give the first.
+
+    ``files``: how many files each module has, by its dotted name.
+    """
     several: dict[str, list[UnfitExtension]] = {}
     for one in unfit:
         if files.get(one.dotted, 0) < 2:
@@ -265,7 +268,9 @@ class _Look:
         return begin[:5] == b"\x7fELF\2" and begin[18:20] == own[18:20] and bool(seen and sections <= seen.st_size)
 
     def of_cut_libraries(self, what: Distribution) -> Iterator[UnfitExtension]:
-        """Yield the libraries shorter than recorded that cannot be opened: they end before their sections, or have no header."""
+        """Yield the libraries that are shorter than recorded, and that nobody can open: they end before their
+        sections, or have no header.
+        """
         rows = record_rows(what, LIBRARY_ROW, self._where)
         for path, row in rows.items():
             inner = path.removeprefix(what.location)
@@ -387,7 +392,9 @@ class _Look:
             yield UnfitExtension(path_text(path), owner, location, other)
 
     def _of_another_release(self, path: str, process: Process) -> Edge | None:
-        """Return the first library that lacks a version, or else a function, which a module of Python itself requires: another release comes first."""
+        """Return the first library that lacks a version which a module of Python itself requires, or, if it has none, a function: another
+        release of it is found before the system's.
+        """
         root = self._search.policy.root
         tables = version_tables(path, root=root)
         for want in tables.wanted if tables else ():
@@ -407,7 +414,9 @@ class _Look:
         return None
 
     def _too_old(self, path: str, process: Process) -> Edge | None:
-        """Return the first version of the C or C++ library that a file requires and the system's library lacks."""
+        """Return the first version of the C or C++ library that a file requires and that the system's library does not
+        provide.
+        """
         tables = version_tables(path, root=self._search.policy.root)
         for want in tables.wanted if tables else ():
             provider = process.provider(want.library) if GLIBC.fullmatch(want.library) else None
@@ -420,7 +429,9 @@ class _Look:
     def not_elsewhere(
         self, unfit: Iterable[UnfitExtension], folders: tuple[str, ...], beside: str
     ) -> Iterator[UnfitExtension]:
-        """Leave out what lacks a library that the environment has: another package may load it first, a framework by the order of imports."""
+        """Leave out what lacks a library that is in the environment nevertheless: a package without its own copy may load it first. Where
+        it is a framework's, the order of a program's imports decides.
+        """
         for one in unfit:
             edge = one.edge
             if one.recorded or edge is None or edge.state != "absent" or "/" in edge.name:
@@ -432,7 +443,9 @@ class _Look:
                     yield replace(one, provided_by=theirs[0]) if theirs else one
 
     def _places_of(self, name: str, folder: str) -> list[str]:
-        """Return where a folder of packages has a library, up to two levels below, by its file's name or its header's (frameworks' own builds rename files)."""
+        """Return what in a folder of packages has a library of this name, in it or two levels below: by the name of its file, or by that in
+        its header, which frameworks' own builds keep where they rename the file.
+        """
         if folder not in self._libraries:
             self._libraries[folder] = tuple(paths_below(folder, 3, self._where))
         stem = name.partition(".so")[0]
@@ -483,7 +496,9 @@ MAX_LIBRARY_BYTES = 64 << 20
 
 
 def lacking_modules(interpreter: Interpreter, where: Sysroot) -> tuple[str, ...]:
-    """Return the extension modules that this Python was built without, or lost, as far as its folders and libpython show."""
+    """Return the extension modules that the installed Python was built without, or on Windows has lost, as far as its folders and
+    libpython show.
+    """
     if where.system == "windows":
         names = {
             n.partition(".")[0]

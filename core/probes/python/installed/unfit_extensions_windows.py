@@ -294,7 +294,10 @@ class _Look:
         return gap.name if gap else ""
 
     def _is_told(self, name: str, own: dict[str, str]) -> bool:
-        """Whether a DLL that is not found is a fault: no package has it and may load it first. Closures follow CUDA's and frameworks'."""
+        """Whether a DLL that is not found is a fault: not one that a package of the environment has and may load first.
+
+        CUDA's and frameworks' are followed by the closures.
+        """
         if name.lower() in own:
             return not self._where.exists(own[name.lower()])
         if GPU_DLL.fullmatch(name):

@@ -73,7 +73,9 @@ class Loaded(NamedTuple):
 
 
 def refused_checkpoints(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
-    """Yield the first checkpoint that PyTorch refuses: whole objects without a word (since 2.6), or a path of another system."""
+    """Yield the first file that a program of the folder loads in vain: with whole objects and without a word about it, which PyTorch refuses
+    since 2.6, or else with a path of another system.
+    """
     torch = next((d for d in python.distributions if d.name == "torch"), None)
     if torch is None:
         return

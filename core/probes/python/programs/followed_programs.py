@@ -181,7 +181,10 @@ def _programs(folder: str, where: Sysroot) -> list[Program]:
 
 
 def _in_other_encodings(folder: str, search: ModuleSearch, where: Sysroot) -> Iterator[EndedImport]:
-    """Yield each program whose bytes Python refuses, if it uses packages of the environment. Imports pass over odd bytes in comments."""
+    """Yield each program whose bytes Python does not take for a text, if it uses packages of the environment.
+
+    A module of another program may have odd bytes in its comments: ``import`` passes over them.
+    """
     programs = programs_in(folder, where)
     imported = {name for one in programs for name in one.packages}
     for one in programs:
@@ -304,7 +307,9 @@ def _is_told(ended: EndedImport, folder: str, search: ModuleSearch, where: Sysro
 
 
 def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSearch, where: Sysroot) -> bool:
-    """Whether a program takes a folder of data for a package that is not installed, and finds all its other imports: it belongs here."""
+    """Whether a program takes a folder beside it that holds no code for a package that is not installed, and finds all else that it imports:
+    then it belongs to this environment.
+    """
     top = ended.wanted.partition(".")[0]
     path = where.join(folder, top)
     if (
@@ -320,7 +325,9 @@ def _is_of_data(ended: EndedImport, program: str, folder: str, search: ModuleSea
 def _is_required(  # noqa: PLR0917 - an end, its program, and where both lie
     ended: EndedImport, program: str, folder: str, project: str, search: ModuleSearch, where: Sysroot
 ) -> bool:
-    """Whether the program's own requirements name the missing package and all else is there: only the source was renewed."""
+    """Whether a program's own list of requirements names the package that the environment in its project does not have: the source was
+    renewed, and what it requires was not. All else that the program imports is there.
+    """
     inside = project.rstrip("/\\") + where.path_module.sep
     if ended.kind != "absent" or ended.hidden or "." in ended.wanted or not ended.importer.startswith(folder):
         return False

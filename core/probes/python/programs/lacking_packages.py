@@ -69,7 +69,9 @@ def _has_module(place: str, name: str, where: Sysroot) -> bool:
 
 
 def with_elsewhere(ended: EndedImport, mine: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> EndedImport:
-    """Add where the missing package is: behind a line of a .pth file that is not read, or in other environments or the person's own folders."""
+    """Add the line of a .pth file in a folder of PYTHONPATH that leads to the package in vain; else the other environments, and the person's
+    own folders of packages, that have it, and the distribution that it is of there.
+    """
     if not ended.lacks_package:
         return ended
     for place in variable_in(request.env, "PYTHONPATH").split(where.path_module.pathsep):
@@ -93,7 +95,10 @@ def with_elsewhere(ended: EndedImport, mine: PythonEnvironment, request: ProbeRe
 
 
 def _of_the_person(home: str, where: Sysroot) -> Iterator[str]:
-    """Yield ``pip install --user`` folders, one for each Python (https://docs.python.org/3/library/site.html#site.USER_SITE)."""
+    """Yield the folders in which ``pip install --user`` puts packages, one for each release of Python.
+
+    Source: https://docs.python.org/3/library/site.html#site.USER_SITE.
+    """
     windows = where.system == "windows"
     above = where.join(home, *(("AppData", "Roaming", "Python") if windows else (".local", "lib")))
     for name in where.names(above) or () if home else ():

@@ -45,7 +45,9 @@ _DERIVED = late_pattern(r"(?m)^[ \t]*class[ \t]+\w+\((?:[\w.]+[ \t]*,[ \t]*)*htt
 def without_makers(
     idle: tuple[str, ...], request: ProbeRequest, search: ModuleSearch, where: Sysroot
 ) -> tuple[str, ...]:
-    """Return the idle distributions without those that make a client as soon as a program imports them, or makes an object of their class."""
+    """Return the idle distributions, without one whose client is made as the programs of the folder import another package, or make an
+    object of a class of one that derives its own client.
+    """
     variables = {c.variable for c in variable_contracts() if c.readers and re.fullmatch(c.readers, MAKER)}
     if MAKER not in idle:
         return idle

@@ -50,7 +50,9 @@ def _places(folder: str, hub: str, where: Sysroot) -> Iterator[tuple[str, str]]:
 
 
 def _files(users: Iterable[str], place: str, where: Sysroot) -> Iterator[str]:
-    """Yield the modules of a model's folder with the classes that programs ask for, and what these import at their left margin."""
+    """Yield the modules of a model's folder with the classes that programs ask for, and what these import at their left margin: who takes a
+    tokenizer alone does not load the model.
+    """
     try:
         told = json.loads(where.text(where.join(place, "config.json"), MOST_SETTINGS) or "{}")
     except (ValueError, RecursionError):

@@ -58,7 +58,10 @@ LISTS = (".txt", ".toml")
 
 
 def on_cpu_alone(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> tuple[str, ...]:
-    """Return the frameworks that programs use on the CPU only. Notebooks, commands and packages on top may use another device."""
+    """Return the distributions of frameworks that programs of the folder import, and that compute nothing there but on the CPU.
+
+    A notebook, a command or a package that uses such a framework may use another device.
+    """
     texts = own_texts(request, where)
     if not texts:
         return ()

@@ -29,7 +29,10 @@ _CHANGES_PLACES = late_pattern(r"\bos\.(?:chdir|execv\w*)\b|\bsubprocess\b")
 
 
 def absent_libraries(python: PythonEnvironment, request: ProbeRequest, where: Sysroot) -> Iterator[UnfitTool]:
-    """Yield each library that a program's straight lines open in vain. One of another package or a toolkit may be open already, and is not told."""
+    """Yield each library that a program opens in its straight lines, and that is not there or no library for this Python.
+
+    One that another package brings, or a toolkit, may be opened before by something else: nothing is said of it.
+    """
     known: set[str] | None = None
     for program in own_programs(request, where):
         path, text = program.path, program.text

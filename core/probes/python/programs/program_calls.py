@@ -153,7 +153,9 @@ def _is_empty(path: str, where: Sysroot) -> bool:
 
 
 def _line_of(call: Call, text: str, texts: Collection[str]) -> tuple[int, str]:
-    """Return the first line that surely runs and calls, 0 for none, and its need. ``texts``: all programs, of which one calls the function."""
+    """Return the first line that calls, outside conditions, ``try`` and functions that nobody calls, 0 for none, and what it needs.
+    ``texts``: of all programs of the folder. Without a reader a function may be for what is not installed.
+    """
     if call.unless and re.search(call.unless, text):
         return 0, ""
     left = text_that_runs(text, lambda f: bool(call.reader) and is_called(f, call.spelt, texts))

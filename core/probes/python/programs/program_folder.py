@@ -72,7 +72,9 @@ def own_programs(request: ProbeRequest, where: Sysroot) -> tuple[Program, ...]:
 
 
 def own_texts(request: ProbeRequest, where: Sysroot) -> dict[str, str] | None:
-    """Return the texts of programs and settings in and below that folder; None for too many, or where people keep everything."""
+    """Return the text of each program and setting in that folder and below it; None where there are too many, or where people keep
+    everything.
+    """
     folder = start_folder(request, where)
     if folder in ("", "/", request.env.get("HOME", ""), request.seen.machine.home):
         return None

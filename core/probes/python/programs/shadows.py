@@ -87,7 +87,9 @@ def _shadowed_packages(search: ModuleSearch, where: Sysroot, told: frozenset[str
 
 
 def _lacks_portions(search: ModuleSearch, found: FoundModule, owner: Distribution, where: Sysroot) -> bool:
-    """Whether a package hides a folder without a start, and lacks all of its installed parts, or has parts whose imports end."""
+    """Whether a package stands in the place of a folder without a start of which it lacks all that an installed one has, or has parts
+    whose imports end.
+    """
     if found.kind != "package" or "__path__" in (where.text(found.path, OWN_BYTES) or ""):
         return False
     parts, mine = search.top_names(found.hidden[0]), search.top_names(where.parent(found.path))

@@ -25,7 +25,10 @@ _BUILDS = late_pattern(r"\bcythonize\(|\bext_modules\s*=")
 
 
 def unmade_part(ended: EndedImport, program: str, folder: str, where: Sysroot) -> EndedImport | None:
-    """Return where a program (its text and folder) ends at a part of its project still to be made or fetched; else None."""
+    """Return where a program ends at a part of its own project that is still to be made or fetched; None for any other end.
+
+    ``program``: its text. ``folder``: where it lies.
+    """
     inner = where.path_module.sep
     if clone := _clone(ended, folder, where):
         project, package = clone

@@ -17,7 +17,10 @@ MOST_LINES = 3
 
 
 def lines_that_mean(found: FoundModule, folder: str, where: Sysroot) -> tuple[str, ...]:
-    """Return file and line of programs that ask the hidden module for what it lacks: they mean the hiding one, and need its name."""
+    """Return file and line of programs in a folder that ask a module for a name, or a part, which the module hidden by it does not have.
+
+    They mean the one that hides: without it, or under another name of it, they end.
+    """
     asks = imports_of(found.name)
     own_files = (found.path, where.parent(found.path))
     asking = [p for p in programs_in(folder, where) if p.path not in own_files and asks.search(p.text)]

@@ -119,7 +119,10 @@ class ModuleSearch:
         return {n: names for n, names in mine.items() if names is not None and names.isdisjoint(taken)}
 
     def _names_in(self, entry: SearchEntry, standard: frozenset[str]) -> frozenset[str] | None:
-        """Return what an entry lets import; None for archives and packages' folders. Python's modules win over mere folders."""
+        """Return what can be imported from an entry; None for an archive and where a package is installed.
+
+        A folder without ``__init__`` never wins against a module of Python.
+        """
         there = self._folders.names(entry.path) or ()
         if self.where.is_file(entry.path) or any(name.endswith(PACKAGE_RECORDS) for name in there):
             return None
@@ -178,7 +181,9 @@ class ModuleSearch:
         )
 
     def behind(self, name: str) -> str:
-        """Return the editable package whose finder is asked last, and only for modules: an entry has a folder of its name. "" for none."""
+        """Return the package of an editable installation whose finder is asked last, and for its modules alone where an entry has a folder of
+        its name without ``__init__``: the clone's own outer folder, say. Empty for none.
+        """
         return self._editable.get(name, "")
 
     def _hidden(self, winner: _Found, entry: int, found: list[tuple[int, _Found]]) -> list[tuple[int, _Found]]:
@@ -230,7 +235,9 @@ class ModuleSearch:
         return self._tops[folder]
 
     def is_shared_apart(self, name: str, folder: str, other: str) -> bool:
-        """Whether two entries share a namespace without a common name, or the first has only a folder, to which Python prefers the other's package."""
+        """Whether two entries have different parts of one namespace package: folders without ``__init__``, and no name
+        in both; or the first has a folder without ``__init__``, to which Python prefers what the other has.
+        """
         parts = [self.find_in_folder(each, name) for each in (folder, other)]
         if any(kind != "namespace" for kind, _path in parts):
             return parts[0][0] == "namespace"
@@ -424,7 +431,9 @@ class ModuleSearch:
         return not what.extension
 
     def _has_libraries(self, found: FoundModule) -> bool:
-        """Whether a package has the folder of libraries that the hidden one has (auditwheel's NAME.libs): its modules search there."""
+        """Whether a package has the folder of libraries beside it that the hidden one has (auditwheel's NAME.libs): its own compiled
+        modules search there.
+        """
         sites = [self.where.parent(self.where.parent(p)) for p in (found.path, found.hidden[0])]
         own = re.compile(rf"{re.escape(found.name)}(?:[_-]\w+)?\.libs")  # torch has none: torchvision.libs is another's
         mine, its = ({n for n in self._folders.names(s) or () if own.fullmatch(n)} for s in sites)
@@ -492,7 +501,11 @@ def _editable_modules(paths: Mapping[str, str], where: Sysroot) -> Iterator[tupl
 
 
 def known_modules(search: ModuleSearch, distributions: tuple[Distribution, ...]) -> tuple[FoundModule, ...]:
-    """Return which file wins for each relevant module; a start's own import is relevant with its framework, an earlier copy no fault."""
+    """Return which file wins for each relevant module that exists.
+
+    A module that only a framework's start imports is relevant if that framework is installed; a second copy of the same
+    module before it is no fault.
+    """
     found = []
     for what in module_table().modules:
         if what.needed_by and not any(re.fullmatch(what.needed_by, d.name) for d in distributions):
@@ -512,7 +525,10 @@ def hidden_standard_modules(search: ModuleSearch, distributions: Iterable[Distri
 def replaced_standard_modules(
     search: ModuleSearch, standard: Iterable[str], known: Collection[FoundModule]
 ) -> tuple[FoundModule, ...]:
-    """Return the standard modules hidden by a text with none of their names, so that imports get nothing. ``known``: those told anyway."""
+    """Return the other standard-library modules that an earlier entry hides by a text without any of their names.
+
+    An import of such a module gets nothing of it. ``known``: those that are told anyway.
+    """
     told = {f.name for f in known}
     return tuple(f for f in _hiding(search, sorted(n for n in standard if n not in told)) if f.unlike)
 

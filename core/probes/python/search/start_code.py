@@ -78,7 +78,10 @@ class DotenvCall(NamedTuple):
 
 
 def dotenv_calls(text: str, file: str) -> tuple[DotenvCall, ...]:
-    """Return calls that surely read a file of variables, in order: load_dotenv (python-dotenv), Env.read_env (environs, django-environ)."""
+    """Return the calls that read a file of variables, outside conditions, loops and functions, in order.
+
+    Sources: the documentations of python-dotenv (load_dotenv), environs (Env.read_env) and django-environ (Env.read_env).
+    """
     if "load_dotenv" not in text and "read_env" not in text:
         return ()
     module = "environs" if "environs" in text else "environ"
@@ -134,7 +137,10 @@ LOADERS = ("CDLL", "PyDLL", "WinDLL", "OleDLL", "LoadLibrary")
 
 
 def libraries_loaded(text: str, file: str) -> tuple[str, ...]:
-    """Return the whole paths that the file's code surely loads by ctypes; the loader searches for bare names."""
+    """Return the files that the code of a file loads by ctypes with their whole path, outside conditions, loops and functions.
+
+    A library by its bare name is left to the loader's search.
+    """
     if not any(name in text for name in LOADERS):
         return ()
     names = PathNames(file)
@@ -157,7 +163,9 @@ class PathChange(NamedTuple):
 
 
 def path_changes(text: str, file: str, home: str = "") -> tuple[tuple[int | None, str, int], ...]:
-    """Return each constant folder, or one relative to the file or the known home, that the text puts on sys.path, with index and line."""
+    """Return each folder that the text puts on sys.path, as far as it tells, with its index and its line: constants, and paths relative
+    to the file or, if known, to the home.
+    """
     changes = changes_of_path(statements_of(text), PathNames(file, home=home)) if "sys.path" in text else ()
     return tuple((at, folder, its.line) for its in changes for at, folder in its.places())
 

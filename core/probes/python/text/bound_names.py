@@ -295,7 +295,9 @@ What ``exec`` puts there no other text quotes.
 
 
 def puts_back(text: str, module: str, name: str) -> bool:
-    """Whether a text may set this attribute on this module: by any assignment to one, or a call that names the module."""
+    """Whether a text may set an attribute of this name on this very module: by an assignment to any object's, or by a call that names
+    the module.
+    """
     if name not in text:
         return False
     if _assigns(text, name):

@@ -170,7 +170,10 @@ def _called(node: ast.Call, names: Values, around: Surroundings) -> object:
 
 
 def _is_there(requirement: str, around: Surroundings) -> object:
-    """Return whether a requirement is installed by lightning_utilities' rules: a bare name needs only a module, another one a distribution."""
+    """Return whether a requirement is installed, by the rules of lightning_utilities and its imitators.
+
+    It is False if neither a module nor a distribution has the name, and True for a bare name that has a module.
+    """
     name, *more = re.split(r"(?=[<>=!~ \[;])", requirement.strip(), maxsplit=1)
     found = around.is_installed(name.replace("-", "_"))
     if found is False and not around.is_recorded(name):
@@ -238,7 +241,10 @@ def _compared(left: object, op: ast.cmpop, right: object) -> object:
 
 
 def _is_sure(left: object, right: object, alike: Callable[[object, object], bool]) -> bool:
-    """Whether two releases, perhaps with a local part ("2.6.0+cu124"), compare alike as texts and as versions: packages do either."""
+    """Whether two releases compare the same as texts and as versions.
+
+    A package may compare them in either way, and a release may have a local part ("2.6.0+cu124").
+    """
     if isinstance(left, str) and isinstance(right, str):
         one, other = parse_python_version(left), parse_python_version(right)
         return one is None or other is None or (one != other and alike(one, other))
@@ -317,7 +323,10 @@ def _catches(name: str, error: str) -> bool | None:
 
 
 def handler_of_unbound_name(node: ast.Try, text: str) -> ast.ExceptHandler | None:
-    """Return the handler for an unbound own name that a module tries, as NumPy's and SciPy's set-up scripts do; else None."""
+    """Return the handler that Python comes to where a module tries a name of its own that nothing binds before; None for any other.
+
+    NumPy and SciPy ask so whether their own set-up script imports them. No ``import *`` brings a name with an underscore.
+    """
     match node:
         case ast.Try(
             body=[ast.Expr(value=ast.Name(id=name))],

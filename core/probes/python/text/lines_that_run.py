@@ -10,7 +10,10 @@ from core.common.syntax_tree import is_main, parsed
 
 
 def is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, spelt: str, texts: Collection[str]) -> bool:
-    """Whether a program or a decorator calls a function or hands it on. ``spelt``: the pattern of the call."""
+    """Whether some program calls a function beside its definition and such a call, or hands it on; or a decorator does.
+
+    ``spelt``: the pattern of the call.
+    """
     name = re.escape(function.name)
     used = re.compile(rf"(?<!def )(?<![\w\"'-]){name}\s*\(|[(,=]\s*(?:\w+\.)*{name}\s*[,)\n]")
     special = function.name.startswith("__")
@@ -18,7 +21,9 @@ def is_called(function: ast.FunctionDef | ast.AsyncFunctionDef, spelt: str, text
 
 
 def text_that_runs(text: str, may_run: Callable[[ast.FunctionDef | ast.AsyncFunctionDef], bool]) -> str:
-    """Return a program with empty lines for conditions, ``try``, comments and functions that do not run; "" if it cannot be parsed."""
+    """Return a program with empty lines in the place of what stands in conditions, ``try``, comments and functions that do not run; empty
+    where it cannot be parsed.
+    """
     tree = parsed(text)
     if tree is None:
         return ""

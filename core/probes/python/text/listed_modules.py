@@ -11,7 +11,10 @@ from core.common.syntax_tree import last_name, statements_of
 
 
 def listed_modules(text: str, package: str, names: Iterable[str]) -> Iterator[tuple[int, str]]:
-    """Yield the top-level imports of a package's text: line and module. ``names``: those in the package's folder."""
+    """Yield the line that imports and each module that it imports, where a package's text does so at its top level.
+
+    ``names``: those in the package's folder.
+    """
     if "import_module(f" not in text:
         return
     listed: dict[str, list[str]] = {}

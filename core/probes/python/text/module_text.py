@@ -114,7 +114,9 @@ _TAKEN = late_pattern(
 
 
 def taken_at_the_margin(text: str, start: int, *, definitions: bool) -> Iterator[tuple[int, bool, list[str]]]:
-    """Yield the chains that top-level statements take first: their place, and whether a class or decorator does (``definitions``: those only)."""
+    """Yield the chains that statements at the left margin take first: where they stand, and whether a class or a decorator does;
+    ``definitions``: of no other statements.
+    """
     steps: Iterable[re.Match[str]] = (
         (m for at in lines_with(text, "class", "@", start=start) if (m := _TAKEN.match(text, at)) and m["definition"])
         if definitions
@@ -165,7 +167,9 @@ def absolute_name(dots: int, module: str, package: str) -> str:
 
 
 def modules_imported(node: ast.stmt, package: str = "") -> list[str]:
-    """Return the absolute names of modules that an import statement names; none for others, and for relative ones outside a package."""
+    """Return the modules that an import statement names, by their absolute names; none for another statement, nor for a relative import
+    of a module without a package.
+    """
     match node:
         case ast.Import(names=names):
             return [one.name for one in names]
@@ -182,7 +186,10 @@ _SPELT = late_pattern(
 
 
 def refused_encoding(data: bytes) -> str:
-    """Return the encoding with which Python refuses a program, or "?"; "" if it reads it, or it is no text (PEP 263, 3120; PowerShell: UTF-16)."""
+    """Return the encoding of a program's bytes, or "?", where Python does not read them; empty where it does, or where they are no text.
+
+    Source: PEP 263, PEP 3120. PowerShell 5 writes UTF-16 behind ``>``.
+    """
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return "UTF-16"
     if data.isascii() or b"\0" in data:
@@ -215,7 +222,10 @@ def packages_imported(body: Iterable[ast.stmt]) -> dict[str, int]:
 
 
 def binds_name(text: str, name: str, package: str = "") -> bool:
-    """Whether a package (last part of its name: ``package``) binds the name to anything but its own submodule."""
+    """Whether a package's own text binds the name to something other than its submodule of that name.
+
+    ``package``: the last part of its own name, as ``from jax import ops as ops`` in jax/__init__.py has it.
+    """
     if f" as {name}" in text:
         its = rf"(?:\.|(?:[\w.]+\.)?{package or name})"
         text = re.sub(rf"(?m)^from[ \t]+{its}[ \t]+import[ \t]+{name}[ \t]+as[ \t]+{name}\b", "", text)

@@ -41,7 +41,9 @@ class PathNames:
             self.set_environment(env)
 
     def follow(self, statement: ast.stmt) -> bool:
-        """Note the names that a statement assigns; return whether its text tells the value. Conditions and loops leave it unknown."""
+        """Note what a statement gives names; return whether it gives one a value that its text tells. What a condition or a loop gives them
+        is not known.
+        """
         match statement:
             case (
                 ast.Assign(targets=[ast.Name(id=name)], value=value)

@@ -29,7 +29,10 @@ class Behind(NamedTuple):
 
 
 class StarredWords:
-    """The words behind star imports of one environment. ``look`` returns what is known of a module."""
+    """The words behind the star imports of one environment's modules.
+
+    ``look`` returns what is known of a module.
+    """
 
     def __init__(self, look: Callable[[str], Behind]) -> None:
         self._look = look

@@ -157,7 +157,9 @@ def required_by(name: str, python: PythonEnvironment) -> frozenset[str]:
 
 
 def packages_to_try(python: PythonEnvironment, where: Sysroot) -> Iterator[Distribution]:
-    """Yield the packages to try, no tools or NVIDIA's libraries: users of a framework first, then what nobody requires, then the rest."""
+    """Yield what is installed besides frameworks, NVIDIA's libraries and tools: who requires a framework first, then what nobody
+    requires, and so somebody asked for, then what else is listed.
+    """
     listed = {d.name for d in python.distributions}
     others = [d for folder in python.site_packages for d in all_requirements(folder, where)]
     required = {required_name(r) for d in others for r in d.pins}

@@ -17,7 +17,9 @@ from core.probes.trust import interpreter_verdict, record_execution
 
 
 def look(request: ProbeRequest) -> tuple[ProgramTrial, ...] | None:
-    """Return what the named program did in the first named environment with a framework, else in the first; None where nothing was tried."""
+    """Return what the start of the named program did in the first environment that was named and has a framework, else in the first;
+    None where nothing was tried.
+    """
     where = sysroot_of(request.host)
     if not request.script or not runs_here(where):
         return None

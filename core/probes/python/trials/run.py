@@ -265,7 +265,10 @@ _FRAME = late_pattern(r'(?m)^  File "([^"<][^"]*)", line (\d+) in ')
 
 
 def _crash(trial: Trial, output: str, ended: str) -> tuple[ImportFailure, ...]:
-    """Return the innermost line of a package that faulthandler wrote (https://docs.python.org/3/library/faulthandler.html)."""
+    """Return what faulthandler wrote as a process ended: the innermost line of a package that was carried out.
+
+    Source: https://docs.python.org/3/library/faulthandler.html.
+    """
     stacks = _STACK.split(output)
     for file, line in _FRAME.findall(stacks[-1]) if len(stacks) > 1 else ():
         inner = next((f for f in trial.python.site_packages if is_inside("linux", file.replace("\\", "/"), f)), "")

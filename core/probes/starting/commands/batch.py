@@ -48,7 +48,10 @@ def is_job(text: str) -> bool:
 def give_job_variables(
     text: str, path: str, state: State, ground: Ground, told: tuple[tuple[str, int], list[str]] | None = None
 ) -> None:
-    """Give a state what a job's batch system hands on. ``told``: the command's file, line and words, which count before the comments (sbatch(1))."""
+    """Let a state have what the batch system of a job hands on; no change for a script that is no job.
+
+    ``told``: file and line of the command that hands it in, and its words; they count before the comments (sbatch(1)).
+    """
     for system in SYSTEMS:
         rows = [
             (path, number, line[len(system.mark) :].strip())
@@ -64,7 +67,9 @@ def give_job_variables(
 
 
 def handed_in(words: list[str], folder: str, where: Sysroot) -> list[str]:
-    """Return the script that a command hands in, or what ``sbatch --wrap`` lets /bin/sh run; empty for neither."""
+    """Return what a command hands in: the first of its words that names a script there, or what /bin/sh runs (``sbatch --wrap``); empty for
+    neither.
+    """
     for number, word in enumerate(words[1:], 1):
         if word.startswith("--wrap"):
             text = word[7:] or " ".join(words[number + 1 : number + 2])

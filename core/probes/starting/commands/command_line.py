@@ -122,7 +122,10 @@ class Line(msgspec.Struct, frozen=True):
 
 
 def python_of_command(words: list[str], at: Line, state: State, ground: Ground) -> StartedFile | None:
-    """Return the program that a command line starts; None if reading does not show it. ``state`` gets the variables set and removed on the way."""
+    """Return the program that a command line starts; None if reading does not show it.
+
+    ``state`` gets the variables that are set and removed on the way.
+    """
     return _follow(list(words), at, state, ground, 0)
 
 

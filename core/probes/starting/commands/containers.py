@@ -21,7 +21,10 @@ OF_THE_MACHINE = ("/usr", "/usr/local", "/")
 
 
 def run_in_container(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> list[str]:
-    """Return the path of the environment's Python that ``docker run`` starts, or "". Only its variables are judged: the files are the image's."""
+    """Return the environment's Python that ``docker run`` starts, if it names one by its path; empty for any other command.
+
+    The program's files are the image's, so only its variables are judged.
+    """
     rest = words[1:] if words[:1] == ["container"] else words
     if rest[:1] != ["run"]:
         return []

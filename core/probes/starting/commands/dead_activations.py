@@ -38,7 +38,10 @@ ONLY_SETS = late_pattern(r"[ \t]*(?:$|#|(?:export|echo|printf|unset|set|fi|done|
 
 
 def activated_apart(rows: Iterable[str], way: Reached, ground: Ground) -> str:
-    """Return the script that these lines run, and whose activation ends with its own shell; none that goes on to use the environment."""
+    """Return the script that these lines run, whose last command activates an environment: its shell ends with it.
+
+    One that goes on to use the environment is an installer, which means to do so for itself.
+    """
     if ground.where.system == "windows":
         return ""
     for found in (m for row in rows for m in RUN_SCRIPT.finditer(row)):
@@ -58,7 +61,9 @@ ACTIVATES_IN_POWERSHELL = late_pattern(
 
 
 def _dead_in_powershell(way: Reached, ground: Ground) -> str:
-    """Return how a script of PowerShell activates an environment in vain: by an absent file, or a batch file in a process of its own."""
+    """Return how a script of PowerShell activates an environment without effect: by a file that is not there, or by a batch file, which runs in
+    a process of its own.
+    """
     paths, here = ground.where.path_module, ground.here(way.state)
     for found in ACTIVATES_IN_POWERSHELL.finditer(ground.read(way.at) or ""):
         place = paths.normpath(paths.join(here, found[1].replace("/", "\\")))

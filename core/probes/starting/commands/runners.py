@@ -138,7 +138,10 @@ MOST_VARIABLES = 200
 
 
 def _read_folder(folder: str, state: State, ground: Ground) -> None:
-    """Take a folder's variables from the first line of each file; an empty file removes one (daemontools, "The envdir program"; chpst(8))."""
+    """Take a folder's variables: the first line of each file, without spaces at its end; an empty file removes the variable.
+
+    Source: daemontools, "The envdir program"; chpst(8) of runit.
+    """
     for name in ground.around.names(folder)[:MOST_VARIABLES]:
         path = f"{folder}/{name}"
         text = ground.read(path) if is_name(name) else None
@@ -250,7 +253,9 @@ TOOLS = frozenset(("pytest", "streamlit", "gradio", "chainlit", "uvicorn", "guni
 
 
 def run_alone(words: list[str]) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Return tool, arguments and told packages of a command that runs in its own environment (uv, "Using tools"); None for another."""
+    """Return tool and arguments of a command that runs it in an environment of its own, and what that environment is told to have (uv's
+    documentation, "Using tools"); None for another command.
+    """
     name = posixpath.basename(words[0])
     if (name == "uv" and words[1:3] != ["tool", "run"]) or (name == "pipx" and words[1:2] != ["run"]):
         return None
@@ -438,7 +443,10 @@ def _read(
 
 
 def behind_sudo(words: list[str], at: tuple[str, int], state: State, ground: Ground) -> list[str]:
-    """Return the command after sudo's options, and remove the variables that sudo does not pass on (sudoers(5), if it can be read)."""
+    """Return the command after sudo's options, and remove the variables that sudo does not pass on.
+
+    sudoers(5) counts if it can be read.
+    """
     kept_all, kept = False, [*KEPT_BY_SUDO]
     while words and words[0].startswith("-"):
         option, _equals, names = words[0].partition("=")

@@ -94,7 +94,9 @@ def _not_reached(found: StartedFile, prefix: str) -> StartedPython:
 
 
 def unsearched(found: StartedFile, way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield the environment's Python if an option, or a place above the program, keeps it from the folder of its imports."""
+    """Yield the environment's Python if it does not search the folder of what its program imports: by an option, or since that lies above
+    the program.
+    """
     home = home_of(found, ground.pythons)
     if home is None or found.requires is not None or may_lead_elsewhere(found, way, ground):
         return
@@ -149,7 +151,11 @@ def _in_another_folder(found: StartedFile, way: Reached, ground: Ground) -> Iter
 def without_program(
     found: StartedFile, here: str, way: Reached, ground: Ground, folders: Collection[str] = ()
 ) -> StartedPython | None:
-    """Return the Python that starts in a folder without its program, which lies in ``folders`` (default: the working folder, the environment's)."""
+    """Return the Python that starts in a folder (``here``) in which its program is not; None if the program is
+    nowhere else.
+
+    The program is looked for in ``folders``; without them, in the working folder and beside the environment.
+    """
     program = program_file(found)
     prefix = own_prefix(found, ground.pythons)
     join, is_file = ground.where.join, ground.where.is_file
@@ -168,7 +174,10 @@ def without_program(
 
 
 def script_folder(found: StartedFile, state: State, ground: Ground) -> str:
-    """Return the folder searched first: the program's, else that of the start; "" with ``-I`` or ``-P``, or where the program is unknown."""
+    """Return the folder in which a started Python searches for modules first: its program's, else the one in which it starts.
+
+    It is empty where nothing is searched first (``-I``, ``-P``), or where the command does not show what runs.
+    """
     words = found.arguments
     letters, kind, named = options_of_python(words)
     if set(letters) & set("IPS") or not named:
@@ -195,7 +204,10 @@ def own_prefix(found: StartedFile, pythons: tuple[PythonEnvironment, ...]) -> st
 def lacking_pythons(
     found: StartedFile, way: Reached, ground: Ground, *, gone_counts: bool = False
 ) -> Iterator[StartedPython]:
-    """Yield the started Python that lacks imports which another environment has. ``gone_counts``: one that is gone counts in any case."""
+    """Yield the Python that a way starts if it lacks modules that the program imports and that an environment here has.
+
+    ``gone_counts``: one that is gone is told of this way in any case.
+    """
     if found.requires is not None:
         yield from _with_own_packages(found, way, ground)
         return
@@ -249,7 +261,10 @@ def lacking_pythons(
 
 
 def start_up_that_ends(found: StartedFile, way: Reached, ground: Ground, homes: Collection[PythonEnvironment]) -> str:
-    """Return the start-up file that gives a terminal's shell an environment, and ends early in a job: Debian's .bashrc needs a terminal."""
+    """Return the start-up file that a job reads for its PATH, and that ends there: a shell of a terminal gets an environment by it.
+
+    Most begin with lines that leave a shell without a terminal (Debian's and Ubuntu's .bashrc).
+    """
     alone = way.kind in STARTED_BY_NOBODY or way.apart or is_job(ground.read(way.at.partition(": ")[0]) or "")
     if ground.where.system == "windows" or not found.by_name or not alone:
         return ""

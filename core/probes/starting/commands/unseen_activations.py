@@ -113,13 +113,19 @@ def _is_of_this_machine_without_modules(text: str, way: Reached, ground: Ground)
 
 
 def _without_effect(row: str, text: str, *, by_itself: bool, without_conda: bool = False) -> str:
-    """Return a line whose shell lacks conda's function. ``by_itself``: no person's shell runs it. ``without_conda``: nothing read defined it."""
+    """Return a line without ``conda activate``, where its shell does not have conda's function.
+
+    ``by_itself``: no person's shell runs the line. ``without_conda``: the script was followed, and nothing defined
+    the function.
+    """
     lets = not without_conda and any(LETS_CONDA_ACTIVATE.search(r) for r in text.splitlines())
     return CONDA_ACTIVATES.sub(" ", row) if by_itself and not lets and ("conda" in row or "mamba" in row) else row
 
 
 def is_same_everywhere(found: StartedFile, way: Reached, ground: Ground) -> bool:
-    """Whether the same Python runs wherever a way is started: by its path, without this session's PATH, or despite an activation."""
+    """Whether the same Python runs wherever the way is started: it is named by its path, or found without this session's PATH, or in an
+    activated environment's despite.
+    """
     if (
         not found.by_name
         or way.kind not in ("task", "script")

@@ -156,7 +156,9 @@ def _files(folder: str, ground: Ground) -> list[str]:
 
 
 def _may_name(text: str, path: str, ground: Ground) -> bool:
-    """Whether a text names an environment's folder, whole or from the home, the project or the file, or a program that finds one."""
+    """Whether a text names an environment's folder (as it is, from the home, or from the project's or the file's own folder), or a program
+    that finds one.
+    """
     if OF_SERVERS.fullmatch(path):
         homes = [p.prefix.removeprefix(ground.person.home.rstrip("/")) for p in ground.pythons]
         names = (
@@ -267,7 +269,9 @@ class _Reader:
         return False
 
     def _names(self, node: dict[str, Described]) -> bool:
-        """Whether a service of Compose runs an environment at the same path here: the image's files are unknown, its quotation marks are not."""
+        """Whether a service of Compose runs the Python of an environment that has the same path here: what the image brings does not show,
+        but quotation marks that reach the program are wrong in any.
+        """
         given = node.get("environment")
         quoted = any(_QUOTED.fullmatch(v) for _n, v in _pairs(given, whole=True)) if isinstance(given, list) else False
         command = node.get("command") if self.compose and quoted else None
@@ -383,7 +387,10 @@ def _pairs_of_line(line: str) -> list[tuple[str, str]]:
 
 
 def _pairs(node: Described, *, whole: bool = False) -> Iterator[tuple[str, str]]:
-    """Yield the variables of a mapping, a list ("A=b", or name and value) or a text ("A=b,C=d"). ``whole``: quotation marks count (Compose)."""
+    """Yield the variables of a mapping, of a list ("A=b", or name and value), or of a text ("A=b,C=d").
+
+    ``whole``: an entry of a list is one variable with all that stands behind the equals sign, quotation marks, too (Compose).
+    """
     if isinstance(node, dict):
         yield from ((n, v) for n, v in node.items() if isinstance(v, str) and _NAME.fullmatch(n))
     elif isinstance(node, list):

@@ -63,7 +63,9 @@ def dag_files(ground: Ground) -> Iterator[str]:
 
 
 def launching_calls(text: str, path: str, state: State, ground: Ground, *, own_python: str = "") -> Iterator[Task]:
-    """Yield each command with its own variables, by a Python's path, or by Airflow. ``own_python``: the value of sys.executable."""
+    """Yield each command that is started with variables of its own, by a Python's path, or by Airflow. ``own_python``: what sys.executable
+    is.
+    """
     by_airflow = "airflow" in text
     if not by_airflow and not (MAY_LAUNCH.search(text) and "subprocess" in text):
         return
@@ -93,7 +95,9 @@ def launching_calls(text: str, path: str, state: State, ground: Ground, *, own_p
 
 
 def named_pythons_started(text: str, ground: Ground) -> Iterator[tuple[int, str, bool]]:
-    """Yield line, command and shell use of each call that starts a bare Python with this process' variables and folder."""
+    """Yield line and command of each call that starts a Python by its bare name, with this process' own variables and folder, and whether a shell
+    does it.
+    """
     if not re.search(r"subprocess|os\.system", text) or not re.search(r"[\"']python[\d.]*[\"' ]", text):
         return
     names = PathNames("", env={})

@@ -35,7 +35,9 @@ def node_files(ground: Ground) -> Iterator[str]:
 
 
 def node_calls(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield each command by a Python's path, or with variables of the call's ``env`` or of an earlier ``process.env``."""
+    """Yield each command that is started by a Python's path, or with variables of its own: of the call's ``env``, and what ``process.env`` was
+    given before.
+    """
     if "child_process" not in text and "execa" not in text:
         return
     given: list[tuple[str, str, int]] = []

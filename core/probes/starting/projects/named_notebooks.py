@@ -123,7 +123,10 @@ def _in_kernel(path: str, notebook: Notebook, kernel: Kernel, ground: Ground, te
 
 
 def _started_by_cells(notebook: Notebook, way: Reached, ground: Ground) -> Iterator[StartedPython]:
-    """Yield the bare Python that a cell starts: it has the PATH of Jupyter's server or editor, which may run in the kernel's environment."""
+    """Yield the Python that a cell starts by its bare name: it has the PATH of Jupyter's server, not the kernel's folder.
+
+    An editor, and a server of the kernel's own environment, are started with that environment.
+    """
     if not way.prefix or ground.where.system == "windows":
         return
     alone = no_environment_is_active(ground) and not has_server(way.prefix, ground.where)

@@ -196,7 +196,9 @@ def _make(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
 
 
 def _without_comment(raw: str) -> str:
-    """Return the value of a line of make: comments need no blank before them, and blanks behind a value count (GNU make, "Flavors")."""
+    """Return the value of a line of make: a comment needs no blank before it, and blanks behind the value belong to it (GNU make's
+    manual, "Flavors" and "Makefile Contents").
+    """
     return re.split(r"(?<!\\)#", raw, maxsplit=1)[0].replace("\\#", "#")
 
 
@@ -286,7 +288,10 @@ def _of_make(text: str, known: dict[str, str], depth: int = 0, done: dict[tuple[
 
 
 def _just(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a justfile's recipes; just's own variables win unless dotenv-override is set ("Exporting Variables", "Dotenv Settings")."""
+    """Yield a justfile's recipes (just's manual, "Exporting Variables", "Dotenv Settings").
+
+    A variable that just was started with keeps its value over one of the file, unless dotenv-override is set.
+    """
     known: dict[str, str] = {}
     settings = {name: value.strip() for name, value in re.findall(r"(?m)^set[ \t]+([\w-]+)(?:[ \t]*:=(.*))?$", text)}
     files = [settings[n].strip("\"'") for n in ("dotenv-path", "dotenv-filename") if settings.get(n)]
@@ -319,7 +324,11 @@ def _of_just(text: str, known: dict[str, str]) -> str:
 
 
 def _taskfile(text: str, path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Taskfile's commands; Task's own variables win ("Environment variables", ".env files"). YAML: one member or item a line."""
+    """Yield a Taskfile's commands (Task's documentation, "Environment variables" and ".env files").
+
+    A variable that Task was started with keeps its value over all of these. It reads the usual form of YAML: blocks with one member or
+    item a line.
+    """
     above: list[tuple[int, str]] = []
     of_task: dict[str, State] = {}
     commands: list[tuple[str, int, str]] = []
@@ -410,7 +419,10 @@ def npm_scripts(text: str, _path: str, state: State, _ground: Ground) -> Iterato
 
 
 def _procfile(text: str, _path: str, state: State, ground: Ground) -> Iterator[Task]:
-    """Yield a Procfile's processes; honcho and foreman read .env beside it, without lines that begin with "export" (environ.py, env.rb)."""
+    """Yield a Procfile's processes; honcho and foreman, which start them, read the .env beside it.
+
+    To them a line that begins with "export" sets nothing (honcho's environ.py, foreman's env.rb).
+    """
     env_file = f"{ground.folder}/.env"
     if (its := ground.read(env_file)) is not None:
         read_dotenv(re.sub(r"(?m)^[ \t]*export\b.*$", "", its), env_file, state)

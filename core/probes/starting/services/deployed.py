@@ -66,7 +66,10 @@ def _first_of_container(ground: Ground) -> Iterator[Reached]:
 
 
 def _accelerate(ground: Ground) -> Iterator[Reached]:
-    """Yield the GPUs of a person's answers to ``accelerate config``, which its launchers set ("The Command Line", gpu_ids)."""
+    """Yield what ``accelerate launch`` gives by the answers that a person once gave it: the GPUs that a program sees.
+
+    Source: Accelerate's documentation, "The Command Line" (gpu_ids), and its launchers, which set CUDA_VISIBLE_DEVICES.
+    """
     cache = ground.env.get("HF_HOME") or posixpath.join(
         ground.env.get("XDG_CACHE_HOME") or ground.at_home(".cache"), "huggingface"
     )

@@ -51,7 +51,10 @@ def _running(ground: Ground) -> Iterator[tuple[str, str, dict[str, str]]]:
 def running_programs(
     ground: Ground, is_one: Callable[[bytes, bytes], bool]
 ) -> Iterator[tuple[bytes, str, bytes, dict[str, str]]]:
-    """Yield running programs by name and command line (``is_one``; read for NAMES only): name, number, line, initial variables (proc(5))."""
+    """Yield the person's running programs: name, process number, command line, and initial variables (proc(5)).
+
+    ``is_one`` selects by name and command line. The command line is read only for names in NAMES.
+    """
     where = ground.where
     for pid in [n for n in where.names(PROC) or () if n.isdigit()] if where.is_running_system else ():
         # Each process is read once, whoever calls this.

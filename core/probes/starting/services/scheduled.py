@@ -70,7 +70,10 @@ TABLE_LINE = late_pattern(
 
 
 def _kept_tables(plain: State, installed: str | None, ground: Ground) -> Iterator[Reached]:
-    """Yield jobs of cron tables in the working folder, not yet installed by crontab(1), that start an environment or an unfit Python."""
+    """Yield the jobs of the tables in the working folder that start an environment, or a Python that lacks what they import.
+
+    The person's own cron reads none of these before crontab(1) gets it: what it says is what the jobs will do.
+    """
     if ground.folder in ("/", ""):
         return
     named = [n for n in ground.around.names(ground.folder) if TABLE_NAME.fullmatch(n)]

@@ -72,7 +72,10 @@ def _units(ground: Ground, folders: tuple[str, ...]) -> Iterator[tuple[str, str]
 
 
 def _packaged(ground: Ground, folders: tuple[str, ...], further: tuple[str, ...]) -> Iterator[tuple[str, str]]:
-    """Yield packages' and this boot's services that the person's own folders enable or change; the many others start their package's program."""
+    """Yield the services of packages and of this boot that a person enabled or changed, by their names in the person's own folders.
+
+    The other services of packages are many, and start what their package brings.
+    """
     own = {name for folder in folders for name in ground.around.names(folder)}
     touched = {n.removesuffix(".d") for n in own if n.endswith(".service.d")}
     touched |= {

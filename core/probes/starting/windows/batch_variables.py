@@ -37,7 +37,9 @@ _LATER = late_pattern(r"(?i)setx\s+(?:/m\s+)?\"?([A-Za-z_]\w*)\"?\s+(\"[^\"]*\"|
 
 
 def foreign_assignment(command: str) -> tuple[str, str, LineForm]:
-    """Return name, value and form of an assignment without effect: of another shell, or by setx; empty for any other command."""
+    """Return name, value and form of an assignment that has no effect on what the file starts: in the language of another shell, which cmd.exe
+    does not know, or by setx; empty for any other command.
+    """
     form: LineForm = "cmd"
     if (found := _FOREIGN.match(command)) is None:
         found, form = _LATER.match(command), "setx"

@@ -76,7 +76,10 @@ MOST_BLANKS = 12
 
 
 def python_of_line(text: str, at: Place, state: State, ground: Ground) -> StartedFile | None:
-    """Return the Python that a command line starts, or None. ``state`` gets the variables set on the way, and the folder as PWD."""
+    """Return the Python that a command line starts; None for any other program, and where reading does not show it.
+
+    ``state`` gets the variables that are set on the way, and the folder in which the program starts as PWD.
+    """
     state.begin()
     return _program(words_of_line(text), at, state, ground, 0)
 
@@ -494,7 +497,9 @@ def _named_python(  # noqa: PLR0917 - where it stands, and what surrounds it
 
 
 def _cut_path(words: list[str], here: str, ground: Ground, name: re.Pattern[str]) -> str:
-    """Return the path of a file that a blank divides into the first of these words; "" where that word is a file, or none is found."""
+    """Return the path of a file, of which the first of some words is the part before a blank; empty where that is a file itself, or
+    no words together are.
+    """
     if not words or ground.where.is_file(ntpath.join(here, words[0])):
         return ""
     paths = (" ".join(words[:count]) for count in range(2, min(len(words), MOST_BLANKS) + 1))

@@ -28,7 +28,9 @@ _OF_CMD = late_pattern(
 
 
 def words_of_line(text: str) -> list[str]:
-    """Return a command line's words as a program gets them: backslashes count only before a quotation mark. What cmd.exe runs is one word."""
+    """Return the words of a command line as a program gets them; backslashes count before a quotation mark alone. What cmd.exe runs is one word,
+    with its quotation marks.
+    """
     if by_cmd := _OF_CMD.match(text):
         return [*words_of_line(by_cmd[1]), by_cmd[2], by_cmd[3]]
     words: list[str] = []

@@ -33,7 +33,9 @@ _RUN_OPTION = re.compile(r"(-n|--name|-p|--prefix|--cwd)(=.*)?", re.IGNORECASE)
 
 
 def run_by_conda(words: Sequence[str]) -> tuple[list[str], list[str]] | None:
-    """Return the environment that ``conda run`` is told (a list of at most one) and the command behind its options; None for any other command."""
+    """Return the environment that ``conda run`` is told, as a list of at most one, and the command behind the options; None for any other
+    command.
+    """
     if not words or not _CONDA.fullmatch(ntpath.basename(words[0])) or list(words[1:2]) != ["run"]:
         return None
     rest, named = list(words[2:]), list[str]()
@@ -72,7 +74,10 @@ def _refuses(path: str, variables: Mapping[str, str]) -> bool:
 
 
 def hooked_program(words: Sequence[str], variables: Mapping[str, str], here: str, ground: Ground) -> str:
-    """Return conda's program, which ``conda_hook.bat`` (conda 24; its ``for`` is not followed) makes known; "" for any other command."""
+    """Return conda's program, which its ``conda_hook.bat`` lets a prompt find; empty for any other command.
+
+    Source: condabin/conda_hook.bat of conda 24, which works with ``for`` and so is not followed.
+    """
     if not words or ntpath.basename(words[0]).lower() != "conda_hook.bat":
         return ""
     path = find_named(words[0], variables, ground.where, here)

@@ -13,7 +13,9 @@ _LOCALIZES = late_pattern(r"(?i)(setlocal|endlocal)\b[^&]*&?\s*(.*)")
 
 
 def localized(line: str, kept: list[State], state: State, at: Place) -> str:
-    """Return the rest of a line, expanded, after ``setlocal`` or ``endlocal``, between which variables and folder do not last."""
+    """Follow ``setlocal`` and ``endlocal``: what is set between them, and the folder, do not last. Return what else the line runs, which is
+    expanded before ``endlocal``.
+    """
     found = _LOCALIZES.match(line)
     if found is None:
         return line

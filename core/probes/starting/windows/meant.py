@@ -20,7 +20,10 @@ _PYTHON = re.compile(r"(?:pythonw?[\d.]*|pyw?)(?:\.exe)?", re.IGNORECASE)
 
 
 def meant_words(words: Sequence[str], state: State, is_file: Callable[[str], bool]) -> list[str]:
-    """Return the words of the Python that a command means whose first word is no program; [] where unclear. ``is_file``: whether a word leads to one."""
+    """Return the words of the Python that a command whose first word is no program is meant to start; empty where that does not show.
+
+    ``is_file``: whether a word leads to a file, by its path or by PATH.
+    """
     if _PYTHON.fullmatch(words[0]) or is_file(words[0]):
         return []
     for meant in _candidates(words, state):

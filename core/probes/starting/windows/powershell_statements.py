@@ -112,7 +112,10 @@ _NO_CALL = late_pattern(
 
 
 def refused_line(text: str, joins: tuple[str, ...] = ()) -> tuple[int, str] | None:
-    """Return number and first word of a line for which PowerShell refuses the script. ``joins``: signs unknown to this edition."""
+    """Return number and first word of a line for which PowerShell refuses the whole script; None for none.
+
+    ``joins``: signs between statements that this edition does not know.
+    """
     plain = fill(_NO_CODE, lambda m: "\n" * m[0].count("\n"), text[:MOST_CHARACTERS])
     lines = plain.split("\n")
     for number, (line, following) in enumerate(pairwise(lines), 2):

@@ -133,7 +133,10 @@ def _system_folder(env: dict[str, str]) -> str:
 
 
 def _tasks(ground: Ground, variables: tuple[Variable, ...]) -> Iterator[Reached]:
-    r"""Yield the actions of enabled tasks, files below System32\Tasks; the system's accounts get the machine's variables only."""
+    r"""Yield the actions of the tasks that are enabled: each file below System32\Tasks is one.
+
+    One of the system's accounts gets the machine's variables, without the person's.
+    """
     of_machine = _environment_of_system(variables)
     folders = [ntpath.join(_system_folder(ground.env), "Tasks")]
     seen = 0

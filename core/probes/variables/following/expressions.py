@@ -87,7 +87,11 @@ class Expressions:
         raise NotImplementedError
 
     def step(self) -> None:
-        """Count what was done. Raises Spent when the budget is used up."""
+        """Count what was done.
+
+        Raises:
+            Spent: the budget is used up.
+        """
         self.steps += 1
         if self.steps > MOST_STEPS or (self.steps % 256 == 0 and time.thread_time() > self.around.until):
             raise Spent
@@ -117,7 +121,11 @@ class Expressions:
         return bool(found)
 
     def value(self, node: ast.expr | None, scope: dict[str, Any]) -> Any:
-        """Return the value of an expression, or UNKNOWN. Raises CodeRaises where it ends with an exception."""
+        """Return the value of an expression, or UNKNOWN.
+
+        Raises:
+            CodeRaises: it ends with an exception.
+        """
         self.step()
         found = self._value(node, scope)
         if found is UNKNOWN:

@@ -171,7 +171,11 @@ def is_plain(value: object) -> bool:
 def apply_function(
     function: Callable[..., Any], values: tuple[Any, ...], line: int, keywords: Mapping[str, Any] | None = None
 ) -> Any:
-    """Return a function's result on plain values. Raises CodeRaises as the examined code would."""
+    """Return a function's result on plain values.
+
+    Raises:
+        CodeRaises: as the examined code would.
+    """
     if not all(is_plain(v) for v in (*values, *(keywords or {}).values())):
         return UNKNOWN
     if function in (operator.mul, operator.mod) and any(isinstance(v, str | list) for v in values):
@@ -227,7 +231,11 @@ def module_attribute(module: str, name: str, around: Around) -> Any:
 
 
 def call_standard(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any], line: int, around: Around) -> Any:  # noqa: C901, PLR0912 - one line for each function
-    """Return the result of a function of Python's own library. Raises CodeRaises where it raises an exception."""
+    """Return the result of a function of Python's own library.
+
+    Raises:
+        CodeRaises: it raises an exception.
+    """
     first: Any = values[0] if values else UNKNOWN
     paths = around.where.path_module
     if isinstance(first, Place):
@@ -291,7 +299,11 @@ def call_standard(name: str, values: tuple[Any, ...], keywords: Mapping[str, Any
 
 
 def _registered(path: str, line: int, around: Around) -> None:
-    """Give Windows a folder for DLLs. Raises CodeRaises for one that is not whole (87) or not there."""
+    """Give Windows a folder for DLLs.
+
+    Raises:
+        CodeRaises: AddDllDirectory refuses a path that is not whole (87), and a folder that is not there.
+    """
     if not around.where.path_module.isabs(path):
         raise CodeRaises("OSError", line, f"[WinError 87] The parameter is incorrect: '{path}'")
     if _asked("isdir", path, around) is False:
@@ -299,7 +311,11 @@ def _registered(path: str, line: int, around: Around) -> None:
 
 
 def _made(path: str, line: int, around: Around) -> None:
-    """Find what stands in the way of a folder; nothing is made. Raises CodeRaises where it cannot be made."""
+    """Make a folder: nothing is made, but what stands in the way is found.
+
+    Raises:
+        CodeRaises: the folder cannot be made.
+    """
     place = path
     if not around.where.path_module.isabs(place):
         return  # the working folder of programs is not known

@@ -129,7 +129,9 @@ def _finding(home: EnvironmentView, search: ImportSearch, ended: EndedImport) ->
 
 
 def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Iterator[Concern]:
-    """Yield the consumers whose import fails or whose own file is damaged; else the package that lost files; else the environment."""
+    """Yield the consumers whose import fails, and the framework whose own file is damaged; else the package that lost its
+    files; else the whole environment.
+    """
     yield from (home.concerns(name) for name in consumers)
     owner = ended.owner.partition(" ")[0]
     if ended.kind in ("damaged", "empty") and FRAMEWORKS.fullmatch(owner) and owner not in consumers:
@@ -140,7 +142,10 @@ def _concerned(home: EnvironmentView, ended: EndedImport, consumers: list[str]) 
 
 
 def _severity(home: EnvironmentView, ended: EndedImport, consumers: list[str]) -> Severity:
-    """Return the severity: a failing import fails with or without a GPU; what an extension lacks without requiring it matters to few programs."""
+    """Return the severity: a failing import fails with or without a GPU.
+
+    If an extension lacks something that it does not require, few programs need it.
+    """
     if ended.lacks_package and (
         may_belong_elsewhere(home, ended) or (ended.others_find_theirs and not ended.elsewhere)
     ):
@@ -413,7 +418,10 @@ def _installed_elsewhere(ended: EndedImport) -> tuple[Cause, str]:
 
 
 def _hides_portions(search: ImportSearch, ended: EndedImport) -> bool:
-    """Whether an installed package hides an earlier folder without ``__init__`` (https://peps.python.org/pep-0420/#specification)."""
+    """Whether a package, or a module, hides a folder that comes before it: only one without ``__init__`` can be hidden so.
+
+    Source: https://peps.python.org/pep-0420/#specification.
+    """
     above = [e.path for e in search.entries if ended.hidden.startswith((f"{e.path}/", f"{e.path}\\"))]
     innermost = max(above, key=len, default="")
     return bool(above) and any(e.path == innermost for e in search.entries[: max(ended.entry, 0)])

@@ -90,7 +90,9 @@ def is_outer_folder(home: EnvironmentView, ended: EndedImport) -> bool:
 
 
 def is_folder_of_data(home: EnvironmentView, ended: EndedImport) -> bool:
-    """Whether a program's folder without code stands in for a package that is not installed and would come before it."""
+    """Whether a program's own folder stands in for a package that is not installed: only one without code is told, and an installed
+    package would come before it.
+    """
     bare = file_name(home.seen.machine.system, ended.path) == ended.wanted.partition(".")[0]
     return bare and not (ended.hidden or ended.owner) and is_of_programs(home, ended)
 

@@ -145,7 +145,10 @@ def cure_of(lack: Lack, cause: OptionalCause) -> tuple[Remedy | None, Fix | None
 
 
 def _under_another_name(lack: Lack) -> list[str]:
-    """Return the renamed libraries, whose names deny what they need: libcublas.so.12 that needs libcublasLt.so.13 is CUDA 13's."""
+    """Return the libraries whose names say another release than what they need of their own family: they were renamed.
+
+    libcublas.so.12 that needs libcublasLt.so.13 is that of CUDA 13.
+    """
     found: dict[str, None] = {}
     for edge in lack.edges:
         its = parse_library_name(file_name(lack.system, edge.wanted_by).lower())
@@ -180,7 +183,10 @@ def _put_back(lack: Lack, packages: list[tuple[str, str]]) -> tuple[Remedy, Fix]
 
 
 def _own_file_unfit(lack: Lack) -> bool:
-    """Whether a framework's own file is damaged or foreign at its recorded size, as a disk's fault or a sync client leaves it."""
+    """Whether a file of the framework itself is damaged or foreign, although its size is the recorded one.
+
+    A disk's fault or a sync client leaves zeros of the full length.
+    """
     own = set(lack.closure.binaries) - set(lack.closure.strays)
     return any(e.state in ("damaged", "wrong architecture") and e.path in own for e in lack.edges)
 
@@ -196,7 +202,11 @@ def _release_for_these_libraries(lack: Lack) -> str:
 
 
 def _twin_for_these_libraries(lack: Lack) -> str:
-    """Return a framework's twin for these libraries: one release, a name for each CUDA (https://docs.cupy.dev/en/stable/install.html); or ""."""
+    """Return the requirement for the same release of a framework that is published under one name for each major of CUDA; empty for any
+    other.
+
+    Source: https://docs.cupy.dev/en/stable/install.html.
+    """
     _wanted, packages = cuda_majors(lack, list(lack.edges))
     version = next((d.version for d in lack.home.python.distributions if d.name == lack.name), "")
     named = re.fullmatch(r"(cupy-cuda)\d+x", lack.name)
@@ -229,7 +239,9 @@ def _sets_beside(lack: Lack, folders: list[str]) -> list[str]:
 
 
 def pinned_otherwise(lack: Lack) -> tuple[str, ...]:
-    """Return the consumer's exact requirements on the missing files' packages where other releases, in other folders, are installed."""
+    """Return the consumer's own exact requirements on the packages of what is missing, if another release of each is installed: its
+    files lie where that release of the consumer does not search.
+    """
     its = lack.distribution
     there = {d.name: d.version for d in lack.home.python.distributions}
     pins = [(p, parse_requirement(p)) for p in (its.requires if its else ())]
@@ -245,7 +257,11 @@ def pinned_otherwise(lack: Lack) -> tuple[str, ...]:
 
 
 def _missing_packages(lack: Lack, wanted: list[str]) -> InstallPackages:
-    """Return the remedy that installs what is missing where the consumer searches. Of two unlike releases the older, which lacks it, goes."""
+    """Return the remedy that installs what is missing, in a place that the consumer searches.
+
+    Of two releases that do not match, the one without the function is older: it is removed, so that a newer one is
+    installed.
+    """
     wishes = requirements(lack, None)
     there = {d.name for d in lack.home.python.distributions}
     older = [

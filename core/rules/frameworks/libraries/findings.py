@@ -177,7 +177,9 @@ def _by_variable(edge: Edge) -> bool:
 
 
 def _missed_entries(lack: Lack) -> Iterator[Evidence]:
-    """Yield the gone entries of LD_LIBRARY_PATH, of an environment or a toolkit, and those near which a wanted library lies."""
+    """Yield the entries of LD_LIBRARY_PATH that are gone, of an environment or a toolkit of before, and those above, below or beside which
+    a library lies that is not found.
+    """
     paths = [path for e in lack.edges for path in e.elsewhere]
     folders = dict.fromkeys(parent(lack.system, path) for path in paths)
     for entry in [e for e in lack.home.seen.path_entries if paths and e.variable == LIBRARY_VARIABLE]:

@@ -138,7 +138,10 @@ CUDA_NUMBERED = late_pattern(r"lib(?:cublas|cublasLt|cudart|nvrtc|nvJitLink|cupt
 
 
 def cuda_majors(lack: Lack, absent: list[Edge]) -> tuple[str, list[str]]:
-    """Return the needed CUDA major and those of the environment's packages: a toolkit elsewhere may not be meant for it."""
+    """Return the CUDA major version that is needed, and those of the environment's own packages.
+
+    A toolkit elsewhere on the machine was not necessarily meant for it.
+    """
     build = next((b for b in lack.home.builds if b.distribution == lack.name), None)
     numbers = [m[1] for e in absent if (m := CUDA_NUMBERED.match(e.name))]
     wanted = next(iter(numbers), (build.cuda or "").partition(".")[0] if build else "")

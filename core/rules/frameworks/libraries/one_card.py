@@ -26,7 +26,10 @@ JOINED: frozenset[str] = frozenset(
 
 
 def join_cards(found: list[Finding], seen: Snapshot) -> list[Finding]:
-    """Return the findings with one for each consumer, which includes others of the same dependency; if only cuDNN is missing, its own rules' stays."""
+    """Return the findings with one for each consumer, which includes what other rules report of the same dependency.
+
+    If only cuDNN is missing, its own rules know more, and their finding stays instead.
+    """
     cards = {f.consumers[0]: f for f in found if f.id.partition(".")[2].startswith(LIBRARIES_ID) and f.consumers}
     lacks = {c.consumer.full_id: c for c in seen.closures or ()}
     gone: set[int] = set()

@@ -50,7 +50,9 @@ def wanted_packages(lack: Lack) -> Iterator[str]:
 
 
 def rest_of_the_extra(lack: Lack, wanted: list[str]) -> list[str]:
-    """Return what else is missing of the extra that all these packages come from: a part of it leads to the next fault."""
+    """Return what else the extra lists that all these packages come from, and that is not installed either: who was installed without it
+    lacks all of it, and a part leads to the next fault.
+    """
     its = lack.distribution
     there = {d.name for d in lack.home.python.distributions}
     lists: dict[str, dict[str, str]] = {}
