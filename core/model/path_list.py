@@ -145,7 +145,11 @@ def _check_entry_at(index: int, entries: list[str], entry: str) -> None:
 
 
 def insert_in_path(value: str, entry: str, index: int, system: System, *, name: str = "PATH") -> str:
-    """Return ``value`` with ``entry`` at ``index`` (its length: last). Raises PathError for ``check_entry``'s, the index, or an open quote."""
+    """Return ``value`` with ``entry`` put before the entry now at ``index`` (its length: put last).
+
+    Raises:
+        PathError: see ``check_entry``; or the index is not in the list; or an open quote would swallow the entry.
+    """
     check_entry(entry, system, name)
     entries, between = _entries_and_separators(value, system, name)
     check_position(index, entries, len(entries) + 1)
@@ -170,7 +174,11 @@ def remove_from_path(value: str, entry: str, index: int, system: System, *, name
 
 
 def move_in_path(value: str, entry: str, index: int, to: int, system: System, *, name: str) -> str:
-    """Return ``value`` with the entry moved to end at ``to``. Raises PathError as ``remove_from_path``, ``insert_in_path``."""
+    """Return ``value`` with the entry at ``index`` moved so that it ends up at ``to``.
+
+    Raises:
+        PathError: see ``remove_from_path`` and ``insert_in_path``.
+    """
     entries, between = _entries_and_separators(value, system, name)
     _check_entry_at(index, entries, entry)
     check_position(to, entries, len(entries))

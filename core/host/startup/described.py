@@ -72,7 +72,10 @@ def _plain(value: object, depth: int) -> Described:
 
 
 def _of_ini(text: str) -> Described:
-    """Return sections, repeated settings in lines. "env" is for the whole file, "env:NAME" for sections ending in ":NAME" (circus)."""
+    """Return the sections; a setting that stands there several times has its values in lines.
+
+    A section "env" belongs to the whole file, a section "env:NAME" to the sections that end in ":NAME" (circus' documentation).
+    """
     sections: dict[str, dict[str, str]] = {}
     title = key = ""
     for raw in text.splitlines()[:MOST_LINES]:

@@ -59,7 +59,14 @@ def _library(name: str) -> ctypes.WinDLL:
 
 
 def owner_and_rights(path: str, *, folder: bool) -> tuple[str, tuple[str, ...], tuple[str, ...]]:
-    """Return the owner, who else may write, and who may replace it. Denials do not count; without a list all may. Raises OSError."""
+    """Return the owner, who else may write, and who else may replace its content (or the thing itself).
+
+    Every entry that allows counts, even if another denies; CREATOR OWNER stands for nobody. Without an access list,
+    everyone may.
+
+    Raises:
+        OSError: the access list cannot be read.
+    """
     advapi, kernel = _library("advapi32"), _library("kernel32")
     owner, dacl, whole = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
     error = advapi.GetNamedSecurityInfoW(

@@ -25,7 +25,10 @@ WANTED_PROGRAMS = late_pattern(r"nvidia|cudnn|visual c\+\+ .*redistributable", r
 
 
 def registered_pythons() -> tuple[str, ...]:
-    r"""Return the folders of registered Pythons: Software\Python\COMPANY\TAG\InstallPath (PEP 514), and App Paths\python.exe."""
+    r"""Return the folders of all Pythons that installers registered: Software\Python\COMPANY\TAG\InstallPath (PEP 514).
+
+    And those that a shell starts by the bare name: App Paths\python.exe (Microsoft, "Application Registration").
+    """
     found: dict[str, None] = {}
     for root in REGISTRY_ROOTS:
         for view in REGISTRY_VIEWS:

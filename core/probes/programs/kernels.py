@@ -97,7 +97,10 @@ _TO_A_SHELL = late_pattern(r"\s*(?:[A-Za-z_][\w, ]*=[ \t]*)?(?:!!?|%sx\s|%system
 
 
 def kernel_of(name: str, prefixes: Iterable[str], env: Mapping[str, str], where: Sysroot) -> Kernel | None:
-    """Return the kernel of this name, in small letters as in Jupyter, or None. ``prefixes``: Jupyter's environments, the likeliest first."""
+    """Return the kernel of this name; None if Jupyter would find none. Names are compared in small letters, as Jupyter does.
+
+    ``prefixes``: environments that Jupyter may run in, the likeliest first.
+    """
     near = [p for p in dict.fromkeys((*prefixes, *_around(env, where))) if p]
     for folder in (
         *_named_folders(env, where),

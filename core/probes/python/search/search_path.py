@@ -253,7 +253,10 @@ class _Path:
 def python_search_path(
     python: Interpreter, env: Mapping[str, str], folder: str, where: Sysroot, *, working: str = ""
 ) -> PythonSearch:
-    """Return sys.path for a script in ``folder`` ("" for none). Relative entries count from ``working``, by default ``folder``."""
+    """Return sys.path of a program that starts with ``env``; ``folder`` is its script's, empty if it has none.
+
+    ``working``: the folder in which it starts, from which relative entries count; empty where that is ``folder``.
+    """
     if where.system == "windows":
         env = {n if n == SYS_PATH else n.upper(): v for n, v in env.items()}
         if pth := own_pth(python, where):

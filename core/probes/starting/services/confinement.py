@@ -66,7 +66,10 @@ def _confinement(row: Row, kind: ConfinementKind, path: str = "", needed: str = 
 
 
 def _devices(settings: Mapping[str, tuple[Row, ...]]) -> Iterator[Confinement]:
-    """Yield CUDA's device node that DevicePolicy=closed, DeviceAllow= alone, or PrivateDevices= keeps from a service."""
+    """Yield the device node of CUDA's that a service may not open.
+
+    DeviceAllow= alone closes every other device, as DevicePolicy=closed does; PrivateDevices= also takes the nodes out of /dev.
+    """
     bound = [w for key in ("BindPaths", "BindReadOnlyPaths") for r in settings.get(key, ()) for w in r.value.split()]
     private = _last(settings, "PrivateDevices")
     if private is not None and _is_true(private) and not any("/dev" in w for w in bound):
